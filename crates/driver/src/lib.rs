@@ -1,0 +1,1 @@
+//! The load engine: workers, pacing, histograms, warm-up, windows.

@@ -1,0 +1,1 @@
+//! Walks a schedule: servers, load, settle, windows, journal.

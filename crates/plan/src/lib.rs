@@ -1,0 +1,1 @@
+//! Plan files: parsing, checking, and the schedule they become.

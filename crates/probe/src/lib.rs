@@ -1,0 +1,1 @@
+//! What work costs: host, process and server counters, query plans.

@@ -1,0 +1,1 @@
+//! Tables and reports from a run folder.

@@ -1,0 +1,1 @@
+//! Database servers: obtaining builds, applying configs, init, start and stop.

@@ -1,0 +1,1 @@
+//! Lean protocol clients for the hot path.

@@ -1,0 +1,1 @@
+//! Benchmarks as data: schema, rows, statements, order.
