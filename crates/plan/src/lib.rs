@@ -1,1 +1,5 @@
 //! Plan files: parsing, checking, and the schedule they become.
+
+pub mod build;
+
+pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
