@@ -1,0 +1,163 @@
+//! What the answers of a window must add up to. A test that returns too little is invalid, not fast.
+
+use crate::model::Expect;
+
+/// What the answers to one statement kind added up to in a window, over all clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Answers {
+    /// Executions.
+    pub count: u64,
+    /// Rows returned, or changed where the statement writes.
+    pub rows: u64,
+    /// Executions whose row count was out of the bounds that hold for each one.
+    pub violations: u64,
+}
+
+/// What is known of the tables when a window starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableState {
+    /// Rows per table as loaded.
+    pub rows: u64,
+    /// Every id from 1 to `rows` is there.
+    pub complete: bool,
+    /// More than one client writes.
+    pub concurrent_writes: bool,
+}
+
+/// How many standard errors a mean may be off.
+const SIGMAS: f64 = 6.0;
+/// Bounds of the mean for lookups by k, as shares of the expected number: updates of k move rows out of `1..=rows`.
+const K_SHARE: (f64, f64) = (0.5, 1.2);
+
+/// The bounds of the row count of a single execution; `key` is the part's key where the statement has one.
+#[inline]
+pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64, u64) {
+    let range = u64::from(range);
+    let (low, high) = match expect {
+        Expect::Rows(rows) => (u64::from(rows), u64::from(rows)),
+        Expect::RangeRows => {
+            let rows = range.min(state.rows + 1 - key.min(state.rows));
+            (rows, rows)
+        }
+        Expect::DistinctKeys | Expect::ChangedKeys => (1, range),
+        Expect::KList | Expect::KRange => (0, u64::MAX),
+        Expect::Changed => (u64::from(!state.concurrent_writes), 1),
+        Expect::Inserted => return (1, 1),
+    };
+    // An aggregate returns its row whatever is there, and 0 rows stay 0; everything else may find holes. With ids
+    // beyond `rows` (inserted by an earlier step) ranges at the end may find more than were loaded.
+    if state.complete {
+        (low, high)
+    } else {
+        (0, high.max(range))
+    }
+}
+
+/// Why the answers can't be right, or `None`.
+pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState) -> Option<String> {
+    if answers.violations > 0 {
+        return Some(format!(
+            "{} of {} executions returned or changed another number of rows than they must",
+            answers.violations, answers.count
+        ));
+    }
+    if !state.complete || answers.count == 0 {
+        return None;
+    }
+    let (count, range) = (answers.count as f64, f64::from(range));
+    let mean = answers.rows as f64 / count;
+    match expect {
+        Expect::DistinctKeys | Expect::ChangedKeys => {
+            let (expected, variance) = distinct_keys(range, state.rows as f64);
+            let slack = SIGMAS * (variance / count).sqrt() + 1e-9;
+            // Clients that delete and insert the same ids hide rows from each other's updates for a moment.
+            let low = if state.concurrent_writes {
+                expected * 0.99
+            } else {
+                expected
+            };
+            (mean < low - slack || mean > expected + slack).then(|| {
+                format!("{mean:.3} rows per execution, expected {expected:.3} ± {slack:.3}")
+            })
+        }
+        Expect::KList | Expect::KRange => {
+            let slack = SIGMAS * (range / count).sqrt();
+            let (low, high) = (range * K_SHARE.0 - slack, range * K_SHARE.1 + slack);
+            (mean < low || mean > high).then(|| {
+                format!("{mean:.2} rows per execution, expected between {low:.1} and {high:.1}")
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Mean and variance of the number of distinct values among `draws` uniform draws from `n` (the classical occupancy
+/// problem, Feller vol. 1, II.5).
+pub fn distinct_keys(draws: f64, n: f64) -> (f64, f64) {
+    let one = (draws * (-1.0 / n).ln_1p()).exp();
+    let two = if n > 2.0 {
+        (draws * (-2.0 / n).ln_1p()).exp()
+    } else {
+        0.0
+    };
+    let mean = n * (1.0 - one);
+    let variance = n * one + n * (n - 1.0) * two - (n * one).powi(2);
+    (mean, variance.max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Stream;
+    use std::collections::BTreeSet;
+
+    const STATE: TableState = TableState {
+        rows: 1000,
+        complete: true,
+        concurrent_writes: false,
+    };
+
+    #[test]
+    fn distinct_keys_match_a_simulation() {
+        let mut stream = Stream::new(&[3]);
+        let trials: Vec<f64> = (0..20_000)
+            .map(|_| {
+                (0..100)
+                    .map(|_| stream.key(1000))
+                    .collect::<BTreeSet<_>>()
+                    .len() as f64
+            })
+            .collect();
+        let mean = trials.iter().sum::<f64>() / 20_000.0;
+        let variance = trials.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / 20_000.0;
+        let (expected, expected_variance) = distinct_keys(100.0, 1000.0);
+        assert!((mean - expected).abs() < 0.1, "{mean} {expected}");
+        assert!((variance / expected_variance - 1.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn a_missing_row_in_a_thousand_is_noticed() {
+        let (mean, _) = distinct_keys(100.0, 1000.0);
+        let answers = |rows: f64| Answers {
+            count: 10_000,
+            rows: rows as u64,
+            violations: 0,
+        };
+        let check = |rows| verify(Expect::DistinctKeys, 100, &answers(rows), &STATE);
+        assert_eq!(check(mean * 10_000.0), None);
+        assert!(check(mean * 10_000.0 * 0.998).is_some());
+    }
+
+    #[test]
+    fn bounds_at_the_end_of_the_table_and_after_deletes() {
+        assert_eq!(bounds(Expect::RangeRows, 100, 1, &STATE), (100, 100));
+        assert_eq!(bounds(Expect::RangeRows, 100, 1000, &STATE), (1, 1));
+        assert_eq!(bounds(Expect::Changed, 1, 5, &STATE), (1, 1));
+        let holes = TableState {
+            complete: false,
+            ..STATE
+        };
+        assert_eq!(bounds(Expect::RangeRows, 100, 1, &holes), (0, 100));
+        assert_eq!(bounds(Expect::Inserted, 1, 1, &holes), (1, 1));
+    }
+}

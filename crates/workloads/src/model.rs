@@ -1,0 +1,222 @@
+//! The words in which a test is written down: a test repeats an event, an event is an optional transaction around
+//! parts, a part draws a table and a key and sends statements.
+
+/// A test: one event shape, repeated by every client until the step ends.
+#[derive(Debug)]
+pub struct Test {
+    /// Name in plans, tables and result files.
+    pub name: &'static str,
+    /// Section of the tables it is shown in.
+    pub group: Group,
+    /// Rows per range, or keys per list; 1 where the test has neither.
+    pub range: u32,
+    /// BEGIN and COMMIT around the parts. Both count as queries.
+    pub transaction: bool,
+    /// What an event sends, in order.
+    pub parts: &'static [Part],
+    /// What the rate counts.
+    pub rate_unit: RateUnit,
+    /// The rows it deletes don't come back: it stops at the plan's `delete_share_max`.
+    pub shrinks: bool,
+    /// What the test is for, in one sentence.
+    pub about: &'static str,
+}
+
+/// Sections of the tables, in the order in which they are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Rows fetched by key.
+    Point,
+    /// Ranges and scans without aggregation.
+    Range,
+    /// The read-only family.
+    RangeAggregate,
+    /// Everything that changes rows.
+    Write,
+}
+
+impl Group {
+    /// All groups, in table order.
+    pub const ALL: [Group; 4] = [
+        Group::Point,
+        Group::Range,
+        Group::RangeAggregate,
+        Group::Write,
+    ];
+
+    /// The heading of the group's section.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Point => "point queries",
+            Group::Range => "range queries without aggregation",
+            Group::RangeAggregate => "range queries with aggregation",
+            Group::Write => "writes",
+        }
+    }
+
+    /// The group's key in files: `point`, `range`, `range-aggregate`, `write`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Group::Point => "point",
+            Group::Range => "range",
+            Group::RangeAggregate => "range-aggregate",
+            Group::Write => "write",
+        }
+    }
+}
+
+/// What a test's rate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateUnit {
+    /// Statements sent, BEGIN and COMMIT included, as sysbench counts them.
+    Queries,
+    /// Thousands of table rows read by full scans, summed over all clients.
+    KiloRows,
+}
+
+impl RateUnit {
+    /// The unit's name in files and tables.
+    pub fn key(self) -> &'static str {
+        match self {
+            RateUnit::Queries => "queries",
+            RateUnit::KiloRows => "krows",
+        }
+    }
+}
+
+/// A stretch of an event: one table is drawn for all of it, one key for each repetition.
+#[derive(Debug)]
+pub struct Part {
+    /// Which table.
+    pub table: Table,
+    /// Which key.
+    pub key: Key,
+    /// How often the statements are sent, each time with a new key.
+    pub times: u16,
+    /// The statements; all see the same key.
+    pub statements: &'static [Statement],
+}
+
+/// How a part finds its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// Uniform over all tables.
+    Random,
+    /// Client i always uses table `i mod tables + 1`.
+    OfClient,
+}
+
+/// How a part draws its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Uniform over `1..=rows`.
+    Uniform,
+    /// Zipf over `1..=rows` with exponent 0.8; key 1 is the hottest.
+    Zipf,
+    /// Always row 1.
+    First,
+    /// The statement takes no key.
+    None,
+}
+
+/// One SQL statement of a test.
+#[derive(Debug)]
+pub struct Statement {
+    /// Its kind: names its latency histogram and its query plan.
+    pub kind: &'static str,
+    /// SQL with `{t}` for the table, `?` for a parameter, `{list}` for as many parameters as the test's range.
+    pub sql: &'static str,
+    /// What the parameters are, in order; [`Param::Keys`] and [`Param::HotKeys`] stand for the whole list.
+    pub params: &'static [Param],
+    /// How it is sent.
+    pub protocol: Protocol,
+    /// What a right answer looks like.
+    pub expect: Expect,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Param {
+    /// The part's key.
+    Key,
+    /// The part's key + range - 1.
+    RangeEnd,
+    /// As many uniform keys as the range, with replacement.
+    Keys,
+    /// The same keys each time: as many as the range, from `rows / 2 + 1` on.
+    HotKeys,
+    /// A uniform value for column k.
+    K,
+    /// A fresh string for column c.
+    C,
+    /// A fresh string for column pad.
+    Pad,
+}
+
+/// How a statement is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// As a server-side prepared statement.
+    Prepared,
+    /// As text, parsed and planned each time.
+    Text,
+}
+
+/// What a statement must return when the table still has every id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Exactly this many rows.
+    Rows(u32),
+    /// The ids of the range that exist: `min(range, rows - key + 1)` rows.
+    RangeRows,
+    /// One row per distinct key of a uniform list: checked on the mean over the window.
+    DistinctKeys,
+    /// Rows whose k is in a list of random values: checked on the mean over the window, loosely, since updates move k.
+    KList,
+    /// Rows whose k is in a range of values: as [`Expect::KList`].
+    KRange,
+    /// One row changed, or none when another client got there first.
+    Changed,
+    /// One row per distinct key of a uniform list changed: checked on the mean over the window.
+    ChangedKeys,
+    /// Exactly one row inserted.
+    Inserted,
+}
+
+impl Expect {
+    /// True where the statement changes rows.
+    pub fn writes(self) -> bool {
+        matches!(
+            self,
+            Expect::Changed | Expect::ChangedKeys | Expect::Inserted
+        )
+    }
+}
+
+impl Test {
+    /// Queries per event as sysbench counts them: every statement, BEGIN and COMMIT.
+    pub fn queries_per_event(&self) -> u32 {
+        self.statements_per_event() + if self.transaction { 2 } else { 0 }
+    }
+
+    /// Statements per event without BEGIN and COMMIT.
+    pub fn statements_per_event(&self) -> u32 {
+        let count = |part: &Part| u32::from(part.times) * part.statements.len() as u32;
+        self.parts.iter().map(count).sum()
+    }
+
+    /// True where the test changes rows.
+    pub fn writes(&self) -> bool {
+        self.statements().any(|s| s.expect.writes())
+    }
+
+    /// Its distinct statements, in order.
+    pub fn statements(&self) -> impl Iterator<Item = &'static Statement> {
+        self.parts.iter().flat_map(|part| part.statements)
+    }
+
+    /// True where some part draws Zipf keys.
+    pub fn uses_zipf(&self) -> bool {
+        self.parts.iter().any(|part| part.key == Key::Zipf)
+    }
+}
