@@ -1,1 +1,33 @@
-//! The run folder: schema, journal, observations.
+//! The run folder: everything one run left behind, and the only place that knows how it is kept.
+//!
+//! `results/<run>/` holds `plan.toml` (the plan as resolved), `run.db` (SQLite: journal, arms, observations, host
+//! facts), `logs/` and `profiles/`. The executor writes through [`RunWriter`], one transaction for each finished
+//! action, so that a run killed at any moment holds whole actions only. Reports read through [`Run`], without servers
+//! and without write access. The schema is described in `docs/SCHEMA.md`.
+
+mod arm;
+mod error;
+mod folder;
+mod journal;
+mod lock;
+mod meta;
+mod observation;
+mod read;
+mod read_details;
+mod schema;
+mod text_enum;
+mod write_observation;
+mod writer;
+
+pub use arm::{Arm, LeftOut, Role};
+pub use error::{Error, Result};
+pub use folder::{RunFolder, RunSummary, now_ms};
+pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
+pub use meta::{Fact, Meta, PlannedStep, Setting};
+pub use observation::{
+    Counter, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan,
+    RateUnit, Recorded, Series, Settle, SettleCondition, Window,
+};
+pub use read::Run;
+pub use schema::VERSION as SCHEMA_VERSION;
+pub use writer::RunWriter;

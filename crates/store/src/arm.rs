@@ -1,0 +1,63 @@
+//! An arm as it really ran: the build's identity, the config as used, and every option that was left out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::meta::Setting;
+use crate::text_enum::text_enum;
+
+text_enum! {
+    /// An arm's place in the experiment.
+    Role {
+        /// What the others are compared with.
+        Base = "base",
+        /// What is compared with the base.
+        Candidate = "candidate",
+    }
+}
+
+/// An option of the config that this build does not know and that was therefore not set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Option name, such as `vacuum_buffer_usage_limit`.
+    pub option: String,
+    /// The value the config asked for.
+    pub value: String,
+    /// Why it was left out.
+    pub reason: String,
+}
+
+/// One arm of a run: a build and a config, with their content hashes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Name in the plan, unique in a run.
+    pub name: String,
+    /// Base or candidate.
+    pub role: Role,
+    /// `postgres`.
+    pub dbms: String,
+    /// Version of the build, such as `18.1`.
+    pub build_version: String,
+    /// Hash of the build's program files.
+    pub build_hash: String,
+    /// Where the build came from (registry or directory).
+    pub build_origin: String,
+    /// What the server says of itself (`version()`).
+    pub build_version_text: String,
+    /// Name of the config, such as `x10b_c8r32`.
+    pub config_name: String,
+    /// Hash of the config's content.
+    pub config_hash: String,
+    /// The config as used, after leaving out what the build does not know.
+    pub config_text: String,
+    /// Options of the config that the build does not know.
+    pub left_out: Vec<LeftOut>,
+    /// Options that rqps itself set (socket, port, connections), whatever the config says.
+    pub managed: Vec<Setting>,
+}
+
+impl Arm {
+    /// The variant's label, `dbms-version.config`: `postgres-18.1.x10b_c8r32`.
+    pub fn variant(&self) -> String {
+        format!("{}-{}.{}", self.dbms, self.build_version, self.config_name)
+    }
+}

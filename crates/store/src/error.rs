@@ -1,0 +1,116 @@
+//! What can go wrong with a run folder. Each message names the place and the remedy.
+
+use std::path::{Path, PathBuf};
+
+/// Result of the store.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder is locked by a living process.
+    #[error("{} is in use by another rqps (pid {pid}): wait for it to end, or stop it first", path.display())]
+    InUse {
+        /// The run folder.
+        path: PathBuf,
+        /// Who holds it (`?` when it could not be read).
+        pid: String,
+    },
+    /// The path holds no run.
+    #[error("{} is not a run folder (no run.db in it): `rqps ls` lists the runs there are", path.display())]
+    NotARun {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// The run was killed before its plan was recorded.
+    #[error("{} holds no plan: rqps was stopped while it created the folder. Delete it and run the plan again", path.display())]
+    Empty {
+        /// The run folder.
+        path: PathBuf,
+    },
+    /// The database was written by a newer rqps.
+    #[error(
+        "{} has schema version {found}, this rqps knows versions up to {known}: read it with the newer rqps that wrote it", path.display()
+    )]
+    NewerSchema {
+        /// The database.
+        path: PathBuf,
+        /// Version found.
+        found: i64,
+        /// Newest version known here.
+        known: i64,
+    },
+    /// The database was written by an older rqps and is opened for reading only.
+    #[error("{} has the older schema version {found}, this rqps reads version {known}: `rqps resume` or any other verb that writes migrates it", path.display())]
+    OlderSchema {
+        /// The database.
+        path: PathBuf,
+        /// Version found.
+        found: i64,
+        /// Version needed.
+        known: i64,
+    },
+    /// An action or note names an arm that was not recorded.
+    #[error("the run has no arm named {0:?}: record it with put_arm before its actions")]
+    UnknownArm(String),
+    /// A name cannot be a folder name.
+    #[error(
+        "{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' in front"
+    )]
+    BadName(String),
+    /// No room on the disk.
+    #[error(
+        "no space left for {}: free some, then `rqps resume`; every finished action is kept", path.display()
+    )]
+    DiskFull {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The database failed.
+    #[error("{}: {source}. Is it a run.db, whole, and readable by you?", path.display())]
+    Sql {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// A file operation failed.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Wraps a file error with what was tried and where; a full disk keeps its own message.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| match source.kind() {
+            std::io::ErrorKind::StorageFull => Self::DiskFull {
+                path: path.to_owned(),
+            },
+            _ => Self::Io {
+                what,
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+
+    /// Wraps a database error with the database's path; a full disk keeps its own message.
+    pub(crate) fn sql(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
+        move |source| match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull {
+                path: path.to_owned(),
+            },
+            _ => Self::Sql {
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+}

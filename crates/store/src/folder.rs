@@ -1,0 +1,243 @@
+//! Run folders on disk: making a new one, finding those there are, opening one for reading or for writing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::error::{Error, Result};
+use crate::journal::RunStatus;
+use crate::lock;
+use crate::read::Run;
+use crate::writer::RunWriter;
+
+/// Most folders of one name made in the same second.
+const SAME_SECOND_MAX: u32 = 1000;
+
+/// Milliseconds since 1970 (UTC), as the store keeps times.
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO);
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The path of a run and the places in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes a new folder `<name>-YYYYMMDD-HHMMSS` (UTC) in `results_dir`, with `-2`, `-3`… when that is taken.
+    pub fn create(results_dir: &Path, name: &str) -> Result<Self> {
+        check_name(name)?;
+        fs::create_dir_all(results_dir).map_err(Error::io("create", results_dir))?;
+        let stem = format!("{name}-{}", stamp(now_ms()));
+        let path = make_unique(results_dir, &stem)?;
+        for inside in ["logs", "profiles"] {
+            let inside = path.join(inside);
+            fs::create_dir(&inside).map_err(Error::io("create", &inside))?;
+        }
+        Ok(Self { path })
+    }
+
+    /// The folder at `path`, which must hold a `run.db` (or be one).
+    pub fn at(path: &Path) -> Result<Self> {
+        let path = if path.ends_with("run.db") {
+            path.parent().unwrap_or(path)
+        } else {
+            path
+        };
+        let folder = Self {
+            path: path.to_owned(),
+        };
+        if folder.db_path().is_file() {
+            Ok(folder)
+        } else {
+            Err(Error::NotARun {
+                path: path.to_owned(),
+            })
+        }
+    }
+
+    /// Reads the run at `path`. Nothing is changed, except that a run of an older schema is migrated first.
+    pub fn open(path: &Path) -> Result<Run> {
+        Run::open(Self::at(path)?)
+    }
+
+    /// Opens the run at `path` for writing, or says which process has it open.
+    pub fn open_for_writing(path: &Path) -> Result<RunWriter> {
+        RunWriter::open(Self {
+            path: path.to_owned(),
+        })
+    }
+
+    /// All runs in `results_dir`, oldest first. A run that cannot be read is listed with its problem. A directory that
+    /// does not exist holds no runs.
+    pub fn list(results_dir: &Path) -> Result<Vec<RunSummary>> {
+        let entries = match fs::read_dir(results_dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::io("read", results_dir)(error)),
+        };
+        let mut runs: Vec<RunSummary> = entries
+            .filter_map(|entry| Self::at(&entry.ok()?.path()).ok())
+            .map(|folder| RunSummary::of(&folder))
+            .collect();
+        runs.sort_by(|a, b| {
+            (a.created_at_ms, &a.folder.path).cmp(&(b.created_at_ms, &b.folder.path))
+        });
+        Ok(runs)
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder's name, by which the run is called.
+    pub fn name(&self) -> String {
+        self.path
+            .file_name()
+            .unwrap_or(self.path.as_os_str())
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    /// The plan as resolved.
+    pub fn plan_path(&self) -> PathBuf {
+        self.path.join("plan.toml")
+    }
+
+    /// The database.
+    pub fn db_path(&self) -> PathBuf {
+        self.path.join("run.db")
+    }
+
+    /// Server logs and configs as used.
+    pub fn logs_dir(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    /// Folded stacks.
+    pub fn profiles_dir(&self) -> PathBuf {
+        self.path.join("profiles")
+    }
+
+    /// The process id of the rqps that is writing this run now; none when nobody does.
+    pub fn in_use_by(&self) -> Option<String> {
+        lock::holder(&self.path)
+    }
+}
+
+/// One line of a list of runs.
+#[derive(Debug)]
+pub struct RunSummary {
+    /// Where it is.
+    pub folder: RunFolder,
+    /// When it was created, milliseconds since 1970 (UTC); 0 when it cannot be read.
+    pub created_at_ms: i64,
+    /// State of the run; none when it cannot be read.
+    pub status: Option<RunStatus>,
+    /// Labels of the arms, in the plan's order.
+    pub variants: Vec<String>,
+    /// Finished actions.
+    pub actions_done: u32,
+    /// Actions in the schedule.
+    pub actions_total: u32,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
+}
+
+impl RunSummary {
+    fn of(folder: &RunFolder) -> Self {
+        match RunFolder::open(&folder.path) {
+            Ok(run) => Self {
+                created_at_ms: run.meta.created_at_ms,
+                variants: run.arms.iter().map(crate::Arm::variant).collect(),
+                actions_done: run.actions.len() as u32,
+                actions_total: run.meta.actions_total,
+                status: Some(run.status),
+                problem: None,
+                folder: folder.clone(),
+            },
+            Err(error) => Self {
+                folder: folder.clone(),
+                created_at_ms: 0,
+                status: None,
+                variants: Vec::new(),
+                actions_done: 0,
+                actions_total: 0,
+                problem: Some(error.to_string()),
+            },
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(good) {
+        return Err(Error::BadName(name.to_owned()));
+    }
+    Ok(())
+}
+
+fn make_unique(results_dir: &Path, stem: &str) -> Result<PathBuf> {
+    let mut path = results_dir.join(stem);
+    for number in 2..=SAME_SECOND_MAX {
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                path = results_dir.join(format!("{stem}-{number}"));
+            }
+            made => {
+                return made
+                    .map(|()| path.clone())
+                    .map_err(Error::io("create", &path));
+            }
+        }
+    }
+    Err(Error::io("create", &path)(
+        std::io::ErrorKind::AlreadyExists.into(),
+    ))
+}
+
+/// `20260730-141503` for a time in milliseconds since 1970 (UTC).
+fn stamp(at_ms: i64) -> String {
+    let at = UNIX_EPOCH + Duration::from_millis(at_ms.max(0) as u64);
+    humantime::format_rfc3339_seconds(at)
+        .to_string()
+        .replace(['-', ':', 'Z'], "")
+        .replace('T', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_utc_and_sortable() {
+        assert_eq!(stamp(1_785_420_903_999), "20260730-141503");
+        assert_eq!(stamp(0), "19700101-000000");
+    }
+
+    #[test]
+    fn names_that_would_leave_the_results_directory_are_refused() {
+        for bad in ["", "..", "../x", "a/b", ".hidden", "sp ace"] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+        check_name("pg18-vs_17.7").unwrap();
+    }
+
+    #[test]
+    fn folders_of_the_same_second_get_numbers() {
+        let results = tempfile::tempdir().unwrap();
+        let names: Vec<PathBuf> = (0..3)
+            .map(|_| make_unique(results.path(), "demo-x").unwrap())
+            .collect();
+        let names: Vec<_> = names
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap())
+            .collect();
+        assert_eq!(names, ["demo-x", "demo-x-2", "demo-x-3"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The big details of a run, read on demand: a table of medians needs none of them.
+
+use rusqlite::{Row, params};
+
+use crate::error::{Error, Result};
+use crate::observation::{Counter, Histogram, QueryPlan, Series};
+use crate::read::{Run, count, json};
+
+impl Run {
+    /// Server counters before and after the action `seq`, by view, object and column.
+    pub fn counters(&self, seq: u32) -> Result<Vec<Counter>> {
+        self.details(
+            seq,
+            "SELECT view, object, column_name, value_before, value_after FROM counter_values WHERE seq = ?1 \
+             ORDER BY view, object, column_name",
+            |row| {
+                Ok(Counter {
+                    view: row.get(0)?,
+                    object: row.get(1)?,
+                    column: row.get(2)?,
+                    before: row.get(3)?,
+                    after: row.get(4)?,
+                })
+            },
+        )
+    }
+
+    /// Per-second series of the action `seq`, by name.
+    pub fn series(&self, seq: u32) -> Result<Vec<Series>> {
+        self.details(
+            seq,
+            "SELECT name, unit, points FROM series WHERE seq = ?1 ORDER BY name",
+            |row| {
+                Ok(Series {
+                    name: row.get(0)?,
+                    unit: row.get(1)?,
+                    values: json(row, 2)?,
+                })
+            },
+        )
+    }
+
+    /// Latencies of the action `seq`, by kind of statement.
+    pub fn histograms(&self, seq: u32) -> Result<Vec<Histogram>> {
+        self.details(
+            seq,
+            "SELECT statement, measured_from, count, p50_us, p95_us, p99_us, max_us, mean_us, v2 FROM histograms \
+             WHERE seq = ?1 ORDER BY statement, measured_from",
+            |row| {
+                Ok(Histogram {
+                    statement: row.get(0)?,
+                    from: row.get(1)?,
+                    count: count(row, 2)?,
+                    p50_us: row.get(3)?,
+                    p95_us: row.get(4)?,
+                    p99_us: row.get(5)?,
+                    max_us: row.get(6)?,
+                    mean_us: row.get(7)?,
+                    v2: row.get(8)?,
+                })
+            },
+        )
+    }
+
+    /// Query plans of the action `seq`, by kind of statement.
+    pub fn plans(&self, seq: u32) -> Result<Vec<QueryPlan>> {
+        self.details(
+            seq,
+            "SELECT statement, sql, text, json FROM query_plans WHERE seq = ?1 ORDER BY statement",
+            |row| {
+                Ok(QueryPlan {
+                    statement: row.get(0)?,
+                    sql: row.get(1)?,
+                    text: row.get(2)?,
+                    json: row.get(3)?,
+                })
+            },
+        )
+    }
+
+    /// State of the server just before the action `seq`: name and value, by name.
+    pub fn fingerprint(&self, seq: u32) -> Result<Vec<(String, String)>> {
+        self.details(
+            seq,
+            "SELECT key, value FROM fingerprints WHERE seq = ?1 ORDER BY key",
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
+    fn details<T>(
+        &self,
+        seq: u32,
+        sql: &str,
+        make: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let read = || -> rusqlite::Result<Vec<T>> {
+            self.connection
+                .prepare_cached(sql)?
+                .query_map(params![seq], make)?
+                .collect()
+        };
+        read().map_err(Error::sql(&self.folder.db_path()))
+    }
+}

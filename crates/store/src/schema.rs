@@ -1,0 +1,104 @@
+//! Versions of the database and the way from each to the next. To change the schema, add a file and a line here;
+//! a file that has shipped is never edited.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::error::{Error, Result};
+
+/// Migration n takes a database from version n to n + 1.
+const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql")];
+
+/// The schema version this program writes and reads.
+pub const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// The version a database says it has; 0 for a new one. A newer one than known is refused.
+pub(crate) fn version(connection: &Connection, path: &Path) -> Result<i64> {
+    let found: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(Error::sql(path))?;
+    if found > VERSION {
+        return Err(Error::NewerSchema {
+            path: path.to_owned(),
+            found,
+            known: VERSION,
+        });
+    }
+    Ok(found)
+}
+
+/// Brings a database to [`VERSION`], one transaction for each step.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+    let found = version(connection, path)?;
+    apply(connection, found, MIGRATIONS).map_err(Error::sql(path))
+}
+
+fn apply(connection: &mut Connection, found: i64, migrations: &[&str]) -> rusqlite::Result<()> {
+    for (number, sql) in (1i64..).zip(migrations).skip(found.max(0) as usize) {
+        let transaction =
+            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "user_version", number)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user_version(connection: &Connection) -> i64 {
+        version(connection, Path::new("memory")).unwrap()
+    }
+
+    #[test]
+    fn migrations_run_once_each_and_in_order() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        apply(
+            &mut connection,
+            0,
+            &["CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);"],
+        )
+        .unwrap();
+        let both = [
+            "CREATE TABLE t (a INTEGER);",
+            "ALTER TABLE t ADD COLUMN b TEXT DEFAULT 'kept';",
+        ];
+        apply(&mut connection, 1, &both).unwrap();
+        let row: (i64, String) = connection
+            .query_row("SELECT a, b FROM t", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        assert_eq!(row, (1, "kept".to_owned()));
+    }
+
+    #[test]
+    fn a_failing_migration_leaves_the_version_before_it() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let result = apply(
+            &mut connection,
+            0,
+            &["CREATE TABLE t (a);", "CREATE TABLE u (a); nonsense;"],
+        );
+        assert!(result.is_err());
+        let tables: i64 = connection
+            .query_row(
+                "SELECT count(*) FROM sqlite_schema WHERE name = 'u'",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(tables, 0);
+        assert_eq!(user_version(&connection), 1);
+    }
+
+    #[test]
+    fn shipped_migrations_reach_the_version() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new("memory")).unwrap();
+        assert_eq!(user_version(&connection), VERSION);
+    }
+}

@@ -1,0 +1,314 @@
+//! Writing a run: its parameters and arms, the journal, and each finished action with all it observed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use crate::arm::Arm;
+use crate::error::{Error, Result};
+use crate::folder::{RunFolder, now_ms};
+use crate::journal::{ActionRecord, RunStatus, Status};
+use crate::lock::Lock;
+use crate::meta::{Fact, Meta, PlannedStep};
+use crate::observation::Observation;
+use crate::schema;
+use crate::write_observation::insert_observation;
+
+/// How long a write waits for a reader that is in its way.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// A run opened for writing. It holds the folder's lock until it is dropped.
+#[derive(Debug)]
+pub struct RunWriter {
+    folder: RunFolder,
+    connection: Connection,
+    // After the connection, so that the lock is given up last.
+    _lock: Lock,
+}
+
+impl RunWriter {
+    pub(crate) fn open(folder: RunFolder) -> Result<Self> {
+        if !folder.path().is_dir() {
+            return Err(Error::NotARun {
+                path: folder.path().to_owned(),
+            });
+        }
+        let lock = Lock::take(folder.path())?;
+        let path = folder.db_path();
+        let mut connection = Connection::open(&path).map_err(Error::sql(&path))?;
+        configure(&connection).map_err(Error::sql(&path))?;
+        schema::migrate(&mut connection, &path)?;
+        Ok(Self {
+            folder,
+            connection,
+            _lock: lock,
+        })
+    }
+
+    /// The run's folder.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// Records what the run sets out to do and marks it running. Called once, right after the folder is created: the
+    /// plan file is in place before the database says that there is a plan. Arms are listed in the plan's order.
+    pub fn begin_run(
+        &mut self,
+        plan_toml: &str,
+        meta: &Meta,
+        steps: &[PlannedStep],
+        arms: &[Arm],
+        host: &[Fact],
+    ) -> Result<()> {
+        write_whole(&self.folder.plan_path(), plan_toml)?;
+        self.transact(|transaction| {
+            insert_meta(transaction, meta)?;
+            insert_steps(transaction, steps)?;
+            for fact in host {
+                transaction.execute(
+                    "INSERT INTO host_facts (key, value, comparable) VALUES (?1, ?2, ?3)",
+                    params![fact.key, fact.value, fact.comparable],
+                )?;
+            }
+            arms.iter().try_for_each(|arm| upsert_arm(transaction, arm))
+        })
+    }
+
+    /// Records an arm, or replaces what is recorded of it (its left-out options are known after its first start).
+    pub fn put_arm(&mut self, arm: &Arm) -> Result<()> {
+        self.transact(|transaction| upsert_arm(transaction, arm))
+    }
+
+    /// Records that an action begins and returns the number of this attempt, 1 for the first. A result recorded by an
+    /// earlier attempt stays until this one finishes.
+    pub fn begin_action(&mut self, seq: u32) -> Result<u32> {
+        self.transact(|transaction| {
+            let attempt: u32 = transaction.query_row(
+                "SELECT coalesce(max(attempt), 0) + 1 FROM attempts WHERE seq = ?1",
+                [seq],
+                |row| row.get(0),
+            )?;
+            transaction.execute(
+                "INSERT INTO attempts (seq, attempt, started_at_ms) VALUES (?1, ?2, ?3)",
+                params![seq, attempt, now_ms()],
+            )?;
+            Ok(attempt)
+        })
+    }
+
+    /// Writes a finished action and everything it observed in one transaction: after a crash it is there as a whole
+    /// or not at all. A result that an earlier attempt recorded under the same `seq` is replaced.
+    pub fn finish_action(
+        &mut self,
+        record: &ActionRecord,
+        observation: Option<&Observation>,
+    ) -> Result<()> {
+        let arm_id = self.arm_id(&record.arm)?;
+        self.transact(|transaction| {
+            transaction.execute("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
+            transaction.execute(
+                "INSERT INTO actions (seq, arm_id, kind, step, attempt, started_at_ms, finished_at_ms, outcome, note) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    record.seq,
+                    arm_id,
+                    record.kind,
+                    record.step,
+                    record.attempt,
+                    record.started_at_ms,
+                    record.finished_at_ms,
+                    record.outcome,
+                    record.note
+                ],
+            )?;
+            observation.map_or(Ok(()), |observation| insert_observation(transaction, record.seq, observation))
+        })
+    }
+
+    /// Numbers of all finished actions, whatever their outcome.
+    pub fn done_actions(&self) -> Result<BTreeSet<u32>> {
+        let read = || -> rusqlite::Result<BTreeSet<u32>> {
+            let mut statement = self.connection.prepare("SELECT seq FROM actions")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(Error::sql(&self.folder.db_path()))
+    }
+
+    /// Sets the state of the run, with the reason for `failed` and `interrupted`.
+    pub fn set_status(&mut self, status: Status, reason: Option<&str>) -> Result<()> {
+        self.transact(|transaction| {
+            transaction.execute(
+                "UPDATE run SET status = ?1, status_reason = ?2, status_at_ms = ?3",
+                params![status, reason, now_ms()],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The state of the run; none before `begin_run`.
+    pub fn status(&self) -> Result<Option<RunStatus>> {
+        self.connection
+            .query_row(
+                "SELECT status, status_reason, status_at_ms FROM run",
+                [],
+                |row| {
+                    Ok(RunStatus {
+                        status: row.get(0)?,
+                        reason: row.get(1)?,
+                        changed_at_ms: row.get(2)?,
+                    })
+                },
+            )
+            .optional()
+            .map_err(Error::sql(&self.folder.db_path()))
+    }
+
+    /// Adds a timestamped note, about one arm or the whole run.
+    pub fn add_note(&mut self, arm: Option<&str>, text: &str) -> Result<()> {
+        let arm_id = arm.map(|name| self.arm_id(name)).transpose()?;
+        self.transact(|transaction| {
+            transaction.execute(
+                "INSERT INTO notes (at_ms, arm_id, text) VALUES (?1, ?2, ?3)",
+                params![now_ms(), arm_id, text],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn arm_id(&self, name: &str) -> Result<i64> {
+        self.connection
+            .query_row("SELECT id FROM arms WHERE name = ?1", [name], |row| {
+                row.get(0)
+            })
+            .optional()
+            .map_err(Error::sql(&self.folder.db_path()))?
+            .ok_or_else(|| Error::UnknownArm(name.to_owned()))
+    }
+
+    fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let path = self.folder.db_path();
+        let run = |connection: &mut Connection| {
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        run(&mut self.connection).map_err(Error::sql(&path))
+    }
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Writes a file so that it is there as a whole or not at all.
+fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let partial = path.with_extension("partial");
+    let write = || {
+        let mut file = fs::File::create(&partial)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(Error::io("write", path))
+}
+
+fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO run (id, name, program_version, created_at_ms, workload, workload_revision, protocol, seed, \
+         tables, rows_per_table, clients, actions_total, status, status_at_ms) \
+         VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        params![
+            meta.name,
+            meta.program_version,
+            meta.created_at_ms,
+            meta.workload,
+            meta.workload_revision,
+            meta.protocol,
+            meta.seed.to_string(),
+            meta.tables,
+            meta.rows_per_table as i64,
+            meta.clients,
+            meta.actions_total,
+            Status::Running,
+            now_ms()
+        ],
+    )?;
+    for (position, setting) in meta.method.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO method (position, name, value) VALUES (?1, ?2, ?3)",
+            params![position as i64, setting.name, setting.value],
+        )?;
+    }
+    Ok(())
+}
+
+fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlite::Result<()> {
+    for step in steps {
+        transaction.execute(
+            "INSERT INTO steps (position, name, kind, test, test_group, clients, amount) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                step.position,
+                step.name,
+                step.kind,
+                step.test,
+                step.group,
+                step.clients,
+                step.amount
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> {
+    let arm_id: i64 = transaction.query_row(
+        "INSERT INTO arms (name, role, dbms, build_version, build_hash, build_origin, build_version_text, \
+         config_name, config_hash, config_text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+         ON CONFLICT (name) DO UPDATE SET role = excluded.role, dbms = excluded.dbms, \
+         build_version = excluded.build_version, build_hash = excluded.build_hash, \
+         build_origin = excluded.build_origin, build_version_text = excluded.build_version_text, \
+         config_name = excluded.config_name, config_hash = excluded.config_hash, \
+         config_text = excluded.config_text RETURNING id",
+        params![
+            arm.name,
+            arm.role,
+            arm.dbms,
+            arm.build_version,
+            arm.build_hash,
+            arm.build_origin,
+            arm.build_version_text,
+            arm.config_name,
+            arm.config_hash,
+            arm.config_text
+        ],
+        |row| row.get(0),
+    )?;
+    transaction.execute("DELETE FROM arm_left_out WHERE arm_id = ?1", [arm_id])?;
+    transaction.execute("DELETE FROM arm_managed WHERE arm_id = ?1", [arm_id])?;
+    for (position, left_out) in arm.left_out.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO arm_left_out (arm_id, position, option, value, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![arm_id, position as i64, left_out.option, left_out.value, left_out.reason],
+        )?;
+    }
+    for (position, setting) in arm.managed.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO arm_managed (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
+            params![arm_id, position as i64, setting.name, setting.value],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,438 @@
+//! A run folder written and read back, and what is left of it when its writer dies.
+#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rqps_store::*;
+
+fn meta() -> Meta {
+    Meta {
+        name: "demo".into(),
+        program_version: "0.1.0".into(),
+        created_at_ms: 1_785_420_903_000,
+        workload: "microbenchmarks".into(),
+        workload_revision: "1".into(),
+        protocol: "sequence".into(),
+        seed: u64::MAX,
+        tables: 2,
+        rows_per_table: 100_000,
+        clients: 2,
+        actions_total: 20_000,
+        method: vec![Setting {
+            name: "connection".into(),
+            value: "unix socket".into(),
+        }],
+    }
+}
+
+fn arm(name: &str, role: Role) -> Arm {
+    Arm {
+        name: name.into(),
+        role,
+        dbms: "postgres".into(),
+        build_version: "18.1".into(),
+        build_hash: "ab".into(),
+        build_origin: "registry".into(),
+        build_version_text: "PostgreSQL 18.1".into(),
+        config_name: "x10b_c8r32".into(),
+        config_hash: "cd".into(),
+        config_text: "jit=off\n".into(),
+        left_out: vec![],
+        managed: vec![Setting {
+            name: "port".into(),
+            value: "5433".into(),
+        }],
+    }
+}
+
+fn step() -> PlannedStep {
+    PlannedStep {
+        position: 0,
+        name: "point-query".into(),
+        kind: "measure".into(),
+        test: Some("point-query".into()),
+        group: Some("point".into()),
+        clients: 2,
+        amount: "600 s".into(),
+    }
+}
+
+fn create(results: &Path) -> RunWriter {
+    let folder = RunFolder::create(results, "demo").unwrap();
+    let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
+    let arms = [arm("base", Role::Base), arm("new", Role::Candidate)];
+    let host = [Fact {
+        key: "kernel".into(),
+        value: "6.1".into(),
+        comparable: true,
+    }];
+    writer
+        .begin_run("plan = 1\n", &meta(), &[step()], &arms, &host)
+        .unwrap();
+    writer
+}
+
+fn record(seq: u32, attempt: u32) -> ActionRecord {
+    ActionRecord {
+        seq,
+        arm: "new".into(),
+        kind: "measure".into(),
+        step: "point-query".into(),
+        attempt,
+        started_at_ms: 1,
+        finished_at_ms: 2,
+        outcome: Outcome::Done,
+        note: None,
+    }
+}
+
+fn window() -> Observation {
+    let window = Window {
+        test: "point-query".into(),
+        group: "point".into(),
+        position: 0,
+        clients: 2,
+        seed: u64::MAX - 1,
+        started_at_ms: 1,
+        warmup_us: 5_000_000,
+        elapsed_us: 10_000_000,
+        ended_by: EndedBy::Time,
+        rate_unit: RateUnit::Queries,
+        target_events_per_s: None,
+        events: 1000,
+        queries: 1000,
+        statements: 1000,
+        statements_working: 990,
+        noop_statements: 10,
+        rows: 990,
+        errors: 0,
+        retries: BTreeMap::from([("40001".into(), 3)]),
+    };
+    let counter = |column: &str, before, after| Counter {
+        view: "pg_stat_all_tables".into(),
+        object: "sbtest1".into(),
+        column: column.into(),
+        before,
+        after,
+    };
+    Observation {
+        metrics: Metrics::from([("host_user_us".into(), 1.5), ("unknown".into(), f64::NAN)]),
+        backend_cpu_us: vec![10.0, 20.0],
+        counters: vec![
+            counter("idx_scan", Some(1.0), Some(11.0)),
+            counter("new", None, Some(1.0)),
+        ],
+        series: vec![Series {
+            name: "queries".into(),
+            unit: "1/s".into(),
+            values: vec![99.5, 100.0],
+        }],
+        histograms: vec![Histogram {
+            statement: "select-point".into(),
+            from: LatencyFrom::Sent,
+            count: 1000,
+            p50_us: 50.0,
+            p95_us: 95.0,
+            p99_us: 99.0,
+            max_us: 500.0,
+            mean_us: 60.0,
+            v2: vec![0, 255],
+        }],
+        plans: vec![QueryPlan {
+            statement: "select-point".into(),
+            sql: "SELECT".into(),
+            text: "Index Scan".into(),
+            json: "[]".into(),
+        }],
+        fingerprint: vec![("dead_rows".into(), "0".into())],
+        ..Observation::new(Measured::Window(window))
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    let load = Load {
+        tables: 2,
+        rows: 200_000,
+        load_us: 1_500_000,
+        index_us: 500_000,
+        vacuum_us: 7,
+    };
+    let settle = Settle {
+        actions: vec!["vacuum (verbose, analyze)".into(), "checkpoint".into()],
+        conditions: vec![SettleCondition {
+            name: "dead_rows".into(),
+            before: 9.0,
+            after: 0.0,
+            target: 0.0,
+        }],
+        elapsed_us: 5,
+        cap_us: 60,
+        reached: true,
+    };
+    writer.begin_action(0).unwrap();
+    writer
+        .finish_action(
+            &record(0, 1),
+            Some(&Observation::new(Measured::Load(load.clone()))),
+        )
+        .unwrap();
+    writer
+        .finish_action(
+            &record(1, 1),
+            Some(&Observation::new(Measured::Settle(settle.clone()))),
+        )
+        .unwrap();
+    writer
+        .finish_action(&record(2, 1), Some(&window()))
+        .unwrap();
+    let mut changed = arm("new", Role::Candidate);
+    changed.left_out = vec![LeftOut {
+        option: "io_method".into(),
+        value: "sync".into(),
+        reason: "unknown before 18".into(),
+    }];
+    writer.put_arm(&changed).unwrap();
+    writer.add_note(Some("new"), "server died").unwrap();
+    writer
+        .set_status(Status::Failed, Some("the disk is full"))
+        .unwrap();
+    let path = writer.folder().path().to_owned();
+    drop(writer);
+
+    let run = RunFolder::open(&path).unwrap();
+    assert_eq!(run.meta, meta());
+    assert_eq!(run.steps, [step()]);
+    assert_eq!(run.arms, [arm("base", Role::Base), changed]);
+    assert_eq!(run.arms[0].variant(), "postgres-18.1.x10b_c8r32");
+    assert_eq!(
+        (run.status.status, run.status.reason.as_deref()),
+        (Status::Failed, Some("the disk is full"))
+    );
+    assert_eq!(run.notes[0].text, "server died");
+    assert_eq!(run.loads[0].result, load);
+    assert_eq!(run.loads[0].result.rows_per_s(), Some(100_000.0));
+    assert_eq!(run.settles[0].result, settle);
+    let wrote = window();
+    let read = &run.windows[0];
+    assert_eq!(Measured::Window(read.result.clone()), wrote.measured);
+    assert_eq!(read.result.rate(), Some(100.0));
+    assert_eq!(
+        read.metrics,
+        Metrics::from([("host_user_us".into(), 1.5)]),
+        "a value that is not finite is not kept"
+    );
+    assert_eq!(read.backend_cpu_us, wrote.backend_cpu_us);
+    assert_eq!(run.counters(2).unwrap(), wrote.counters);
+    assert_eq!(run.counters(2).unwrap()[0].delta(), Some(10.0));
+    assert_eq!(run.series(2).unwrap(), wrote.series);
+    assert_eq!(run.histograms(2).unwrap(), wrote.histograms);
+    assert_eq!(run.plans(2).unwrap(), wrote.plans);
+    assert_eq!(run.fingerprint(2).unwrap(), wrote.fingerprint);
+}
+
+#[test]
+fn an_action_is_never_half_written() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    writer
+        .finish_action(&record(7, 1), Some(&window()))
+        .unwrap();
+    // The last rows that are inserted clash, so everything before them must go as well.
+    let mut broken = window();
+    broken.plans.push(broken.plans[0].clone());
+    assert!(writer.finish_action(&record(7, 2), Some(&broken)).is_err());
+    assert!(writer.finish_action(&record(8, 1), Some(&broken)).is_err());
+    assert_eq!(
+        writer
+            .done_actions()
+            .unwrap()
+            .into_iter()
+            .collect::<Vec<_>>(),
+        [7]
+    );
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    assert_eq!(
+        run.actions,
+        [record(7, 1)],
+        "the failed second attempt leaves the first one's result"
+    );
+    assert_eq!(run.counters(7).unwrap().len(), 2);
+    assert_eq!(run.counters(8).unwrap().len(), 0);
+}
+
+#[test]
+fn a_repeated_action_replaces_its_result_and_counts_attempts() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    assert_eq!(writer.begin_action(3).unwrap(), 1);
+    assert_eq!(writer.begin_action(3).unwrap(), 2);
+    writer
+        .finish_action(&record(3, 2), Some(&window()))
+        .unwrap();
+    assert_eq!(writer.begin_action(3).unwrap(), 3);
+    writer
+        .finish_action(&record(3, 3), Some(&window()))
+        .unwrap();
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    assert_eq!(run.actions, [record(3, 3)]);
+    assert_eq!(run.windows.len(), 1);
+    assert_eq!(run.counters(3).unwrap().len(), 2);
+}
+
+#[test]
+fn an_unknown_arm_is_named() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    let error = writer
+        .finish_action(
+            &ActionRecord {
+                arm: "nobody".into(),
+                ..record(1, 1)
+            },
+            None,
+        )
+        .unwrap_err();
+    assert!(error.to_string().contains("\"nobody\""), "{error}");
+}
+
+#[test]
+fn a_second_writer_is_refused_while_readers_are_welcome() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = create(results.path());
+    let path = writer.folder().path().to_owned();
+    let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!(
+            "in use by another rqps (pid {})",
+            std::process::id()
+        )),
+        "{error}"
+    );
+    let run = RunFolder::open(&path).unwrap();
+    assert_eq!(run.folder.in_use_by(), Some(std::process::id().to_string()));
+    drop(writer);
+    assert_eq!(run.folder.in_use_by(), None);
+    RunFolder::open_for_writing(&path).unwrap();
+}
+
+#[test]
+fn a_newer_schema_is_refused_with_a_remedy() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = create(results.path());
+    let path = writer.folder().path().to_owned();
+    drop(writer);
+    let database = rusqlite::Connection::open(path.join("run.db")).unwrap();
+    database
+        .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
+        .unwrap();
+    drop(database);
+    for error in [
+        RunFolder::open(&path).unwrap_err(),
+        RunFolder::open_for_writing(&path).unwrap_err(),
+    ] {
+        let text = error.to_string();
+        assert!(text.contains("newer rqps that wrote it"), "{text}");
+    }
+}
+
+#[test]
+fn a_list_shows_runs_in_order_and_broken_ones_with_their_problem() {
+    let results = tempfile::tempdir().unwrap();
+    drop(create(results.path()));
+    drop(create(results.path()));
+    let broken = results.path().join("broken");
+    std::fs::create_dir(&broken).unwrap();
+    std::fs::write(
+        broken.join("run.db"),
+        "this is no database, but long enough to be read as one".repeat(50),
+    )
+    .unwrap();
+    std::fs::create_dir(results.path().join("not-a-run")).unwrap();
+    let empty = RunFolder::create(results.path(), "empty").unwrap();
+    drop(RunFolder::open_for_writing(empty.path()).unwrap());
+
+    let runs = RunFolder::list(results.path()).unwrap();
+    let problems: Vec<bool> = runs.iter().map(|run| run.problem.is_some()).collect();
+    assert_eq!(problems, [true, true, false, false]);
+    assert!(runs.iter().any(|run| {
+        run.problem
+            .as_deref()
+            .is_some_and(|text| text.contains("holds no plan"))
+    }));
+    assert_eq!(
+        runs[3].variants,
+        ["postgres-18.1.x10b_c8r32", "postgres-18.1.x10b_c8r32"]
+    );
+    assert!(
+        RunFolder::list(&results.path().join("none"))
+            .unwrap()
+            .is_empty()
+    );
+}
+
+/// Not a test by itself: the process that `a_killed_writer_leaves_whole_actions` kills.
+#[test]
+fn write_until_killed() {
+    let Ok(path) = std::env::var("RQPS_STORE_TEST_WRITE_TO") else {
+        return;
+    };
+    let mut writer = RunFolder::open_for_writing(Path::new(&path)).unwrap();
+    let mut seq = writer
+        .done_actions()
+        .unwrap()
+        .last()
+        .map_or(0, |last| last + 1);
+    loop {
+        let attempt = writer.begin_action(seq).unwrap();
+        writer
+            .finish_action(&record(seq, attempt), Some(&window()))
+            .unwrap();
+        seq += 1;
+    }
+}
+
+#[test]
+fn a_killed_writer_leaves_whole_actions() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = create(results.path());
+    let path = writer.folder().path().to_owned();
+    drop(writer);
+    let mut done = 0;
+    for pause_ms in [150, 171, 203] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["write_until_killed", "--exact"])
+            .env("RQPS_STORE_TEST_WRITE_TO", &path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(pause_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let run = RunFolder::open(&path).unwrap();
+        assert!(run.actions.len() >= done);
+        done = run.actions.len();
+        assert_eq!(run.windows.len(), done);
+        for action in &run.actions {
+            assert_eq!(
+                run.counters(action.seq).unwrap().len(),
+                2,
+                "action {}",
+                action.seq
+            );
+            assert_eq!(
+                run.plans(action.seq).unwrap().len(),
+                1,
+                "action {}",
+                action.seq
+            );
+        }
+        drop(RunFolder::open_for_writing(&path).unwrap());
+    }
+    assert!(done > 0, "the writer wrote nothing before it was killed");
+}
