@@ -14,6 +14,7 @@ mod meta;
 mod observation;
 mod read;
 mod read_details;
+mod read_rows;
 mod schema;
 mod text_enum;
 mod write_observation;

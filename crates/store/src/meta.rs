@@ -51,21 +51,21 @@ pub struct Meta {
     pub method: Vec<Setting>,
 }
 
-/// One step of the workload as planned, the same for every arm.
+/// One step after the load as planned, the same for every arm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedStep {
-    /// Place in the order, from 0.
+    /// Place in the order, from 1.
     pub position: u32,
     /// Step name, such as `point-query.pre`.
     pub name: String,
-    /// `load`, `measure`, `settle`.
+    /// `measure` or `settle`.
     pub kind: String,
-    /// Test that is measured; none for loads and settles.
+    /// Test that is measured; none for settles.
     pub test: Option<String>,
     /// Group of the test, such as `point`.
     pub group: Option<String>,
     /// Clients of this step.
     pub clients: u32,
-    /// How long or how much: `600 s`, `1000000 events`; empty for loads.
+    /// How long or how much: `600 s`, `1000000 events`; for a settle its cap.
     pub amount: String,
 }

@@ -50,9 +50,9 @@ text_enum! {
 pub struct Window {
     /// Test name, such as `point-query`; the step name (`point-query.pre`) is in the action.
     pub test: String,
-    /// Group of the test: `point`, `range`, `range with aggregation`, `writes`.
+    /// Group of the test: `point`, `range`, `range-aggregate`, `write`.
     pub group: String,
-    /// Place of the step in the workload's order.
+    /// Place of the step in the workload's order, from 1.
     pub position: u32,
     /// Clients (threads, connections).
     pub clients: u32,
@@ -126,12 +126,10 @@ pub struct Load {
     pub load_us: u64,
     /// Wall time of the indexes, microseconds.
     pub index_us: u64,
-    /// Wall time of VACUUM ANALYZE, microseconds; 0 when the plan has none.
-    pub vacuum_us: u64,
 }
 
 impl Load {
-    /// Rows per second over rows and indexes (the vacuum is not counted); none when nothing took time.
+    /// Rows per second over rows and indexes; none when nothing took time.
     pub fn rows_per_s(&self) -> Option<f64> {
         let elapsed_us = self.load_us + self.index_us;
         (elapsed_us > 0).then(|| self.rows as f64 / (elapsed_us as f64 / 1e6))

@@ -4,7 +4,8 @@ use rusqlite::{Row, params};
 
 use crate::error::{Error, Result};
 use crate::observation::{Counter, Histogram, QueryPlan, Series};
-use crate::read::{Run, count, json};
+use crate::read::Run;
+use crate::read_rows::{count, json};
 
 impl Run {
     /// Server counters before and after the action `seq`, by view, object and column.

@@ -86,14 +86,13 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
 
 fn insert_load(transaction: &Transaction<'_>, seq: u32, load: &Load) -> rusqlite::Result<()> {
     transaction.execute(
-        "INSERT INTO loads (seq, tables, rows, load_us, index_us, vacuum_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO loads (seq, tables, rows, load_us, index_us) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![
             seq,
             load.tables,
             load.rows as i64,
             load.load_us as i64,
             load.index_us as i64,
-            load.vacuum_us as i64
         ],
     )?;
     Ok(())

@@ -50,7 +50,7 @@ fn arm(name: &str, role: Role) -> Arm {
 
 fn step() -> PlannedStep {
     PlannedStep {
-        position: 0,
+        position: 1,
         name: "point-query".into(),
         kind: "measure".into(),
         test: Some("point-query".into()),
@@ -93,7 +93,7 @@ fn window() -> Observation {
     let window = Window {
         test: "point-query".into(),
         group: "point".into(),
-        position: 0,
+        position: 1,
         clients: 2,
         seed: u64::MAX - 1,
         started_at_ms: 1,
@@ -161,7 +161,6 @@ fn what_is_written_is_read_back() {
         rows: 200_000,
         load_us: 1_500_000,
         index_us: 500_000,
-        vacuum_us: 7,
     };
     let settle = Settle {
         actions: vec!["vacuum (verbose, analyze)".into(), "checkpoint".into()],

@@ -134,8 +134,7 @@ CREATE TABLE loads (
     tables    INTEGER NOT NULL,
     rows      INTEGER NOT NULL,
     load_us   INTEGER NOT NULL,
-    index_us  INTEGER NOT NULL,
-    vacuum_us INTEGER NOT NULL
+    index_us  INTEGER NOT NULL
 );
 
 CREATE TABLE settles (

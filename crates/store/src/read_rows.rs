@@ -1,0 +1,323 @@
+//! The queries that read a run back, one for each thing a [`crate::Run`] holds.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Row};
+
+use crate::arm::{Arm, LeftOut};
+use crate::journal::{ActionRecord, Note, RunStatus};
+use crate::meta::{Fact, Meta, PlannedStep, Setting};
+use crate::observation::{Load, Metrics, Settle, SettleCondition, Window};
+
+/// All rows of a query, each made by `make`.
+fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    make: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare(sql)?.query_map([], make)?.collect()
+}
+
+/// A count kept as an integer.
+pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(index).map(|value| value.max(0) as u64)
+}
+
+/// A value kept as JSON text.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    index: usize,
+) -> rusqlite::Result<T> {
+    serde_json::from_str(&row.get::<_, String>(index)?).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            index,
+            rusqlite::types::Type::Text,
+            Box::new(error),
+        )
+    })
+}
+
+fn seed(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, String>(index)?.parse().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            index,
+            rusqlite::types::Type::Text,
+            Box::new(error),
+        )
+    })
+}
+
+pub(crate) fn read_meta(connection: &Connection) -> rusqlite::Result<(Meta, RunStatus)> {
+    let method = rows(
+        connection,
+        "SELECT name, value FROM method ORDER BY position",
+        |row| {
+            Ok(Setting {
+                name: row.get(0)?,
+                value: row.get(1)?,
+            })
+        },
+    )?;
+    connection.query_row(
+        "SELECT name, program_version, created_at_ms, workload, workload_revision, protocol, seed, tables, \
+         rows_per_table, clients, actions_total, status, status_reason, status_at_ms FROM run",
+        [],
+        |row| {
+            let meta = Meta {
+                name: row.get(0)?,
+                program_version: row.get(1)?,
+                created_at_ms: row.get(2)?,
+                workload: row.get(3)?,
+                workload_revision: row.get(4)?,
+                protocol: row.get(5)?,
+                seed: seed(row, 6)?,
+                tables: row.get(7)?,
+                rows_per_table: count(row, 8)?,
+                clients: row.get(9)?,
+                actions_total: row.get(10)?,
+                method: method.clone(),
+            };
+            Ok((meta, RunStatus { status: row.get(11)?, reason: row.get(12)?, changed_at_ms: row.get(13)? }))
+        },
+    )
+}
+
+pub(crate) fn read_host(connection: &Connection) -> rusqlite::Result<Vec<Fact>> {
+    rows(
+        connection,
+        "SELECT key, value, comparable FROM host_facts ORDER BY key",
+        |row| {
+            Ok(Fact {
+                key: row.get(0)?,
+                value: row.get(1)?,
+                comparable: row.get(2)?,
+            })
+        },
+    )
+}
+
+pub(crate) fn read_steps(connection: &Connection) -> rusqlite::Result<Vec<PlannedStep>> {
+    rows(
+        connection,
+        "SELECT position, name, kind, test, test_group, clients, amount FROM steps ORDER BY position",
+        |row| {
+            Ok(PlannedStep {
+                position: row.get(0)?,
+                name: row.get(1)?,
+                kind: row.get(2)?,
+                test: row.get(3)?,
+                group: row.get(4)?,
+                clients: row.get(5)?,
+                amount: row.get(6)?,
+            })
+        },
+    )
+}
+
+pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
+    let mut left_out = rows(
+        connection,
+        "SELECT arm_id, option, value, reason FROM arm_left_out ORDER BY arm_id, position",
+        |row| {
+            Ok((
+                row.get(0)?,
+                LeftOut {
+                    option: row.get(1)?,
+                    value: row.get(2)?,
+                    reason: row.get(3)?,
+                },
+            ))
+        },
+    )?;
+    let mut managed = rows(
+        connection,
+        "SELECT arm_id, name, value FROM arm_managed ORDER BY arm_id, position",
+        |row| {
+            Ok((
+                row.get(0)?,
+                Setting {
+                    name: row.get(1)?,
+                    value: row.get(2)?,
+                },
+            ))
+        },
+    )?;
+    rows(
+        connection,
+        "SELECT id, name, role, dbms, build_version, build_hash, build_origin, build_version_text, config_name, \
+         config_hash, config_text FROM arms ORDER BY id",
+        |row| {
+            let id: i64 = row.get(0)?;
+            Ok(Arm {
+                name: row.get(1)?,
+                role: row.get(2)?,
+                dbms: row.get(3)?,
+                build_version: row.get(4)?,
+                build_hash: row.get(5)?,
+                build_origin: row.get(6)?,
+                build_version_text: row.get(7)?,
+                config_name: row.get(8)?,
+                config_hash: row.get(9)?,
+                config_text: row.get(10)?,
+                left_out: take(&mut left_out, id),
+                managed: take(&mut managed, id),
+            })
+        },
+    )
+}
+
+/// Moves out the values kept under `id`.
+fn take<T>(all: &mut Vec<(i64, T)>, id: i64) -> Vec<T> {
+    all.extract_if(.., |(owner, _)| *owner == id)
+        .map(|(_, value)| value)
+        .collect()
+}
+
+pub(crate) fn read_actions(connection: &Connection) -> rusqlite::Result<Vec<ActionRecord>> {
+    rows(
+        connection,
+        "SELECT a.seq, m.name, a.kind, a.step, a.attempt, a.started_at_ms, a.finished_at_ms, a.outcome, a.note \
+         FROM actions a JOIN arms m ON m.id = a.arm_id ORDER BY a.seq",
+        |row| {
+            Ok(ActionRecord {
+                seq: row.get(0)?,
+                arm: row.get(1)?,
+                kind: row.get(2)?,
+                step: row.get(3)?,
+                attempt: row.get(4)?,
+                started_at_ms: row.get(5)?,
+                finished_at_ms: row.get(6)?,
+                outcome: row.get(7)?,
+                note: row.get(8)?,
+            })
+        },
+    )
+}
+
+pub(crate) fn read_notes(connection: &Connection) -> rusqlite::Result<Vec<Note>> {
+    rows(
+        connection,
+        "SELECT n.at_ms, m.name, n.text FROM notes n LEFT JOIN arms m ON m.id = n.arm_id ORDER BY n.id",
+        |row| {
+            Ok(Note {
+                at_ms: row.get(0)?,
+                arm: row.get(1)?,
+                text: row.get(2)?,
+            })
+        },
+    )
+}
+
+pub(crate) fn read_metrics(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Metrics>> {
+    let mut metrics: BTreeMap<u32, Metrics> = BTreeMap::new();
+    for (seq, name, value) in rows(connection, "SELECT seq, name, value FROM metrics", |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })? {
+        metrics.entry(seq).or_default().insert(name, value);
+    }
+    Ok(metrics)
+}
+
+pub(crate) fn read_backends(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Vec<f64>>> {
+    let mut backends: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (seq, cpu_us) in rows(
+        connection,
+        "SELECT seq, cpu_us FROM backend_cpu ORDER BY seq, client",
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )? {
+        backends.entry(seq).or_default().push(cpu_us);
+    }
+    Ok(backends)
+}
+
+pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32, Window)>> {
+    let mut retries: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
+    for (seq, sqlstate, number) in rows(
+        connection,
+        "SELECT seq, sqlstate, count FROM retries",
+        |row| Ok((row.get(0)?, row.get(1)?, count(row, 2)?)),
+    )? {
+        retries.entry(seq).or_default().insert(sqlstate, number);
+    }
+    rows(
+        connection,
+        "SELECT seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, ended_by, \
+         rate_unit, target_events_per_s, events, queries, statements, statements_working, noop_statements, rows, \
+         errors FROM windows ORDER BY seq",
+        |row| {
+            let seq = row.get(0)?;
+            let window = Window {
+                test: row.get(1)?,
+                group: row.get(2)?,
+                position: row.get(3)?,
+                clients: row.get(4)?,
+                seed: seed(row, 5)?,
+                started_at_ms: row.get(6)?,
+                warmup_us: count(row, 7)?,
+                elapsed_us: count(row, 8)?,
+                ended_by: row.get(9)?,
+                rate_unit: row.get(10)?,
+                target_events_per_s: row.get(11)?,
+                events: count(row, 12)?,
+                queries: count(row, 13)?,
+                statements: count(row, 14)?,
+                statements_working: count(row, 15)?,
+                noop_statements: count(row, 16)?,
+                rows: count(row, 17)?,
+                errors: count(row, 18)?,
+                retries: retries.remove(&seq).unwrap_or_default(),
+            };
+            Ok((seq, window))
+        },
+    )
+}
+
+pub(crate) fn read_loads(connection: &Connection) -> rusqlite::Result<Vec<(u32, Load)>> {
+    rows(
+        connection,
+        "SELECT seq, tables, rows, load_us, index_us FROM loads ORDER BY seq",
+        |row| {
+            let load = Load {
+                tables: row.get(1)?,
+                rows: count(row, 2)?,
+                load_us: count(row, 3)?,
+                index_us: count(row, 4)?,
+            };
+            Ok((row.get(0)?, load))
+        },
+    )
+}
+
+pub(crate) fn read_settles(connection: &Connection) -> rusqlite::Result<Vec<(u32, Settle)>> {
+    let mut conditions: BTreeMap<u32, Vec<SettleCondition>> = BTreeMap::new();
+    for (seq, condition) in rows(
+        connection,
+        "SELECT seq, name, value_before, value_after, target FROM settle_conditions ORDER BY seq, position",
+        |row| {
+            let condition = SettleCondition {
+                name: row.get(1)?,
+                before: row.get(2)?,
+                after: row.get(3)?,
+                target: row.get(4)?,
+            };
+            Ok((row.get(0)?, condition))
+        },
+    )? {
+        conditions.entry(seq).or_default().push(condition);
+    }
+    rows(
+        connection,
+        "SELECT seq, actions, elapsed_us, cap_us, reached FROM settles ORDER BY seq",
+        |row| {
+            let seq = row.get(0)?;
+            let settle = Settle {
+                actions: json(row, 1)?,
+                conditions: conditions.remove(&seq).unwrap_or_default(),
+                elapsed_us: count(row, 2)?,
+                cap_us: count(row, 3)?,
+                reached: row.get(4)?,
+            };
+            Ok((seq, settle))
+        },
+    )
+}
