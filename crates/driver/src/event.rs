@@ -1,0 +1,382 @@
+//! A test made ready for one session, and the hot path: draw, send, count.
+
+use crate::result::worked;
+use hdrhistogram::Histogram;
+use rqps_wire::{Error, ParamType, Params, Session};
+use rqps_workloads::expect::{Answers, TableState, bounds};
+use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
+use rqps_workloads::zipf::{EXPONENT, Zipf};
+use rqps_workloads::{Key, Param, Protocol, Statement, Table, Test, dialect};
+use std::time::Instant;
+
+use crate::spec::StepSpec;
+
+/// Longest latency that is told apart, in ns: an hour.
+const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+/// Finest latency that is told apart, in ns.
+const LATENCY_NS_MIN: u64 = 256;
+
+/// An empty latency histogram, in ns, three significant digits.
+pub(crate) fn latency_histogram() -> Result<Histogram<u64>, hdrhistogram::CreationError> {
+    Histogram::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, 3)
+}
+
+/// Counts of one statement kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    pub kind: &'static str,
+    pub answers: Answers,
+    pub sent_ns: Histogram<u64>,
+}
+
+/// Counts of one phase.
+#[derive(Debug, Clone)]
+pub(crate) struct Tallies {
+    /// In the order of the test's statements.
+    pub statements: Vec<Tally>,
+    /// BEGIN and COMMIT.
+    pub control: Vec<Tally>,
+    pub noop_statements: u64,
+    pub rows: u64,
+    pub changed_rows: u64,
+}
+
+impl Tallies {
+    pub fn new(test: &'static Test, no_latency: &Histogram<u64>) -> Self {
+        let tally = |kind| Tally {
+            kind,
+            answers: Answers::default(),
+            sent_ns: no_latency.clone(),
+        };
+        let control: &[&'static str] = if test.transaction {
+            &["begin", "commit"]
+        } else {
+            &[]
+        };
+        Self {
+            statements: test.statements().map(|s| tally(s.kind)).collect(),
+            control: control.iter().map(|kind| tally(kind)).collect(),
+            noop_statements: 0,
+            rows: 0,
+            changed_rows: 0,
+        }
+    }
+
+    /// Forgets everything that was counted.
+    pub fn clear(&mut self) {
+        for tally in self.statements.iter_mut().chain(&mut self.control) {
+            tally.answers = Answers::default();
+            tally.sent_ns.clear();
+        }
+        (self.noop_statements, self.rows, self.changed_rows) = (0, 0, 0);
+    }
+}
+
+/// How a statement is sent, one entry per table.
+enum Sender<P> {
+    Prepared(Vec<P>),
+    /// The text around the values.
+    Text(Vec<Vec<String>>),
+}
+
+struct Ready<P> {
+    statement: &'static Statement,
+    sender: Sender<P>,
+}
+
+/// One session with a test's statements prepared.
+pub(crate) struct Client<S: Session> {
+    session: S,
+    test: &'static Test,
+    tables: u32,
+    own_table: usize,
+    rows: u64,
+    state: TableState,
+    zipf: Option<Zipf>,
+    /// Statements of part 0, then part 1, …
+    ready: Vec<Ready<S::Statement>>,
+    control: Option<[S::Statement; 2]>,
+    params: Params,
+    text: String,
+    in_transaction: bool,
+}
+
+impl<S: Session> Client<S> {
+    /// Prepares every statement for every table.
+    pub fn new(mut session: S, spec: &StepSpec, client: u32) -> Result<Self, Error> {
+        let test = spec.test;
+        let mut ready = Vec::new();
+        for statement in test.statements() {
+            let sender = match statement.protocol {
+                Protocol::Prepared => Sender::Prepared(prepare(&mut session, spec, statement)?),
+                Protocol::Text => Sender::Text(text_pieces(spec, statement)),
+            };
+            ready.push(Ready { statement, sender });
+        }
+        let control = if test.transaction {
+            Some([
+                session.prepare("BEGIN", &[])?,
+                session.prepare("COMMIT", &[])?,
+            ])
+        } else {
+            None
+        };
+        Ok(Self {
+            session,
+            test,
+            tables: spec.tables,
+            own_table: (client % spec.tables) as usize,
+            rows: spec.state.rows,
+            state: spec.state,
+            zipf: test
+                .uses_zipf()
+                .then(|| Zipf::new(spec.state.rows, EXPONENT)),
+            ready,
+            control,
+            params: Params::default(),
+            text: String::new(),
+            in_transaction: false,
+        })
+    }
+
+    /// The session's id on the server.
+    pub fn backend_id(&self) -> u32 {
+        self.session.backend_id()
+    }
+
+    /// Runs SQL outside the counts.
+    pub fn run(&mut self, sql: &str) -> Result<(), Error> {
+        self.session.simple(sql).map(|_| ())
+    }
+
+    /// Rolls back the transaction that a failed event left open.
+    pub fn roll_back(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.in_transaction) {
+            self.session.simple("ROLLBACK")?;
+        }
+        Ok(())
+    }
+
+    /// One event. `sent` is when it starts; returns when its last answer was complete. On an error the caller rolls
+    /// back and may try the event again with the stream as it was.
+    pub fn event(
+        &mut self,
+        stream: &mut Stream,
+        tallies: &mut Tallies,
+        sent: Instant,
+    ) -> Result<Instant, Error> {
+        let mut sent = sent;
+        if self.control.is_some() {
+            sent = self.control_statement(0, tallies, sent)?;
+            self.in_transaction = true;
+        }
+        let mut first = 0;
+        for part in self.test.parts {
+            let table = match part.table {
+                Table::Random if self.tables == 1 => 0,
+                Table::Random => stream.key(u64::from(self.tables)) as usize - 1,
+                Table::OfClient => self.own_table,
+            };
+            for _ in 0..part.times {
+                let key = match (part.key, &self.zipf) {
+                    (Key::Uniform, _) => stream.key(self.rows),
+                    (Key::Zipf, Some(zipf)) => zipf.draw(stream),
+                    (Key::Zipf, None) | (Key::First, _) => 1,
+                    (Key::None, _) => 0,
+                };
+                for index in first..first + part.statements.len() {
+                    sent = self.statement(index, table, key, stream, tallies, sent)?;
+                }
+            }
+            first += part.statements.len();
+        }
+        if self.control.is_some() {
+            sent = self.control_statement(1, tallies, sent)?;
+            self.in_transaction = false;
+        }
+        Ok(sent)
+    }
+
+    fn control_statement(
+        &mut self,
+        which: usize,
+        tallies: &mut Tallies,
+        sent: Instant,
+    ) -> Result<Instant, Error> {
+        if let Some(control) = &self.control {
+            self.params.clear();
+            self.session.execute(&control[which], &self.params)?;
+        }
+        let done = Instant::now();
+        let tally = &mut tallies.control[which];
+        tally.answers.count += 1;
+        tally
+            .sent_ns
+            .saturating_record((done - sent).as_nanos() as u64);
+        Ok(done)
+    }
+
+    #[inline]
+    fn statement(
+        &mut self,
+        index: usize,
+        table: usize,
+        key: u64,
+        stream: &mut Stream,
+        tallies: &mut Tallies,
+        sent: Instant,
+    ) -> Result<Instant, Error> {
+        let ready = &self.ready[index];
+        let statement = ready.statement;
+        let range = self.test.range;
+        let outcome = match &ready.sender {
+            Sender::Prepared(prepared) => {
+                fill_params(&mut self.params, statement, range, self.rows, key, stream);
+                self.session.execute(&prepared[table], &self.params)?
+            }
+            Sender::Text(pieces) => {
+                fill_text(
+                    &mut self.text,
+                    &pieces[table],
+                    statement,
+                    self.rows,
+                    key,
+                    stream,
+                );
+                self.session.simple(&self.text)?
+            }
+        };
+        let done = Instant::now();
+        let tally = &mut tallies.statements[index];
+        let rows = if statement.expect.writes() {
+            tallies.changed_rows += outcome.affected;
+            outcome.affected
+        } else {
+            tallies.rows += outcome.rows;
+            outcome.rows
+        };
+        let (low, high) = bounds(statement.expect, range, key, &self.state);
+        tally.answers.count += 1;
+        tally.answers.rows += rows;
+        tally.answers.violations += u64::from(rows < low || rows > high);
+        tallies.noop_statements += u64::from(!worked(statement, rows));
+        tally
+            .sent_ns
+            .saturating_record((done - sent).as_nanos() as u64);
+        Ok(done)
+    }
+}
+
+fn prepare<S: Session>(
+    session: &mut S,
+    spec: &StepSpec,
+    statement: &'static Statement,
+) -> Result<Vec<S::Statement>, Error> {
+    let range = spec.test.range;
+    let types: Vec<ParamType> = statement
+        .params
+        .iter()
+        .flat_map(|param| {
+            let (kind, count) = match param {
+                Param::Keys | Param::HotKeys => (ParamType::Int4, range as usize),
+                Param::C | Param::Pad => (ParamType::Text, 1),
+                Param::Key | Param::RangeEnd | Param::K => (ParamType::Int4, 1),
+            };
+            std::iter::repeat_n(kind, count)
+        })
+        .collect();
+    (1..=spec.tables)
+        .map(|table| {
+            let sql = dialect::prepared_sql(spec.dialect, statement, table, range);
+            session.prepare(&sql, &types)
+        })
+        .collect()
+}
+
+/// The SQL of each table, cut at its values.
+fn text_pieces(spec: &StepSpec, statement: &'static Statement) -> Vec<Vec<String>> {
+    let range = spec.test.range;
+    let marks = vec!["\0".to_owned(); dialect::value_count(statement, range)];
+    (1..=spec.tables)
+        .map(|table| {
+            let sql = dialect::literal_sql(statement, table, range, &marks);
+            sql.split('\0').map(str::to_owned).collect()
+        })
+        .collect()
+}
+
+#[inline]
+fn fill_params(
+    params: &mut Params,
+    statement: &Statement,
+    range: u32,
+    rows: u64,
+    key: u64,
+    stream: &mut Stream,
+) {
+    params.clear();
+    for param in statement.params {
+        match param {
+            Param::Key => params.push_int(key as i64),
+            Param::RangeEnd => params.push_int((key + u64::from(range) - 1) as i64),
+            Param::Keys => {
+                for _ in 0..range {
+                    params.push_int(stream.key(rows) as i64);
+                }
+            }
+            Param::HotKeys => {
+                for i in 1..=u64::from(range) {
+                    params.push_int(hot_key(rows, i) as i64);
+                }
+            }
+            Param::K => params.push_int(stream.key(rows) as i64),
+            Param::C => push_digits::<C_LEN>(params, stream),
+            Param::Pad => push_digits::<PAD_LEN>(params, stream),
+        }
+    }
+}
+
+/// The i-th of the hot keys (from 1): the middle of the table, wrapped in tables too small to have them all there.
+fn hot_key(rows: u64, i: u64) -> u64 {
+    (rows / 2 + i - 1) % rows + 1
+}
+
+fn push_digits<const LEN: usize>(params: &mut Params, stream: &mut Stream) {
+    let mut text = [0; LEN];
+    stream.digits(&mut text);
+    params.push_text(&text);
+}
+
+fn fill_text(
+    text: &mut String,
+    pieces: &[String],
+    statement: &Statement,
+    rows: u64,
+    key: u64,
+    stream: &mut Stream,
+) {
+    text.clear();
+    let mut pieces = pieces.iter();
+    text.extend(pieces.next().map(String::as_str));
+    for (param, piece) in statement.params.iter().zip(pieces) {
+        match param {
+            Param::K => push_number(text, stream.key(rows)),
+            Param::C => push_text_digits::<C_LEN>(text, stream),
+            Param::Pad => push_text_digits::<PAD_LEN>(text, stream),
+            Param::Key | Param::RangeEnd | Param::Keys | Param::HotKeys => push_number(text, key),
+        }
+        text.push_str(piece);
+    }
+}
+
+fn push_number(text: &mut String, number: u64) {
+    use std::fmt::Write;
+    // Writing to a String can't fail.
+    let _ = write!(text, "{number}");
+}
+
+fn push_text_digits<const LEN: usize>(text: &mut String, stream: &mut Stream) {
+    let mut digits = [0; LEN];
+    stream.digits(&mut digits);
+    text.extend(digits.iter().map(|digit| char::from(*digit)));
+}

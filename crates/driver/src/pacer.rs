@@ -1,0 +1,75 @@
+//! The open loop: events are due at even intervals whether or not earlier ones are answered.
+
+use crate::spec::Pace;
+use std::time::{Duration, Instant};
+
+/// One client's timetable. Clients are offset against each other, so that all together are even too.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    start: Instant,
+    offset_s: f64,
+    interval_s: f64,
+    sent: u64,
+}
+
+impl Pacer {
+    /// The timetable of client `client` of `clients`, or `None` in the closed loop.
+    pub fn new(pace: Pace, client: u32, clients: u32, start: Instant) -> Option<Self> {
+        let Pace::EventsPerSecond(rate) = pace else {
+            return None;
+        };
+        let interval_s = f64::from(clients) / rate;
+        Some(Self {
+            start,
+            offset_s: interval_s * f64::from(client) / f64::from(clients),
+            interval_s,
+            sent: 0,
+        })
+    }
+
+    /// When the next event is due.
+    pub fn next(&mut self) -> Instant {
+        let due_s = self.offset_s + self.interval_s * self.sent as f64;
+        self.sent += 1;
+        self.start + Duration::from_secs_f64(due_s)
+    }
+}
+
+/// Sleeps until `due` in short naps, so that `stop` is noticed. False when it was.
+pub(crate) fn sleep_until(due: Instant, mut stop: impl FnMut() -> bool) -> bool {
+    const NAP: Duration = Duration::from_millis(50);
+    loop {
+        if stop() {
+            return false;
+        }
+        match due.checked_duration_since(Instant::now()) {
+            None => return true,
+            Some(left) => std::thread::sleep(left.min(NAP)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_share_the_rate_evenly_and_never_drift() {
+        let start = Instant::now();
+        let mut due: Vec<Duration> = (0..4)
+            .flat_map(|client| {
+                let mut pacer =
+                    Pacer::new(Pace::EventsPerSecond(1000.0), client, 4, start).unwrap();
+                (0..250).map(|_| pacer.next() - start).collect::<Vec<_>>()
+            })
+            .collect();
+        due.sort();
+        for (i, at) in due.iter().enumerate() {
+            let expected = Duration::from_millis(i as u64);
+            assert!(
+                at.abs_diff(expected) < Duration::from_micros(1),
+                "{i}: {at:?}"
+            );
+        }
+    }
+}

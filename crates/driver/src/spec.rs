@@ -1,0 +1,131 @@
+//! What a step is asked to do, and who watches it.
+
+use rqps_workloads::expect::TableState;
+use rqps_workloads::{Dialect, Test};
+use std::time::Duration;
+
+/// A measured step.
+#[derive(Debug, Clone)]
+pub struct StepSpec {
+    /// The test whose events are repeated.
+    pub test: &'static Test,
+    /// The step's name: part of the seed, so that two steps of one test don't repeat the same keys.
+    pub step: String,
+    /// How SQL is spelled.
+    pub dialect: Dialect,
+    /// Number of tables.
+    pub tables: u32,
+    /// Clients: threads, each with one session.
+    pub clients: u32,
+    /// The plan's seed.
+    pub seed: u64,
+    /// 1, or more when an earlier attempt at this step was cut off: it then draws other keys, since the earlier one may
+    /// have used up some of its own.
+    pub attempt: u32,
+    /// How warm-up ends.
+    pub warmup: Warmup,
+    /// How the window ends.
+    pub limit: Limit,
+    /// End the window when one client has removed its share of this many rows (all clients together).
+    pub removed_rows_max: Option<u64>,
+    /// Closed or open loop.
+    pub pace: Pace,
+    /// What is known of the tables.
+    pub state: TableState,
+    /// SQL that makes each session hand in its statistics, run between phases, and how long to wait before and after.
+    pub flush: Option<Flush>,
+}
+
+/// How sessions are made to hand their statistics to the server.
+#[derive(Debug, Clone)]
+pub struct Flush {
+    /// Wait this long after the last statement.
+    pub before: Duration,
+    /// Then each session runs this.
+    pub sql: String,
+    /// Then wait this long.
+    pub after: Duration,
+}
+
+/// How warm-up ends.
+#[derive(Debug, Clone)]
+pub enum Warmup {
+    /// After this time.
+    Time(Duration),
+    /// When the rate has settled, at the latest after this time.
+    Detect {
+        /// The cap.
+        most: Duration,
+    },
+}
+
+/// How the window ends.
+#[derive(Debug, Clone)]
+pub enum Limit {
+    /// After this time; events in flight are finished and counted.
+    Time(Duration),
+    /// After this many events over all clients, evenly split.
+    Events(u64),
+    /// After exactly the events that another run did, client by client, warm-up included. The window ends when the
+    /// first client has done its part; the others finish theirs outside it, so that the data end up the same.
+    Work(Work),
+}
+
+/// How many events each client did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Work {
+    /// In warm-up.
+    pub warmup: Vec<u64>,
+    /// In the window.
+    pub window: Vec<u64>,
+}
+
+/// Closed or open loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// Each client sends its next event when the last is answered.
+    Closed,
+    /// Events are due at even intervals, whatever the answers take; all clients together reach this rate.
+    EventsPerSecond(f64),
+}
+
+/// What ended the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedBy {
+    /// The time was over.
+    Time,
+    /// The events were done.
+    Work,
+    /// The share of rows that may be removed was gone.
+    RemovedRows,
+}
+
+impl EndedBy {
+    /// The word in result files: `time`, `work`, `share`.
+    pub fn key(self) -> &'static str {
+        match self {
+            EndedBy::Time => "time",
+            EndedBy::Work => "work",
+            EndedBy::RemovedRows => "share",
+        }
+    }
+}
+
+/// Called from the thread that runs the step, while all clients stand still unless said otherwise.
+pub trait Observer {
+    /// All sessions are connected and warm; `sessions` are their ids on the server, client by client. The window opens
+    /// when this returns.
+    fn window_opens(&mut self, sessions: &[u32]);
+    /// The window has just closed.
+    fn window_closes(&mut self);
+    /// The server's statistics now hold all of the window.
+    fn statistics_complete(&mut self);
+    /// Clients are at work: called several times a second with the phase's name, the seconds since it began and the
+    /// events so far.
+    fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64);
+    /// True when the step must stop soon.
+    fn cancelled(&mut self) -> bool;
+    /// Clients don't come back although the step was cancelled or has failed: end their statements, if need be by
+    /// stopping the server.
+    fn force(&mut self);
+}

@@ -1,0 +1,360 @@
+//! One client: a thread with a session that goes through the phases of a step.
+
+use crate::control::{Control, Phase};
+use crate::event::{Client, Tallies};
+use crate::pacer::{Pacer, sleep_until};
+use crate::spec::{Limit, Pace, StepSpec};
+use hdrhistogram::Histogram;
+use rqps_wire::{Error, Session};
+use rqps_workloads::random::{Stream, name_word};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Tries of one event before its error counts as the step's.
+const EVENT_TRIES_MAX: u32 = 1000;
+
+/// What a client counted.
+pub(crate) struct Report {
+    pub warmup_events: u64,
+    pub window_events: u64,
+    /// From the opening of the window to the end of the client's last event in it.
+    pub window_s: f64,
+    pub tallies: Tallies,
+    /// Latency of events of several statements, from the first one's sending.
+    pub event_ns: Option<Histogram<u64>>,
+    /// Latency of events in the open loop, from the time they were due.
+    pub scheduled_ns: Option<Histogram<u64>>,
+    pub queries_each_second: Vec<u64>,
+    pub retries: BTreeMap<String, u64>,
+    pub removed_rows: u64,
+    /// What made this client end the window, if it did.
+    pub quota: Option<Quota>,
+}
+
+/// What a client ran out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quota {
+    Events,
+    RemovedRows,
+}
+
+/// What the clients of a step share.
+pub(crate) struct Shared<'a> {
+    pub spec: &'a StepSpec,
+    pub control: &'a Control,
+    /// Session ids on the server, client by client.
+    pub backends: &'a Mutex<Vec<u32>>,
+    /// What a client starts counting with.
+    pub no_tallies: &'a Tallies,
+    /// An empty latency histogram.
+    pub no_latency: &'a Histogram<u64>,
+}
+
+/// Why a client gave up, for the step's error.
+pub(crate) struct Failure {
+    pub client: u32,
+    pub doing: &'static str,
+    pub source: Box<Error>,
+}
+
+struct Worker<'a, S: Session> {
+    shared: &'a Shared<'a>,
+    number: u32,
+    client: Client<S>,
+    stream: Stream,
+    report: Report,
+    second: Seconds,
+}
+
+/// Counts queries into seconds of the window without a division per event.
+struct Seconds {
+    start: Instant,
+    end_ns: u64,
+    current: u64,
+}
+
+impl Seconds {
+    fn new(start: Instant) -> Self {
+        Self {
+            start,
+            end_ns: 1_000_000_000,
+            current: 0,
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, now: Instant, queries: u64, seconds: &mut Vec<u64>) {
+        let elapsed_ns = (now - self.start).as_nanos() as u64;
+        while elapsed_ns >= self.end_ns {
+            seconds.push(std::mem::take(&mut self.current));
+            self.end_ns += 1_000_000_000;
+        }
+        self.current += queries;
+    }
+}
+
+/// The life of client `number`: returns when the step is over. Sessions are kept until then, so that the server's
+/// processes can be read at the window's end.
+pub(crate) fn run<S: Session>(
+    shared: &Shared<'_>,
+    number: u32,
+    connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
+) -> Result<Report, Failure> {
+    let failed = |doing| {
+        move |source| {
+            shared.control.abort();
+            Failure {
+                client: number,
+                doing,
+                source: Box::new(source),
+            }
+        }
+    };
+    let _leave = LeaveOnDrop(shared.control);
+    let first = shared.control.next_phase(None);
+    debug_assert_eq!(first, Phase::Connect);
+    let session = connect(number).map_err(failed("connecting"))?;
+    let client = Client::new(session, shared.spec, number).map_err(failed("preparing"))?;
+    if let Ok(mut backends) = shared.backends.lock() {
+        backends[number as usize] = client.backend_id();
+    }
+    let mut worker = Worker::new(shared, number, client);
+    let mut done = Phase::Connect;
+    loop {
+        if done == Phase::Tail || shared.control.aborted() {
+            return Ok(worker.report);
+        }
+        let phase = shared.control.next_phase(Some(done));
+        if shared.control.aborted() {
+            return Ok(worker.report);
+        }
+        match phase {
+            Phase::Connect => {}
+            Phase::Warmup => worker.warm_up().map_err(failed("warming up"))?,
+            Phase::FlushBefore | Phase::FlushAfter => {
+                worker.flush().map_err(failed("handing statistics in"))?;
+            }
+            Phase::Window => worker.window().map_err(failed("in the window"))?,
+            Phase::Tail => worker.tail().map_err(failed("finishing its events"))?,
+        }
+        done = phase;
+    }
+}
+
+/// Tells the gate that a client is gone, however it went.
+struct LeaveOnDrop<'a>(&'a Control);
+
+impl Drop for LeaveOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+impl<'a, S: Session> Worker<'a, S> {
+    fn new(shared: &'a Shared<'a>, number: u32, client: Client<S>) -> Self {
+        let spec = shared.spec;
+        let histogram = |wanted: bool| wanted.then(|| shared.no_latency.clone());
+        let report = Report {
+            warmup_events: 0,
+            window_events: 0,
+            window_s: 0.0,
+            tallies: shared.no_tallies.clone(),
+            event_ns: histogram(spec.test.queries_per_event() > 1),
+            scheduled_ns: histogram(spec.pace != Pace::Closed),
+            queries_each_second: Vec::with_capacity(4096),
+            retries: BTreeMap::new(),
+            removed_rows: 0,
+            quota: None,
+        };
+        Self {
+            shared,
+            number,
+            client,
+            stream: Stream::new(&[]),
+            report,
+            second: Seconds::new(Instant::now()),
+        }
+    }
+
+    /// Its own draws for each phase: the window's don't depend on how far warm-up came.
+    fn seed(&mut self, phase: u64) {
+        let spec = self.shared.spec;
+        self.stream = Stream::new(&[
+            spec.seed,
+            name_word(&spec.step),
+            u64::from(spec.attempt),
+            u64::from(self.number),
+            phase,
+        ]);
+    }
+
+    fn my_part(&self, events: u64) -> u64 {
+        let clients = u64::from(self.shared.spec.clients);
+        let extra = u64::from(u64::from(self.number) < events % clients);
+        events / clients + extra
+    }
+
+    fn removed_rows_max(&self) -> Option<u64> {
+        self.shared
+            .spec
+            .removed_rows_max
+            .map(|all| self.my_part(all).max(1))
+    }
+
+    fn warm_up(&mut self) -> Result<(), Error> {
+        self.seed(0);
+        let quota = match &self.shared.spec.limit {
+            Limit::Work(work) => work.warmup.get(self.number as usize).copied(),
+            _ => None,
+        };
+        self.report.warmup_events = self.work(quota, Instant::now(), false)?;
+        self.report.tallies.clear();
+        self.report.retries.clear();
+        self.report.quota = None;
+        let report = &mut self.report;
+        for histogram in [&mut report.event_ns, &mut report.scheduled_ns]
+            .into_iter()
+            .flatten()
+        {
+            histogram.clear();
+        }
+        Ok(())
+    }
+
+    fn window(&mut self) -> Result<(), Error> {
+        self.seed(1);
+        let quota = match &self.shared.spec.limit {
+            Limit::Work(work) => work.window.get(self.number as usize).copied(),
+            Limit::Events(events) => Some(self.my_part(*events)),
+            Limit::Time(_) => None,
+        };
+        let start = Instant::now();
+        self.second = Seconds::new(start);
+        self.report.window_events = self.work(quota, start, true)?;
+        if self.second.current > 0 {
+            let last = std::mem::take(&mut self.second.current);
+            self.report.queries_each_second.push(last);
+        }
+        Ok(())
+    }
+
+    /// The events that are owed after the window: only fixed work leaves any.
+    fn tail(&mut self) -> Result<(), Error> {
+        let owed = match &self.shared.spec.limit {
+            Limit::Work(work) => work.window.get(self.number as usize).copied().unwrap_or(0),
+            Limit::Events(events) => self.my_part(*events),
+            Limit::Time(_) => 0,
+        };
+        let owed = owed.saturating_sub(self.report.window_events);
+        if owed == 0 {
+            return Ok(());
+        }
+        // What is counted here belongs to no window, but for the rows that are gone.
+        let outside = self.shared.no_tallies.clone();
+        let tallies = std::mem::replace(&mut self.report.tallies, outside);
+        let retries = std::mem::take(&mut self.report.retries);
+        for _ in 0..owed {
+            if self.shared.control.aborted() {
+                break;
+            }
+            let changed = self.report.tallies.changed_rows;
+            self.event_with_retries(Instant::now())?;
+            self.count_removed(changed);
+        }
+        self.report.tallies = tallies;
+        self.report.retries = retries;
+        Ok(())
+    }
+
+    /// Repeats events until the phase ends or the quota is used up; returns how many.
+    fn work(&mut self, quota: Option<u64>, start: Instant, window: bool) -> Result<u64, Error> {
+        let spec = self.shared.spec;
+        let control = self.shared.control;
+        let progress = &control.progress[self.number as usize];
+        let queries = u64::from(spec.test.queries_per_event());
+        let removed_max = self.removed_rows_max().filter(|_| quota.is_none());
+        let mut pacer = Pacer::new(spec.pace, self.number, spec.clients, start);
+        let (mut events, mut now) = (0, start);
+        while !control.phase_ended() {
+            if quota.is_some_and(|quota| events >= quota) {
+                self.report.quota = Some(Quota::Events);
+                if window {
+                    control.end_phase();
+                }
+                break;
+            }
+            let mut due = None;
+            if let Some(pacer) = &mut pacer {
+                let at = pacer.next();
+                if !sleep_until(at, || control.phase_ended()) {
+                    break;
+                }
+                due = Some(at);
+                now = Instant::now();
+            }
+            let changed = self.report.tallies.changed_rows;
+            let sent = now;
+            now = self.event_with_retries(sent)?;
+            self.count_removed(changed);
+            events += 1;
+            progress.set(events);
+            if let Some(histogram) = &mut self.report.event_ns {
+                histogram.saturating_record((now - sent).as_nanos() as u64);
+            }
+            if window {
+                self.second
+                    .count(now, queries, &mut self.report.queries_each_second);
+            }
+            if let (Some(due), Some(histogram)) = (due, &mut self.report.scheduled_ns) {
+                histogram.saturating_record((now - due).as_nanos() as u64);
+            }
+            if removed_max.is_some_and(|max| self.report.removed_rows >= max) {
+                self.report.quota = Some(Quota::RemovedRows);
+                control.end_phase();
+                break;
+            }
+        }
+        self.report.window_s = (now - start).as_secs_f64();
+        Ok(events)
+    }
+
+    fn count_removed(&mut self, changed_before: u64) {
+        if self.shared.spec.test.shrinks {
+            self.report.removed_rows += self.report.tallies.changed_rows - changed_before;
+        }
+    }
+
+    /// One event; after a deadlock or a lost race it is rolled back and the same one tried again.
+    #[inline]
+    fn event_with_retries(&mut self, sent: Instant) -> Result<Instant, Error> {
+        let drawn = self.stream.clone();
+        let mut sent = sent;
+        let mut tries = 1;
+        loop {
+            let tallies = &mut self.report.tallies;
+            match self.client.event(&mut self.stream, tallies, sent) {
+                Ok(done) => return Ok(done),
+                Err(error) if error.is_retryable() && tries < EVENT_TRIES_MAX => {
+                    let state = error.sqlstate().unwrap_or("?").to_owned();
+                    *self.report.retries.entry(state).or_default() += 1;
+                    self.client.roll_back()?;
+                    if self.shared.control.aborted() {
+                        return Err(error);
+                    }
+                    self.stream = drawn.clone();
+                    tries += 1;
+                    sent = Instant::now();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        match &self.shared.spec.flush {
+            Some(flush) => self.client.run(&flush.sql),
+            None => Ok(()),
+        }
+    }
+}
