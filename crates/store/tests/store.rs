@@ -435,3 +435,30 @@ fn a_killed_writer_leaves_whole_actions() {
     }
     assert!(done > 0, "the writer wrote nothing before it was killed");
 }
+
+#[test]
+fn the_schema_document_names_every_table_and_column() {
+    let document = include_str!("../../../docs/SCHEMA.md");
+    let results = tempfile::tempdir().unwrap();
+    let path = create(results.path()).folder().db_path();
+    let database = rusqlite::Connection::open(path).unwrap();
+    let mut statement = database
+        .prepare("SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type IN ('table', 'view')")
+        .unwrap();
+    let columns: Vec<(String, String)> = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert!(columns.len() > 100);
+    for (table, column) in columns {
+        let (_, after) = document
+            .split_once(&format!("**`{table}`**"))
+            .unwrap_or_else(|| panic!("no table {table}"));
+        let section = &after[..after.find("\n**`").unwrap_or(after.len())];
+        assert!(
+            section.contains(&format!("`{column}`")),
+            "no column {table}.{column}"
+        );
+    }
+}
