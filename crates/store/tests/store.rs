@@ -448,7 +448,7 @@ fn the_schema_document_names_every_table_and_column() {
     let columns: Vec<(String, String)> = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap()
-        .map(Result::unwrap)
+        .map(|row| row.unwrap())
         .collect();
     assert!(columns.len() > 100);
     for (table, column) in columns {
