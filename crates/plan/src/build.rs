@@ -175,27 +175,48 @@ impl From<BuildSpec> for String {
 
 /// Why a text does not name a build.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {}", self.what(), self.remedy())]
 pub enum BuildError {
     /// The part before the first `-` is not a DBMS that rqps knows.
-    #[error("unknown DBMS `{0}`: rqps knows {known}; write for example `postgres-18.1`", known = known_dbms())]
     UnknownDbms(String),
     /// A version without its DBMS.
-    #[error("`{0}` does not say which DBMS: write `postgres-{0}`")]
     NoDbms(String),
     /// The version is not numbers with dots.
-    #[error(
-        "`{0}` is not a version: write for example `postgres-18.1`, or `postgres-18` for its newest minor"
-    )]
     BadVersion(String),
     /// Neither version nor directory.
-    #[error(
-        "`{0}` is not a build: write for example `postgres-18.1`, or a directory such as `/usr/lib/postgresql/15`"
-    )]
     NotABuild(String),
 }
 
+impl BuildError {
+    /// What is wrong, without what to do about it.
+    pub fn what(&self) -> String {
+        match self {
+            BuildError::UnknownDbms(text) => {
+                format!("unknown DBMS \"{text}\" (rqps knows {})", known_dbms())
+            }
+            BuildError::NoDbms(text) => format!("\"{text}\" does not say which DBMS"),
+            BuildError::BadVersion(text) => format!("\"{text}\" is not a version"),
+            BuildError::NotABuild(text) => format!("\"{text}\" is not a build"),
+        }
+    }
+
+    /// What to write instead.
+    pub fn remedy(&self) -> String {
+        match self {
+            BuildError::NoDbms(version) => format!("write \"postgres-{version}\""),
+            BuildError::BadVersion(_) => {
+                "write \"postgres-18.1\", or \"postgres-18\" for its newest minor".to_owned()
+            }
+            BuildError::UnknownDbms(_) | BuildError::NotABuild(_) => {
+                "write \"postgres-18.1\", or a directory such as \"/usr/lib/postgresql/15\""
+                    .to_owned()
+            }
+        }
+    }
+}
+
 fn known_dbms() -> String {
-    Dbms::ALL.map(|dbms| format!("`{dbms}`")).join(", ")
+    Dbms::ALL.map(|dbms| dbms.to_string()).join(", ")
 }
 
 #[cfg(test)]
@@ -233,9 +254,9 @@ mod tests {
     #[test]
     fn refusals_name_the_remedy() {
         let message = |text: &str| text.parse::<BuildSpec>().unwrap_err().to_string();
-        assert!(message("18.1").contains("write `postgres-18.1`"));
-        assert!(message("mysql-9.5").contains("unknown DBMS `mysql`: rqps knows `postgres`"));
-        assert!(message("postgres-18beta1").contains("`18beta1` is not a version"));
+        assert!(message("18.1").contains("write \"postgres-18.1\""));
+        assert!(message("mysql-9.5").contains("unknown DBMS \"mysql\" (rqps knows postgres)"));
+        assert!(message("postgres-18beta1").contains("\"18beta1\" is not a version"));
         assert!(message("postgres").contains("is not a build"));
         assert!(message("postgres-1.2.3.4").contains("is not a version"));
     }

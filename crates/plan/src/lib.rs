@@ -1,5 +1,27 @@
 //! Plan files: parsing, checking, and the schedule they become.
+//!
+//! [`Plan::parse`] reads a plan file and finds every mistake in it at once. [`schedule::schedule`] turns a plan into a
+//! list of actions, which is all that the executor sees. Everything here is pure: no file is opened, nothing is run.
 
+mod arms;
 pub mod build;
+pub mod estimate;
+pub mod limits;
+pub mod model;
+mod parse;
+mod problem;
+mod reader;
+pub mod schedule;
+pub mod shipped;
+mod show;
+mod steps;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
+pub use model::{
+    Arm, Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload,
+    WriteWork,
+};
+pub use parse::{CheckedPlan, PlanContext};
+pub use problem::{PlanErrors, Problem};
+pub use schedule::{Action, ActionKind, Limit, Measure, Schedule, Settle, schedule};
+pub use show::render_schedule;

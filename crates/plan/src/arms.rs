@@ -1,0 +1,307 @@
+//! The arms of a plan: `[[arm]]` tables, `[matrix]`, and the name of the base among them.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use crate::build::{BuildSource, BuildSpec};
+use crate::limits;
+use crate::model::Arm;
+use crate::parse::{PlanContext, check_folder_name};
+use crate::problem::{Problems, nearest};
+use crate::reader::{Found, Node, Section};
+
+const ARM_KEYS: [&str; 3] = ["name", "build", "config"];
+const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
+const BUILD_REMEDY: &str =
+    "Write for example \"postgres-18.1\", or { path = \"/usr/lib/postgresql/15\" }.";
+
+/// What builds and configs are judged by.
+pub(crate) struct ArmRules<'r> {
+    /// Where relative paths start.
+    pub directory: &'r Path,
+    /// What the caller knows.
+    pub context: &'r PlanContext<'r>,
+}
+
+/// All arms in order: those of `[[arm]]`, then every build of `[matrix]` with every config.
+pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Arm> {
+    let mut arms: Vec<Found<Arm>> = Vec::new();
+    for section in top.tables("arm") {
+        arms.extend(read_arm(&section, problems, rules));
+    }
+    if let Some(section) = top.table("matrix", "[matrix]") {
+        arms.extend(read_matrix(&section, problems, rules));
+    }
+    if top.node("arm").is_none() && top.node("matrix").is_none() {
+        let remedy =
+            "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
+        problems.missing(
+            &(0..0),
+            "[[arm]]",
+            "the plan has no arm, so there is nothing to measure",
+            remedy,
+        );
+    }
+    if let Some(extra) = arms.get(limits::ARMS_MAX) {
+        let what = format!(
+            "{} arms; a plan has at most {}",
+            arms.len(),
+            limits::ARMS_MAX
+        );
+        problems.error(
+            &extra.at,
+            "[[arm]]",
+            what,
+            "Divide it into several plans with the same base.",
+        );
+    }
+    check_unique(problems, &arms);
+    arms.into_iter().map(|arm| arm.value).collect()
+}
+
+/// The base arm's name, by default the first arm's. `None` when there is no arm.
+pub(crate) fn read_base(
+    top: &Section<'_>,
+    problems: &Problems<'_>,
+    arms: &[Arm],
+) -> Option<String> {
+    let first = arms.first()?.name.clone();
+    let Some(Found { value, at }) = top.text("base") else {
+        return Some(first);
+    };
+    let names = || arms.iter().map(|arm| arm.name.as_str());
+    if names().any(|name| name == value) {
+        return Some(value.to_owned());
+    }
+    let remedy = match nearest(value, names()) {
+        Some(near) => format!("Did you mean \"{near}\"?"),
+        None => format!("The arms are: {}.", names().collect::<Vec<_>>().join(", ")),
+    };
+    problems.error(&at, "base", format!("no arm is called \"{value}\""), remedy);
+    Some(first)
+}
+
+fn read_arm(
+    section: &Section<'_>,
+    problems: &Problems<'_>,
+    rules: &ArmRules<'_>,
+) -> Option<Found<Arm>> {
+    section.check_keys(&ARM_KEYS, |_| None);
+    let require = |key: &str, remedy: &str| match section.node(key) {
+        Some((_, node)) => Some(node),
+        None => {
+            problems.missing(&section.at, section.place_of(key), "missing", remedy);
+            None
+        }
+    };
+    let build = require("build", BUILD_REMEDY)
+        .and_then(|node| read_build(section, "build", node, problems, rules));
+    let config = require(
+        "config",
+        "Name a shipped config, such as \"sized\", or the path of a file.",
+    );
+    let config = config.and_then(|node| read_config(section, "config", node, problems, rules));
+    let name = section.text("name");
+    if let Some(Found { value, at }) = &name {
+        check_folder_name(problems, &section.place_of("name"), value, at);
+    }
+    // A wrong build or config still leaves an arm with a name that `base` may refer to.
+    let name_at = name
+        .as_ref()
+        .map_or(section.at.clone(), |name| name.at.clone());
+    let mut arm = match (build, config, &name) {
+        (Some(build), Some(config), _) => Arm::new(build, config),
+        (_, _, Some(_)) => Arm::new(BuildSpec::from_path("/"), "unknown"),
+        _ => return None,
+    };
+    if let Some(name) = name {
+        arm.name = name.value.to_owned();
+    }
+    Some(Found {
+        value: arm,
+        at: name_at,
+    })
+}
+
+fn read_matrix(
+    section: &Section<'_>,
+    problems: &Problems<'_>,
+    rules: &ArmRules<'_>,
+) -> Vec<Found<Arm>> {
+    section.check_keys(&MATRIX_KEYS, |key| match key {
+        "build" | "config" | "name" => {
+            Some("[[arm]]; [matrix] has lists, `builds` and `configs`".to_owned())
+        }
+        _ => None,
+    });
+    let items = |key: &str, items: &str| {
+        let list = section.list(key, items);
+        let is_empty = list.as_ref().is_some_and(|list| list.value.is_empty());
+        if section.node(key).is_none() || is_empty {
+            let at = list
+                .as_ref()
+                .map_or(section.at.clone(), |list| list.at.clone());
+            let what = if is_empty {
+                "the list is empty"
+            } else {
+                "missing"
+            };
+            problems.missing(
+                &at,
+                section.place_of(key),
+                what,
+                format!("List at least one of the {items}."),
+            );
+        }
+        list.map(|list| list.value).unwrap_or_default()
+    };
+    let builds: Vec<Found<BuildSpec>> = items("builds", "builds")
+        .iter()
+        .filter_map(|node| {
+            let value = read_build(section, "builds", node, problems, rules)?;
+            Some(Found {
+                value,
+                at: node.span(),
+            })
+        })
+        .collect();
+    let configs: Vec<String> = items("configs", "configs")
+        .iter()
+        .filter_map(|node| read_config(section, "configs", node, problems, rules))
+        .collect();
+    let arms_of = |build: &Found<BuildSpec>| -> Vec<Found<Arm>> {
+        let arm = |config: &String| Found {
+            value: Arm::new(build.value.clone(), config),
+            at: build.at.clone(),
+        };
+        configs.iter().map(arm).collect()
+    };
+    builds.iter().flat_map(arms_of).collect()
+}
+
+/// A build from a string or `{ path = ".." }`; directories become absolute.
+fn read_build(
+    section: &Section<'_>,
+    key: &str,
+    node: &Node<'_>,
+    problems: &Problems<'_>,
+    rules: &ArmRules<'_>,
+) -> Option<BuildSpec> {
+    let place = section.place_of(key);
+    let at = node.span();
+    let mut spec = match node.get_ref() {
+        DeValue::String(text) => match text.parse::<BuildSpec>() {
+            Ok(spec) => spec,
+            Err(error) => {
+                problems.error(&at, place, error.what(), sentence(&error.remedy()));
+                return None;
+            }
+        },
+        DeValue::Table(table) => {
+            let inner = Section::new(place.clone(), at.clone(), table, problems);
+            inner.check_keys(&["path"], |_| None);
+            if inner.node("path").is_none() {
+                problems.missing(&at, &place, "a build in { } needs a path", BUILD_REMEDY);
+            }
+            BuildSpec::from_path(inner.text("path")?.value)
+        }
+        other => {
+            section.wrong_type(key, at, other, "a build, such as \"postgres-18.1\"");
+            return None;
+        }
+    };
+    if let BuildSource::Path(path) = &spec.source {
+        spec = BuildSpec::from_path(absolute(rules.directory, path));
+    }
+    report(
+        problems,
+        &at,
+        place,
+        (rules.context.known_build)(&spec),
+        BUILD_REMEDY,
+    );
+    Some(spec)
+}
+
+/// A config's name, or the absolute path of its file: anything with a `/` or that ends in `.conf` is a path.
+fn read_config(
+    section: &Section<'_>,
+    key: &str,
+    node: &Node<'_>,
+    problems: &Problems<'_>,
+    rules: &ArmRules<'_>,
+) -> Option<String> {
+    let DeValue::String(text) = node.get_ref() else {
+        section.wrong_type(
+            key,
+            node.span(),
+            node.get_ref(),
+            "a config's name or the path of its file, in quotes",
+        );
+        return None;
+    };
+    let is_path = text.contains('/') || text.ends_with(".conf");
+    let config = if is_path {
+        absolute(rules.directory, Path::new(text.as_ref()))
+            .to_string_lossy()
+            .into_owned()
+    } else {
+        text.clone().into_owned()
+    };
+    let known = if config.is_empty() {
+        Err("empty".to_owned())
+    } else {
+        (rules.context.known_config)(&config)
+    };
+    let remedy = "Name a shipped config, or the path of a file (with a `/`, or ending in .conf) from the plan's folder.";
+    report(problems, &node.span(), section.place_of(key), known, remedy);
+    Some(config)
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| {
+        format!("{}{}.", first.to_uppercase(), chars.as_str())
+    })
+}
+
+fn report(
+    problems: &Problems<'_>,
+    at: &Range<usize>,
+    place: String,
+    known: Result<(), String>,
+    remedy: &str,
+) {
+    if let Err(what) = known {
+        problems.error(at, place, what, remedy);
+    }
+}
+
+/// The path from the root; one that cannot be made absolute (no working directory) stays as it is.
+fn absolute(directory: &Path, path: &Path) -> PathBuf {
+    let joined = directory.join(path);
+    std::path::absolute(&joined).unwrap_or(joined)
+}
+
+fn check_unique(problems: &Problems<'_>, arms: &[Found<Arm>]) {
+    for (i, arm) in arms.iter().enumerate() {
+        let Some(earlier) = arms[..i]
+            .iter()
+            .find(|earlier| earlier.value.name == arm.value.name)
+        else {
+            continue;
+        };
+        let (line, _) = problems.line_and_column(earlier.at.start);
+        let what = format!(
+            "the arm of line {line} is called \"{}\" too",
+            arm.value.name
+        );
+        let remedy = format!(
+            "Give each its own `name`, for example name = \"{}-again\".",
+            arm.value.name
+        );
+        problems.error(&arm.at, format!("[[arm]] {}", i + 1), what, remedy);
+    }
+}

@@ -1,0 +1,242 @@
+//! A plan, checked and resolved: every default filled in, every arm and step written out.
+//!
+//! It is pure data. [`Plan::parse`](crate::Plan::parse) makes one from a file, [`Plan::to_toml`] writes one that
+//! parses back to the same plan, and [`schedule`](crate::schedule::schedule) turns one into actions.
+
+use std::collections::BTreeMap;
+
+use rqps_workloads::{Step, StepKind, step};
+use serde::{Serialize, Serializer};
+
+use crate::build::BuildSpec;
+use crate::limits;
+
+/// What to measure, on which arms, how.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// Names the run; safe as a folder's name.
+    pub name: String,
+    /// How state is carried from test to test.
+    pub protocol: Protocol,
+    /// The name of the arm that ratios are relative to. It also sets the fixed work of [`WriteWork::AsBase`].
+    pub base: String,
+    /// Seed of everything random: rows, keys, strings.
+    pub seed: u64,
+    /// What to do when a server dies in a step.
+    pub on_server_death: OnServerDeath,
+    /// What every arm does.
+    pub workload: Workload,
+    /// What single steps do differently, by a step's name (`scan`, `scan.warm`).
+    #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
+    pub tests: BTreeMap<String, TestOptions>,
+    /// What is compared, in the plan's order; 1 to [`limits::ARMS_MAX`].
+    #[serde(rename = "arm")]
+    pub arms: Vec<Arm>,
+}
+
+/// A variant's place in an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Arm {
+    /// Unique in the plan; safe as a folder's name.
+    pub name: String,
+    /// The database program. A directory is absolute.
+    pub build: BuildSpec,
+    /// A shipped config's name, or the absolute path of a file.
+    pub config: String,
+}
+
+impl Arm {
+    /// An arm that is called by its variant's label: `postgres-18.1.x10b_c8r32`.
+    pub fn new(build: BuildSpec, config: impl Into<String>) -> Self {
+        let config = config.into();
+        let file_name = config.rsplit('/').next().unwrap_or(&config);
+        let short = limits::folder_name_from(file_name.strip_suffix(".conf").unwrap_or(file_name));
+        let name = limits::folder_name_from(&format!("{}.{short}", build.label()));
+        Arm {
+            name,
+            build,
+            config,
+        }
+    }
+}
+
+/// What every arm of a plan does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workload {
+    /// The set of tests.
+    pub benchmark: Benchmark,
+    /// Number of tables.
+    pub tables: u32,
+    /// Rows per table.
+    pub rows: u64,
+    /// Clients of a step, one thread and connection each.
+    pub clients: u32,
+    /// Seconds of a window that reads.
+    pub read_seconds: u32,
+    /// Seconds of a window that writes.
+    pub write_seconds: u32,
+    /// What ends a step that writes on the arms that are not base.
+    pub write_work: WriteWork,
+    /// What comes before a window without being measured.
+    #[serde(rename = "warmup_seconds")]
+    pub warmup: Warmup,
+    /// The `delete` test stops when this share of the rows is gone; 1.0: never before its time.
+    pub delete_share_max: f64,
+    /// How clients reach the server.
+    pub transport: Transport,
+    /// VACUUM ANALYZE between load and first step.
+    pub vacuum_after_load: bool,
+    /// A settle step goes on after this many seconds even if the server has not come to rest.
+    pub settle_seconds_max: u32,
+    /// Names of the steps after the load, in order; `settle` may come several times, all others once.
+    pub steps: Vec<String>,
+}
+
+impl Workload {
+    /// Rows of all tables together.
+    pub fn rows_total(&self) -> u64 {
+        u64::from(self.tables) * self.rows
+    }
+}
+
+/// What one step does differently from the rest of the workload.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TestOptions {
+    /// Seconds of its window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u32>,
+    /// Fixed work instead of time: events of all clients together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<u64>,
+    /// Open loop: events per second that are due, of all clients together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_second: Option<f64>,
+    /// Clients of this step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// Warm-up of this step.
+    #[serde(rename = "warmup_seconds", skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Warmup>,
+}
+
+/// A set of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Benchmark {
+    /// The 32 microbenchmarks.
+    Microbenchmarks,
+}
+
+/// How state is carried from test to test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// Every test finds what the tests before it left; arm after arm.
+    Sequence,
+}
+
+/// What to do with the rest of the run when a server dies in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnServerDeath {
+    /// Give this arm up, go on with the next.
+    NextArm,
+    /// End the run.
+    Stop,
+}
+
+/// What ends a step that writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteWork {
+    /// Base runs by time, every other arm does exactly the operations that base did.
+    AsBase,
+    /// Every arm runs by time, so a faster arm changes more rows.
+    Time,
+}
+
+/// How clients reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// A Unix socket.
+    Unix,
+    /// TCP over loopback.
+    Tcp,
+}
+
+/// What comes before a window without being measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Warmup {
+    /// This many seconds.
+    Seconds(f64),
+    /// Until the rate is steady.
+    Detect,
+}
+
+impl Serialize for Warmup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Warmup::Seconds(seconds) => serializer.serialize_f64(*seconds),
+            Warmup::Detect => serializer.serialize_str("detect"),
+        }
+    }
+}
+
+impl Plan {
+    /// The plan as a file that parses back to the same plan.
+    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
+        toml::to_string_pretty(self)
+    }
+
+    /// The index of the base arm in [`Plan::arms`].
+    pub fn base_index(&self) -> usize {
+        self.arms
+            .iter()
+            .position(|arm| arm.name == self.base)
+            .unwrap_or(0)
+    }
+
+    /// The steps after the load, with settle steps numbered (`settle-1`, `settle-2`) so that every name is unique.
+    pub fn steps(&self) -> Vec<Step> {
+        let mut settles = 0;
+        let known = self
+            .workload
+            .steps
+            .iter()
+            .filter_map(|name| step::parse_step(name).ok());
+        known
+            .map(|mut step| {
+                if matches!(step.kind, StepKind::Settle) {
+                    settles += 1;
+                    step.name = format!("settle-{settles}");
+                }
+                step
+            })
+            .collect()
+    }
+
+    /// What a step does differently: what is said under its own name, and for `TEST.pre` also what is said under
+    /// `TEST`. A warm-up takes nothing from its test.
+    pub fn options_of(&self, step: &str) -> TestOptions {
+        let own = self.tests.get(step).cloned().unwrap_or_default();
+        let Some(test) = step
+            .strip_suffix(".pre")
+            .and_then(|test| self.tests.get(test))
+        else {
+            return own;
+        };
+        let has_length = own.seconds.is_some() || own.events.is_some();
+        TestOptions {
+            seconds: if has_length {
+                own.seconds
+            } else {
+                test.seconds
+            },
+            events: if has_length { own.events } else { test.events },
+            rate_per_second: own.rate_per_second.or(test.rate_per_second),
+            clients: own.clients.or(test.clients),
+            warmup: own.warmup.or(test.warmup),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What is wrong with a plan: where, what, and what to write instead.
+//!
+//! A check never stops at the first mistake. It collects problems, and the reader of the plan gets all of them at once.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ops::Range;
+
+use rqps_workloads::step::edit_distance;
+
+/// One mistake (or one warning) in a plan file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line in the file, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The place as a reader of the plan calls it: `[workload] rows`.
+    pub place: String,
+    /// What is wrong there.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// Every mistake of one plan file, in the order of its lines. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanErrors {
+    /// The file as it was named.
+    pub file: String,
+    /// The mistakes.
+    pub problems: Vec<Problem>,
+}
+
+impl std::error::Error for PlanErrors {}
+
+/// One paragraph a mistake, then their number.
+impl fmt::Display for PlanErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.problems {
+            writeln!(f, "{}\n", problem.display(&self.file))?;
+        }
+        match self.problems.len() {
+            1 => write!(f, "1 mistake in {}", self.file),
+            n => write!(f, "{n} mistakes in {}", self.file),
+        }
+    }
+}
+
+impl Problem {
+    /// The paragraph shown to the user: `file:line:column: place: what`, and the remedy on a line of its own.
+    pub fn display<'a>(&'a self, file: &'a str) -> impl fmt::Display + 'a {
+        struct Paragraph<'a>(&'a Problem, &'a str);
+        impl fmt::Display for Paragraph<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let Paragraph(problem, file) = self;
+                write!(f, "{file}:{}:{}: ", problem.line, problem.column)?;
+                if !problem.place.is_empty() {
+                    write!(f, "{}: ", problem.place)?;
+                }
+                write!(f, "{}\n    {}", problem.what, problem.remedy)
+            }
+        }
+        Paragraph(self, file)
+    }
+}
+
+/// Collects problems while a plan is read, and turns byte positions into lines and columns.
+pub(crate) struct Problems<'a> {
+    text: &'a str,
+    errors: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
+    /// False when the TOML itself is broken: what is missing then may only have been unreadable.
+    report_missing: Cell<bool>,
+}
+
+impl<'a> Problems<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Problems {
+            text,
+            errors: RefCell::default(),
+            warnings: RefCell::default(),
+            report_missing: Cell::new(true),
+        }
+    }
+
+    /// Records a mistake at a byte range of the text.
+    pub(crate) fn error(
+        &self,
+        at: &Range<usize>,
+        place: impl Into<String>,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let problem = self.problem(at, place.into(), what.into(), remedy.into());
+        self.errors.borrow_mut().push(problem);
+    }
+
+    /// Records that something required is not there.
+    pub(crate) fn missing(
+        &self,
+        at: &Range<usize>,
+        place: impl Into<String>,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        if self.report_missing.get() {
+            self.error(at, place, what, remedy);
+        }
+    }
+
+    /// Records something that is allowed but seldom meant.
+    pub(crate) fn warn(
+        &self,
+        at: &Range<usize>,
+        place: impl Into<String>,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let problem = self.problem(at, place.into(), what.into(), remedy.into());
+        self.warnings.borrow_mut().push(problem);
+    }
+
+    /// From here on only what is there is judged, not what is missing.
+    pub(crate) fn text_is_broken(&self) {
+        self.report_missing.set(false);
+    }
+
+    /// Whether a mistake has been recorded.
+    pub(crate) fn any_error(&self) -> bool {
+        !self.errors.borrow().is_empty()
+    }
+
+    /// The warnings in the order of the file.
+    pub(crate) fn into_warnings(self) -> Vec<Problem> {
+        sorted(self.warnings.into_inner())
+    }
+
+    /// The mistakes in the order of the file. A line whose TOML is broken keeps its first only: the rest would be
+    /// guesses about a half-read value.
+    pub(crate) fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
+        let mut seen_broken = Vec::new();
+        let kept = self.errors.into_inner().into_iter().filter(|problem| {
+            let repeated =
+                broken_lines.contains(&problem.line) && seen_broken.contains(&problem.line);
+            seen_broken.push(problem.line);
+            !repeated
+        });
+        PlanErrors {
+            file: file.to_owned(),
+            problems: sorted(kept.collect()),
+        }
+    }
+
+    /// Line and column, both from 1, of a byte position.
+    pub(crate) fn line_and_column(&self, at: usize) -> (u32, u32) {
+        let at = (0..=at.min(self.text.len()))
+            .rev()
+            .find(|i| self.text.is_char_boundary(*i))
+            .unwrap_or(0);
+        let before = &self.text[..at];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        (line as u32, before[line_start..].chars().count() as u32 + 1)
+    }
+
+    fn problem(&self, at: &Range<usize>, place: String, what: String, remedy: String) -> Problem {
+        let (line, column) = self.line_and_column(at.start);
+        Problem {
+            line,
+            column,
+            place,
+            what,
+            remedy,
+        }
+    }
+}
+
+fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    problems
+}
+
+/// The known word nearest to what was written, when it is near enough to be a slip of the hand.
+pub(crate) fn nearest<'a>(
+    written: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    let allowed = 1 + written.chars().count() / 4;
+    known
+        .into_iter()
+        .map(|word| (edit_distance(&written, &word.to_lowercase()), word))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_slips_and_no_strangers() {
+        let known = ["tables", "rows", "clients", "read_seconds", "write_seconds"];
+        assert_eq!(nearest("row", known), Some("rows"));
+        assert_eq!(nearest("talbes", known), Some("tables"));
+        assert_eq!(nearest("READ_SECOND", known), Some("read_seconds"));
+        assert_eq!(nearest("threads", known), None);
+        assert_eq!(nearest("xx", known), None);
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let problems = Problems::new("a = 1\né = 22");
+        assert_eq!(problems.line_and_column(0), (1, 1));
+        assert_eq!(problems.line_and_column("a = 1\né = ".len()), (2, 5));
+        assert_eq!(
+            problems.line_and_column("a = 1\n".len() + 1),
+            (2, 1),
+            "inside a character"
+        );
+        assert_eq!(problems.line_and_column(usize::MAX), (2, 7));
+    }
+}

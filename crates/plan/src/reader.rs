@@ -1,0 +1,349 @@
+//! Reads typed values out of a TOML document and collects what is wrong with them, each with its place in the file.
+//!
+//! A getter returns `None` both for a key that is absent and for one that is wrong: the mistake is already recorded
+//! by then, and the caller goes on with its default to find the next one.
+
+use std::ops::{Range, RangeInclusive};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::{Problems, nearest};
+
+/// A value with the bytes of the file where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Found<T> {
+    pub value: T,
+    pub at: Range<usize>,
+}
+
+/// A value of the document, not yet judged.
+pub(crate) type Node<'d> = Spanned<DeValue<'d>>;
+
+/// One table of the document.
+pub(crate) struct Section<'d> {
+    /// As the reader of the plan calls it: `[workload]`, empty for the top of the file.
+    pub place: String,
+    /// Where it begins.
+    pub at: Range<usize>,
+    table: &'d DeTable<'d>,
+    problems: &'d Problems<'d>,
+}
+
+impl<'d> Section<'d> {
+    /// The table itself, called `place` in messages.
+    pub fn new(
+        place: String,
+        at: Range<usize>,
+        table: &'d DeTable<'d>,
+        problems: &'d Problems<'d>,
+    ) -> Self {
+        Section {
+            place,
+            at,
+            table,
+            problems,
+        }
+    }
+
+    /// How messages name one of the keys.
+    pub fn place_of(&self, key: &str) -> String {
+        if self.place.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{} {key}", self.place)
+        }
+    }
+
+    /// Records every key that is not in `known`; `home` finds the section where such a key belongs.
+    pub fn check_keys(&self, known: &[&'static str], home: impl Fn(&str) -> Option<String>) {
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let remedy = match (nearest(name, known.iter().copied()), home(name)) {
+                (Some(near), _) => format!("Did you mean `{near}`?"),
+                (None, Some(section)) => format!("It belongs in {section}."),
+                (None, None) => format!("Remove it. Known here: {}.", known.join(", ")),
+            };
+            self.problems
+                .error(&key.span(), self.place_of(name), "unknown key", remedy);
+        }
+    }
+
+    /// The key's own span and its value, of any type.
+    pub fn node(&self, key: &str) -> Option<(Range<usize>, &'d Node<'d>)> {
+        let (found, value) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
+        Some((found.span(), value))
+    }
+
+    /// Where a key stands, or the section when it has no such key.
+    pub fn key_at(&self, key: &str) -> Range<usize> {
+        self.node(key).map_or(self.at.clone(), |(at, _)| at)
+    }
+
+    /// All keys with their values, in the order of the alphabet.
+    pub fn entries(&self) -> impl Iterator<Item = (&'d str, Range<usize>, &'d Node<'d>)> {
+        self.table
+            .iter()
+            .map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
+    }
+
+    /// A whole number in `range`.
+    pub fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Option<Found<u64>> {
+        let (_, node) = self.node(key)?;
+        let allowed = format!(
+            "a whole number from {} to {}",
+            grouped(*range.start()),
+            grouped(*range.end())
+        );
+        match node.get_ref() {
+            DeValue::Integer(written) => {
+                let number = i128::from_str_radix(written.as_str(), written.radix()).ok();
+                let value = number
+                    .and_then(|number| u64::try_from(number).ok())
+                    .filter(|value| range.contains(value));
+                if value.is_none() {
+                    self.out_of_range(key, node, &written.to_string(), &allowed);
+                }
+                value.map(|value| Found {
+                    value,
+                    at: node.span(),
+                })
+            }
+            DeValue::Float(written) => {
+                let whole = written
+                    .as_str()
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|n| n.fract() == 0.0 && (0.0..1e15).contains(n));
+                let remedy = match whole {
+                    Some(number) => format!(
+                        "Write it without point or exponent: {}.",
+                        grouped(number as u64)
+                    ),
+                    None => format!("Write {allowed}."),
+                };
+                let what = format!("expected a whole number, found {}", written.as_str());
+                self.problems
+                    .error(&node.span(), self.place_of(key), what, remedy);
+                None
+            }
+            other => {
+                self.wrong_type(key, node.span(), other, &allowed);
+                None
+            }
+        }
+    }
+
+    /// A number in `range`, with or without decimals.
+    pub fn number(&self, key: &str, range: RangeInclusive<f64>) -> Option<Found<f64>> {
+        let (_, node) = self.node(key)?;
+        let allowed = format!("a number from {} to {}", range.start(), range.end());
+        let written = match node.get_ref() {
+            DeValue::Integer(written) => i128::from_str_radix(written.as_str(), written.radix())
+                .ok()
+                .map(|number| (written.to_string(), number as f64)),
+            DeValue::Float(written) => written
+                .as_str()
+                .parse()
+                .ok()
+                .map(|number| (written.as_str().to_owned(), number)),
+            other => {
+                self.wrong_type(key, node.span(), other, &allowed);
+                return None;
+            }
+        };
+        let (text, value) = written.unwrap_or_else(|| ("this".to_owned(), f64::NAN));
+        if !range.contains(&value) {
+            self.out_of_range(key, node, &text, &allowed);
+            return None;
+        }
+        Some(Found {
+            value,
+            at: node.span(),
+        })
+    }
+
+    /// A string.
+    pub fn text(&self, key: &str) -> Option<Found<&'d str>> {
+        self.text_expecting(key, "a text in quotes")
+    }
+
+    fn text_expecting(&self, key: &str, expected: &str) -> Option<Found<&'d str>> {
+        let (_, node) = self.node(key)?;
+        match node.get_ref() {
+            DeValue::String(value) => Some(Found {
+                value: value.as_ref(),
+                at: node.span(),
+            }),
+            other => {
+                self.wrong_type(key, node.span(), other, expected);
+                None
+            }
+        }
+    }
+
+    /// True or false.
+    pub fn boolean(&self, key: &str) -> Option<Found<bool>> {
+        let (_, node) = self.node(key)?;
+        match node.get_ref() {
+            DeValue::Boolean(value) => Some(Found {
+                value: *value,
+                at: node.span(),
+            }),
+            other => {
+                self.wrong_type(key, node.span(), other, "true or false");
+                None
+            }
+        }
+    }
+
+    /// One of the words in `choices`.
+    pub fn choice<T: Copy>(&self, key: &str, choices: &[(&'static str, T)]) -> Option<T> {
+        let words: Vec<String> = choices
+            .iter()
+            .map(|(word, _)| format!("\"{word}\""))
+            .collect();
+        let Found { value, at } = self.text_expecting(key, &words.join(" or "))?;
+        if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == value) {
+            return Some(*choice);
+        }
+        let remedy = match (
+            words.as_slice(),
+            nearest(value, choices.iter().map(|(word, _)| *word)),
+        ) {
+            (_, Some(near)) => format!("Did you mean \"{near}\"?"),
+            ([only], None) => format!("Write {only}, the only one there is."),
+            (_, None) => format!("Write {}.", words.join(" or ")),
+        };
+        self.problems.error(
+            &at,
+            self.place_of(key),
+            format!("\"{value}\" is not known here"),
+            remedy,
+        );
+        None
+    }
+
+    /// The sub-table `key`, called `place` in messages.
+    pub fn table(&self, key: &str, place: &str) -> Option<Section<'d>> {
+        let (at, node) = self.node(key)?;
+        match node.get_ref() {
+            DeValue::Table(table) => Some(Section::new(place.to_owned(), at, table, self.problems)),
+            other => {
+                self.wrong_type(
+                    key,
+                    node.span(),
+                    other,
+                    &format!("a table that begins with the line {place}"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The items of a list; empty when the key is absent. `items` says what they are.
+    pub fn list(&self, key: &str, items: &str) -> Option<Found<&'d [Node<'d>]>> {
+        let (_, node) = self.node(key)?;
+        match node.get_ref() {
+            DeValue::Array(list) => Some(Found {
+                value: list,
+                at: node.span(),
+            }),
+            other => {
+                self.wrong_type(
+                    key,
+                    node.span(),
+                    other,
+                    &format!("a list of {items} in [ ]"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The tables of an array of tables (`[[key]]`), called `[[key]] 1`, `[[key]] 2` in messages.
+    pub fn tables(&self, key: &str) -> Vec<Section<'d>> {
+        let Some((_, node)) = self.node(key) else {
+            return Vec::new();
+        };
+        let DeValue::Array(items) = node.get_ref() else {
+            self.wrong_type(
+                key,
+                node.span(),
+                node.get_ref(),
+                &format!("tables that begin with the line [[{key}]]"),
+            );
+            return Vec::new();
+        };
+        let mut sections = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            let place = format!("[[{key}]] {}", i + 1);
+            match item.get_ref() {
+                DeValue::Table(table) => {
+                    sections.push(Section::new(place, item.span(), table, self.problems))
+                }
+                other => self.wrong_type(
+                    key,
+                    item.span(),
+                    other,
+                    &format!("a table that begins with [[{key}]]"),
+                ),
+            }
+        }
+        sections
+    }
+
+    /// Records a value of the wrong type, with a hint for the common slips.
+    pub fn wrong_type(&self, key: &str, at: Range<usize>, found: &DeValue<'_>, expected: &str) {
+        let remedy = match found {
+            DeValue::String(text) if is_number(text) && expected.contains("number") => {
+                format!("Write {text} without the quotes.")
+            }
+            DeValue::String(text)
+                if matches!(text.as_ref(), "true" | "false") && expected.starts_with("true") =>
+            {
+                format!("Write {text} without the quotes.")
+            }
+            _ => format!("Write {expected}."),
+        };
+        let article = if matches!(found, DeValue::Integer(_) | DeValue::Array(_)) {
+            "an"
+        } else {
+            "a"
+        };
+        let what = format!("expected {expected}, found {article} {}", found.type_str());
+        self.problems.error(&at, self.place_of(key), what, remedy);
+    }
+
+    fn out_of_range(&self, key: &str, node: &Node<'_>, written: &str, allowed: &str) {
+        let what = format!("{written} is out of range");
+        self.problems.error(
+            &node.span(),
+            self.place_of(key),
+            what,
+            format!("Write {allowed}."),
+        );
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.replace('_', "")
+        .parse::<f64>()
+        .is_ok_and(f64::is_finite)
+}
+
+/// A number with `_` between its thousands, as TOML allows.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('_');
+        }
+        out.push(digit);
+    }
+    out
+}

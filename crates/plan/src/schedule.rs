@@ -1,0 +1,211 @@
+//! From a plan to the list of small actions that carry it out.
+//!
+//! A protocol is a function from plan to schedule; nothing after it knows which one made the list. The executor takes
+//! the actions in order and journals each, so an action's `seq` is the key by which a broken run is resumed: the same
+//! plan always gives the same schedule.
+
+use rqps_workloads::{Role, Seconds, StepKind, Test};
+
+use crate::model::{Plan, Protocol, Warmup, WriteWork};
+
+/// Everything a run does, in order.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// The actions; `seq` is the index.
+    pub actions: Vec<Action>,
+}
+
+/// One thing to do on one arm.
+#[derive(Debug, Clone)]
+pub struct Action {
+    /// Place in the schedule, from 0.
+    pub seq: u32,
+    /// Index in [`Plan::arms`].
+    pub arm: usize,
+    /// What to do.
+    pub kind: ActionKind,
+}
+
+/// What an action does.
+#[derive(Debug, Clone)]
+pub enum ActionKind {
+    /// Make the arm's data directory when it has none, and start its server.
+    Start,
+    /// Create the tables, fill them, build their indexes.
+    Load,
+    /// VACUUM ANALYZE every table.
+    Vacuum,
+    /// Wait until the server has come to rest.
+    Settle(Settle),
+    /// Run a test.
+    Measure(Measure),
+    /// Stop the server.
+    Stop,
+}
+
+/// A settle step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settle {
+    /// Its name, unique in the arm: `settle-1`.
+    pub step: String,
+    /// Place among the arm's steps, from 1.
+    pub position: u32,
+    /// It gives up after this many seconds.
+    pub seconds_max: u32,
+}
+
+/// A step that runs a test: one window on one arm.
+#[derive(Debug, Clone)]
+pub struct Measure {
+    /// Its name, unique in the arm: `scan`, `scan.warm`.
+    pub step: String,
+    /// Place among the arm's steps, from 1. Tests depend on what ran before, so this is kept with the result.
+    pub position: u32,
+    /// The test.
+    pub test: &'static Test,
+    /// Whether its figures are results.
+    pub role: Role,
+    /// Threads and connections.
+    pub clients: u32,
+    /// What ends it.
+    pub limit: Limit,
+    /// What comes before the window.
+    pub warmup: Warmup,
+    /// Open loop: events per second that are due, of all clients together. `None`: closed loop.
+    pub rate_per_second: Option<f64>,
+    /// The test also ends when this share of all rows has been deleted.
+    pub delete_share_max: Option<f64>,
+}
+
+/// What ends a measured step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// This many seconds of window, after the warm-up.
+    Seconds(u32),
+    /// This many events, of all clients together.
+    Events(u64),
+    /// The operations that base did in the step of the same name, so that both leave the same rows behind.
+    AsBase {
+        /// Seconds of base's window.
+        seconds: u32,
+    },
+}
+
+impl ActionKind {
+    /// A short name, unique within an arm: `start`, `load`, `settle-1`, `scan.warm`, `stop`.
+    pub fn name(&self) -> &str {
+        match self {
+            ActionKind::Start => "start",
+            ActionKind::Load => "load",
+            ActionKind::Vacuum => "vacuum",
+            ActionKind::Settle(settle) => &settle.step,
+            ActionKind::Measure(measure) => &measure.step,
+            ActionKind::Stop => "stop",
+        }
+    }
+}
+
+impl Schedule {
+    /// The largest number of clients of any step, for the server's connection limit.
+    pub fn clients_max(&self) -> u32 {
+        let clients = self.actions.iter().filter_map(|action| match &action.kind {
+            ActionKind::Measure(measure) => Some(measure.clients),
+            _ => None,
+        });
+        clients.max().unwrap_or(1)
+    }
+
+    /// The number of steps that run a test.
+    pub fn measures(&self) -> usize {
+        self.actions
+            .iter()
+            .filter(|action| matches!(action.kind, ActionKind::Measure(_)))
+            .count()
+    }
+}
+
+/// The actions that carry a plan out.
+pub fn schedule(plan: &Plan) -> Schedule {
+    match plan.protocol {
+        Protocol::Sequence => sequence(plan),
+    }
+}
+
+/// Arm after arm, each from an empty directory. Base comes first: it sets the work that the others repeat.
+fn sequence(plan: &Plan) -> Schedule {
+    let base = plan.base_index();
+    let order = std::iter::once(base).chain((0..plan.arms.len()).filter(|arm| *arm != base));
+    let mut actions = Vec::new();
+    for arm in order {
+        let mut add = |kind| {
+            actions.push(Action {
+                seq: actions.len() as u32,
+                arm,
+                kind,
+            })
+        };
+        add(ActionKind::Start);
+        add(ActionKind::Load);
+        if plan.workload.vacuum_after_load {
+            add(ActionKind::Vacuum);
+        }
+        for kind in step_actions(plan, arm == base) {
+            add(kind);
+        }
+        add(ActionKind::Stop);
+    }
+    Schedule { actions }
+}
+
+fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
+    let workload = &plan.workload;
+    let mut kinds = Vec::new();
+    for (i, step) in plan.steps().into_iter().enumerate() {
+        let position = i as u32 + 1;
+        let StepKind::Measure {
+            test,
+            role,
+            clients_equal_tables,
+            seconds,
+        } = step.kind
+        else {
+            let seconds_max = workload.settle_seconds_max;
+            kinds.push(ActionKind::Settle(Settle {
+                step: step.name,
+                position,
+                seconds_max,
+            }));
+            continue;
+        };
+        let options = plan.options_of(&step.name);
+        let clients_default = if clients_equal_tables {
+            workload.tables
+        } else {
+            workload.clients
+        };
+        let seconds = options.seconds.unwrap_or(match seconds {
+            Seconds::Read => workload.read_seconds,
+            Seconds::Write => workload.write_seconds,
+            Seconds::Short(short) => short.min(workload.read_seconds),
+        });
+        let as_base = !is_base && test.writes() && workload.write_work == WriteWork::AsBase;
+        let limit = match options.events {
+            Some(events) => Limit::Events(events),
+            None if as_base => Limit::AsBase { seconds },
+            None => Limit::Seconds(seconds),
+        };
+        kinds.push(ActionKind::Measure(Measure {
+            step: step.name,
+            position,
+            test,
+            role,
+            clients: options.clients.unwrap_or(clients_default),
+            limit,
+            warmup: options.warmup.unwrap_or(workload.warmup),
+            rate_per_second: options.rate_per_second,
+            delete_share_max: Some(workload.delete_share_max)
+                .filter(|share| test.shrinks && *share < 1.0),
+        }));
+    }
+    kinds
+}

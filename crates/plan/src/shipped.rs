@@ -1,0 +1,32 @@
+//! The plans that come with rqps, built into the program so that `rqps run small-server` works from anywhere.
+//!
+//! Their files are in `/plans`, to be read and copied.
+
+/// A plan by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShippedPlan {
+    /// The file's name without `.toml`, and the plan's own name.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => {
+        &[$(ShippedPlan { name: $name, text: include_str!(concat!("../../../plans/", $name, ".toml")) }),+]
+    };
+}
+
+/// All shipped plans, shortest first.
+pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
+    "demo",
+    "small-server",
+    "large-cached",
+    "large-io-bound",
+    "writes-only-long"
+];
+
+/// The shipped plan with this name.
+pub fn shipped_plan(name: &str) -> Option<&'static ShippedPlan> {
+    SHIPPED_PLANS.iter().find(|plan| plan.name == name)
+}

@@ -1,0 +1,178 @@
+//! What a plan will do, for `plan show`: arms, steps, time.
+
+use std::fmt::Write as _;
+
+use crate::estimate::{duration_text, estimate};
+use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
+use crate::reader::grouped;
+use crate::schedule::{Action, ActionKind, Limit, Schedule};
+
+/// The resolved plan as text, with the estimated time of each action, of an arm and of the whole.
+///
+/// Every arm does the same steps, so they are listed once.
+pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
+    let seconds = estimate(schedule, plan);
+    let base = plan.base_index();
+    let (mut rows, mut base_seconds) = (Vec::new(), 0.0);
+    for (action, seconds) in schedule.actions.iter().zip(&seconds) {
+        if action.arm == base {
+            rows.push(action_row(plan, action, *seconds));
+            base_seconds += seconds;
+        }
+    }
+    let mut out = head(plan);
+    push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
+    out.push('\n');
+    push_table(
+        &mut out,
+        ["", "step of every arm", "clients", "until", "about"],
+        &rows,
+    );
+    let arms = if plan.arms.len() == 1 {
+        "1 arm".to_owned()
+    } else {
+        format!("{} arms", plan.arms.len())
+    };
+    let total = duration_text(seconds.iter().sum());
+    let _ = writeln!(
+        out,
+        "\nabout {} per arm; {arms}: about {total}",
+        duration_text(base_seconds)
+    );
+    out
+}
+
+fn head(plan: &Plan) -> String {
+    let workload = &plan.workload;
+    let Protocol::Sequence = plan.protocol;
+    let Benchmark::Microbenchmarks = workload.benchmark;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "plan {}: microbenchmarks in sequence, seed {}",
+        plan.name, plan.seed
+    );
+    let tables = counted(u64::from(workload.tables), "table");
+    let clients = counted(u64::from(workload.clients), "client");
+    let transport = match workload.transport {
+        Transport::Unix => "a Unix socket",
+        Transport::Tcp => "TCP on loopback",
+    };
+    let warmup = warmup_text(workload.warmup);
+    let _ = writeln!(
+        out,
+        "{tables} of {}, {clients} over {transport}",
+        counted(workload.rows, "row")
+    );
+    let writes = match workload.write_work {
+        WriteWork::AsBase => "every arm does the writes that base did",
+        WriteWork::Time => "every arm writes as much as its time allows",
+    };
+    let death = match plan.on_server_death {
+        OnServerDeath::NextArm => "the next arm follows",
+        OnServerDeath::Stop => "the run ends",
+    };
+    let _ = writeln!(
+        out,
+        "warm-up {warmup}; {writes}; when a server dies {death}\n"
+    );
+    out
+}
+
+fn warmup_text(warmup: Warmup) -> String {
+    match warmup {
+        Warmup::Seconds(seconds) => format!("of {seconds} s"),
+        Warmup::Detect => "until the rate is steady".to_owned(),
+    }
+}
+
+fn arm_rows(plan: &Plan) -> Vec<[String; 4]> {
+    let row = |arm: &crate::model::Arm| {
+        let mark = if arm.name == plan.base { "base" } else { "" };
+        [
+            mark.to_owned(),
+            arm.name.clone(),
+            arm.build.to_string(),
+            arm.config.clone(),
+        ]
+    };
+    plan.arms.iter().map(row).collect()
+}
+
+fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
+    let about = duration_text(seconds);
+    let name = action.kind.name().to_owned();
+    let (position, clients, until) = match &action.kind {
+        ActionKind::Settle(settle) => (
+            settle.position.to_string(),
+            String::new(),
+            format!("at rest, at most {} s", settle.seconds_max),
+        ),
+        ActionKind::Measure(measure) => {
+            let mut until = match measure.limit {
+                Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
+                Limit::Events(events) => format!("{} events", thousands(events)),
+            };
+            let follows = measure.test.writes() && plan.workload.write_work == WriteWork::AsBase;
+            if follows && plan.arms.len() > 1 && !matches!(measure.limit, Limit::Events(_)) {
+                until.push_str(" on base, then its work");
+            }
+            if let Some(share) = measure.delete_share_max {
+                let _ = write!(until, ", or {} % of rows gone", share * 100.0);
+            }
+            if let Some(rate) = measure.rate_per_second {
+                let _ = write!(until, ", {rate} events/s");
+            }
+            if measure.warmup != plan.workload.warmup {
+                let _ = write!(until, ", warm-up {}", warmup_text(measure.warmup));
+            }
+            (
+                measure.position.to_string(),
+                measure.clients.to_string(),
+                until,
+            )
+        }
+        ActionKind::Load => (
+            String::new(),
+            String::new(),
+            counted(plan.workload.rows_total(), "row"),
+        ),
+        ActionKind::Start | ActionKind::Vacuum | ActionKind::Stop => Default::default(),
+    };
+    [position, name, clients, until, about]
+}
+
+/// A table with two blanks between columns; columns of numbers to the right.
+fn push_table<const N: usize>(out: &mut String, header: [&str; N], rows: &[[String; N]]) {
+    let header = header.map(str::to_owned);
+    let all = || std::iter::once(&header).chain(rows);
+    let widths: [usize; N] =
+        std::array::from_fn(|i| all().map(|row| row[i].chars().count()).max().unwrap_or(0));
+    let right: [bool; N] = std::array::from_fn(|i| {
+        rows.iter()
+            .all(|row| row[i].bytes().all(|b| b.is_ascii_digit()))
+            && rows.iter().any(|row| !row[i].is_empty())
+    });
+    for row in all() {
+        let mut line = String::new();
+        for i in 0..N {
+            let pad = " ".repeat(widths[i] - row[i].chars().count());
+            let _ = if right[i] {
+                write!(line, "{pad}{}  ", row[i])
+            } else {
+                write!(line, "{}{pad}  ", row[i])
+            };
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+fn thousands(number: u64) -> String {
+    grouped(number).replace('_', ",")
+}
+
+fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", thousands(number))
+}

@@ -1,0 +1,117 @@
+//! What a user reads who wrote a bad plan.
+
+use rqps_plan::{BuildSource, BuildSpec, Plan, PlanContext};
+
+fn context() -> PlanContext<'static> {
+    PlanContext {
+        known_config: &|name| match name {
+            "x10a_c8r32" | "sized" => Ok(()),
+            _ => Err(format!("there is no config \"{name}\"")),
+        },
+        known_build: &|build: &BuildSpec| match &build.source {
+            BuildSource::Version(version) if version == "77" => {
+                Err("Postgres has no version 77; the newest is 18.1".to_owned())
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
+fn errors(text: &str) -> String {
+    match Plan::parse(text, "plans/bad.toml", &context()) {
+        Ok(_) => "no mistake found".to_owned(),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn every_mistake_is_reported_at_once() {
+    insta::assert_snapshot!(errors(include_str!("plans/bad.toml")));
+}
+
+#[test]
+fn broken_toml_is_reported_beside_the_rest() {
+    let text = r#"
+name = unquoted
+[workload]
+rows = 2_000
+rows = 3_000
+tables = 0
+clients =
+[[arm]]
+build = "postgres-18
+config = "sized"
+"#;
+    insta::assert_snapshot!(errors(text));
+}
+
+#[test]
+fn an_empty_file_says_what_a_plan_needs() {
+    insta::assert_snapshot!(errors(""));
+}
+
+#[test]
+fn limits_hold() {
+    let mut many = String::from("[workload]\nrows = 1000\n");
+    for i in 0..65 {
+        many += &format!("[[arm]]\nname = \"a{i}\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n");
+    }
+    assert!(
+        errors(&many).contains("65 arms; a plan has at most 64"),
+        "{}",
+        errors(&many)
+    );
+
+    let arm = "[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
+    let cases = [
+        (
+            "rows = 2_000_000_001",
+            "Write a whole number from 1_000 to 2_000_000_000.",
+        ),
+        ("rows = 999", "999 is out of range"),
+        (
+            "rows = 1000\ntables = 10_001",
+            "Write a whole number from 1 to 10_000.",
+        ),
+        (
+            "rows = 1000\nclients = 5_001",
+            "Write a whole number from 1 to 5_000.",
+        ),
+        (
+            "rows = 1000\nread_seconds = 604_801",
+            "604801 is out of range",
+        ),
+        ("rows = 1000\nwarmup_seconds = inf", "inf is out of range"),
+    ];
+    for (workload, expected) in cases {
+        let message = errors(&format!("[workload]\n{workload}\n{arm}"));
+        assert!(message.contains(expected), "{workload}: {message}");
+        assert!(
+            message.ends_with("1 mistake in plans/bad.toml"),
+            "{workload}: {message}"
+        );
+    }
+}
+
+#[test]
+fn warnings_do_not_stop_a_plan() {
+    let text = r#"
+[workload]
+rows = 5000
+clients = 4
+write_work = "time"
+steps = ["update-index", "delete", "scan", "read-only_range=10000", "insert"]
+[test.hot-points]
+seconds = 3
+[[arm]]
+build = "postgres-18"
+config = "sized"
+"#;
+    let checked = Plan::parse(text, "w.toml", &context()).unwrap();
+    let warnings: Vec<String> = checked
+        .warnings
+        .iter()
+        .map(|warning| warning.display("w.toml").to_string())
+        .collect();
+    insta::assert_snapshot!(warnings.join("\n\n"));
+}
