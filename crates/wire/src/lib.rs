@@ -1,1 +1,20 @@
 //! Lean protocol clients for the hot path.
+//!
+//! The client shares the machine with the server it measures, so what it spends is taken from the
+//! measurement. This crate sends a prepared statement with one system call, counts the reply in
+//! place with (usually) one more, and keeps nothing of it. What is not hot (login, errors, small
+//! administrative queries) is left to the `postgres-protocol` crate.
+//!
+//! It knows connections, statements and results; it knows nothing about tests. A second DBMS is a
+//! second module beside [`postgres`] with its own [`Session`].
+
+mod endpoint;
+mod error;
+mod params;
+pub mod postgres;
+mod session;
+
+pub use endpoint::{Endpoint, Host};
+pub use error::Error;
+pub use params::Params;
+pub use session::{Outcome, ParamType, Session};

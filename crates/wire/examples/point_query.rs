@@ -1,0 +1,45 @@
+//! Runs one prepared statement with one integer parameter many times, and nothing else: the program
+//! to count instructions of. Two runs with different counts give the cost of one query.
+//!
+//! ```sh
+//! cargo build --release -p rqps-wire --example point_query
+//! perf stat -e instructions:u target/release/examples/point_query /run/db 5432 bench secret bench \
+//!     'SELECT c FROM sbtest1 WHERE id = $1' 100000
+//! ```
+
+use std::error::Error;
+
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Host, ParamType, Params, Session};
+
+/// Parameters run through this many values, from 1.
+const KEYS: i64 = 1000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [directory, port, user, password, database, sql, count] = arguments.as_slice() else {
+        return Err("usage: point_query SOCKET_DIR PORT USER PASSWORD DATABASE SQL COUNT".into());
+    };
+    let endpoint = Endpoint {
+        host: Host::Unix(directory.into()),
+        port: port.parse()?,
+        user: user.clone(),
+        password: password.clone(),
+        database: database.clone(),
+    };
+    let count: u64 = count.parse()?;
+
+    let mut connection = Connection::connect(&endpoint, "point_query")?;
+    let statement = connection.prepare(sql, &[ParamType::Int4])?;
+    let mut params = Params::new();
+    let mut rows = 0;
+    let mut key = 0;
+    for _ in 0..count {
+        key = if key == KEYS { 1 } else { key + 1 };
+        params.clear();
+        params.push_int(key);
+        rows += connection.execute(&statement, &params)?.rows;
+    }
+    println!("{count} queries, {rows} rows");
+    Ok(())
+}

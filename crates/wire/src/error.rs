@@ -1,0 +1,159 @@
+//! What can go wrong between client and server, each message naming the place and the remedy.
+
+use std::io;
+
+/// SQLSTATEs after which the same transaction may simply be tried again: deadlock detected, unique
+/// violation, serialization failure.
+const RETRYABLE: [&str; 3] = ["40P01", "23505", "40001"];
+
+/// A failure of a connection or of a statement on it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No connection came about.
+    #[error("cannot connect to {endpoint}: {source}; {remedy}")]
+    Connect {
+        /// Where to and as whom.
+        endpoint: String,
+        /// What the system reported.
+        source: io::Error,
+        /// What to look at.
+        remedy: &'static str,
+    },
+    /// The server was reached and did not let the client in.
+    #[error("{endpoint}: login failed: {reason}; {remedy}")]
+    Auth {
+        /// Where to and as whom.
+        endpoint: String,
+        /// The server's error code, if the server gave one: `28P01`, `57P03`, `53300`...
+        sqlstate: Option<String>,
+        /// The server's words, or what the client found wrong.
+        reason: String,
+        /// What to look at.
+        remedy: &'static str,
+    },
+    /// The server rejected a statement. The connection is still usable.
+    #[error("{message} (SQLSTATE {sqlstate}){} in: {statement}", notes(.detail, .hint))]
+    Db {
+        /// Five characters: the class and the condition.
+        sqlstate: String,
+        /// One line.
+        message: String,
+        /// More about this occurrence.
+        detail: Option<String>,
+        /// What the server suggests.
+        hint: Option<String>,
+        /// The statement, cut to a readable length.
+        statement: String,
+    },
+    /// The server ended the connection, or it broke. Connect again after looking at the server.
+    #[error(
+        "{endpoint}: the connection was lost ({cause}){} during: {statement}; see the server's log",
+        last_words.as_ref().map(|words| format!(", after the server said: {words}")).unwrap_or_default()
+    )]
+    Closed {
+        /// Where to and as whom.
+        endpoint: String,
+        /// The statement in flight, cut to a readable length.
+        statement: String,
+        /// The server's message before the end, if it sent one.
+        last_words: Option<String>,
+        /// How the end showed.
+        cause: io::Error,
+    },
+    /// The server sent what the protocol doesn't allow here. The connection is closed.
+    #[error(
+        "{endpoint}: unexpected bytes from the server: {what}; is this a Postgres server from 9.6 on?"
+    )]
+    Protocol {
+        /// Where to and as whom.
+        endpoint: String,
+        /// What was seen.
+        what: String,
+    },
+    /// A limit of this client was reached.
+    #[error("{what} is over this client's limit of {limit}; {remedy}")]
+    Limit {
+        /// What there was too much of.
+        what: String,
+        /// How much is allowed, with its unit.
+        limit: String,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A method was called with what it isn't for.
+    #[error("{0}")]
+    Misuse(String),
+}
+
+impl Error {
+    /// Whether a transaction that met this error may be rolled back and tried again: deadlock
+    /// (`40P01`), duplicate key (`23505`), serialization failure (`40001`).
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Db { sqlstate, .. } if RETRYABLE.contains(&sqlstate.as_str()))
+    }
+
+    /// Whether the connection is gone.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed { .. } | Self::Protocol { .. })
+    }
+
+    /// The server's error code, if it was the server that complained.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Db { sqlstate, .. } => Some(sqlstate),
+            Self::Auth { sqlstate, .. } => sqlstate.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+fn notes(detail: &Option<String>, hint: &Option<String>) -> String {
+    let mut notes = String::new();
+    for (name, note) in [("detail", detail), ("hint", hint)] {
+        if let Some(note) = note {
+            notes.push_str(&format!(", {name}: {note}"));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn db(sqlstate: &str) -> Error {
+        Error::Db {
+            sqlstate: sqlstate.to_owned(),
+            message: "duplicate key value".to_owned(),
+            detail: Some("Key (id)=(1) already exists.".to_owned()),
+            hint: None,
+            statement: "INSERT INTO t VALUES (1)".to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_conflicts_are_retryable() {
+        assert!(
+            ["40P01", "23505", "40001"]
+                .iter()
+                .all(|code| db(code).is_retryable())
+        );
+        assert!(
+            ["23503", "42P01", "57014"]
+                .iter()
+                .all(|code| !db(code).is_retryable())
+        );
+    }
+
+    #[test]
+    fn message_names_code_detail_and_statement() {
+        assert_eq!(
+            db("23505").to_string(),
+            "duplicate key value (SQLSTATE 23505), detail: Key (id)=(1) already exists. \
+             in: INSERT INTO t VALUES (1)"
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! From an endpoint to a connection that is ready for statements: open the socket, log in, learn
+//! the server's version. Not hot; `postgres-protocol` does the cryptography.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
+
+use super::inbox::{Inbox, READ_BYTES};
+use super::reply::{ServerError, decode, server_error, unexpected};
+use super::socket::Socket;
+use super::{Connection, version};
+use crate::{Endpoint, Error};
+
+/// How long the server may take over the login, a busy one included.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A login in progress.
+struct Login<'a> {
+    endpoint: &'a Endpoint,
+    socket: Socket,
+    inbox: Inbox,
+    scram: Option<ScramSha256>,
+    backend_id: u32,
+    server_version_num: u32,
+}
+
+/// Why a login failed.
+enum Refusal {
+    Io(io::Error),
+    Server(ServerError),
+    Method(String),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Connection {
+    /// Connects and logs in. Without TLS; the server may ask for no password, a cleartext one, MD5
+    /// or SCRAM-SHA-256. The whole takes at most about 40 s.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] when the server can't be reached or doesn't answer, [`Error::Auth`] when
+    /// it answers but doesn't let the client in (its SQLSTATE tells a wrong password from a server
+    /// that is still starting, `57P03`, or full, `53300`).
+    pub fn connect(endpoint: &Endpoint, application_name: &str) -> Result<Self, Error> {
+        let open = || {
+            let socket = Socket::open(endpoint)?;
+            socket.set_timeout(Some(LOGIN_TIMEOUT))?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|source| unreachable_server(endpoint, source))?;
+        let mut login = Login {
+            endpoint,
+            socket,
+            inbox: Inbox::new(READ_BYTES),
+            scram: None,
+            backend_id: 0,
+            server_version_num: 0,
+        };
+        let logged_in = login
+            .run(application_name)
+            .and_then(|()| Ok(login.socket.set_timeout(None)?));
+        match logged_in {
+            Ok(()) => Ok(Self {
+                endpoint: endpoint.to_string(),
+                socket: login.socket,
+                inbox: login.inbox,
+                outbox: Vec::with_capacity(READ_BYTES),
+                backend_id: login.backend_id,
+                server_version_num: login.server_version_num,
+                statements: 0,
+                transaction: b'I',
+            }),
+            Err(refusal) => Err(refusal.explain(endpoint)),
+        }
+    }
+}
+
+impl Login<'_> {
+    fn run(&mut self, application_name: &str) -> Result<(), Refusal> {
+        let mut out = BytesMut::new();
+        let options = [
+            ("user", self.endpoint.user.as_str()),
+            ("database", self.endpoint.database.as_str()),
+            ("application_name", application_name),
+        ];
+        frontend::startup_message(options, &mut out)?;
+        self.socket.write_all(&out)?;
+        let deadline = Instant::now() + LOGIN_TIMEOUT;
+        while Instant::now() < deadline {
+            let message = decode(self.inbox.frame(&mut self.socket)?)?;
+            if self.take(message)? {
+                return Ok(());
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::TimedOut).into())
+    }
+
+    /// Deals with one message; true when the server is ready for statements.
+    fn take(&mut self, message: Message) -> Result<bool, Refusal> {
+        match message {
+            Message::AuthenticationOk | Message::NoticeResponse(_) => {}
+            Message::AuthenticationCleartextPassword => {
+                self.send_password(self.endpoint.password.as_bytes())?
+            }
+            Message::AuthenticationMd5Password(body) => {
+                let (user, password) = (
+                    self.endpoint.user.as_bytes(),
+                    self.endpoint.password.as_bytes(),
+                );
+                self.send_password(md5_hash(user, password, body.salt()).as_bytes())?;
+            }
+            Message::AuthenticationSasl(body) => {
+                if !body.mechanisms().any(|name| Ok(name == SCRAM_SHA_256))? {
+                    return Err(Refusal::Method("SASL without SCRAM-SHA-256".to_owned()));
+                }
+                self.begin_scram()?;
+            }
+            Message::AuthenticationSaslContinue(body) => self.continue_scram(body.data())?,
+            Message::AuthenticationSaslFinal(body) => {
+                let scram = self
+                    .scram
+                    .as_mut()
+                    .ok_or_else(|| unexpected("the end of a SCRAM login not begun"))?;
+                scram
+                    .finish(body.data())
+                    .map_err(|error| Refusal::Method(error.to_string()))?;
+            }
+            Message::BackendKeyData(body) => self.backend_id = body.process_id().cast_unsigned(),
+            Message::ParameterStatus(body) => {
+                if body.name()? == "server_version" {
+                    self.server_version_num = version::number(body.value()?);
+                }
+            }
+            Message::ErrorResponse(body) => {
+                return Err(Refusal::Server(server_error(body.fields())?));
+            }
+            Message::ReadyForQuery(_) => return Ok(true),
+            Message::AuthenticationGss
+            | Message::AuthenticationKerberosV5
+            | Message::AuthenticationSspi => {
+                return Err(Refusal::Method("GSSAPI, Kerberos or SSPI".to_owned()));
+            }
+            _ => return Err(unexpected("a message that has no place in a login").into()),
+        }
+        Ok(false)
+    }
+
+    fn begin_scram(&mut self) -> io::Result<()> {
+        // Without TLS there is no channel to bind to.
+        let scram = ScramSha256::new(
+            self.endpoint.password.as_bytes(),
+            ChannelBinding::unsupported(),
+        );
+        let mut out = BytesMut::new();
+        frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut out)?;
+        self.scram = Some(scram);
+        self.socket.write_all(&out)
+    }
+
+    fn continue_scram(&mut self, challenge: &[u8]) -> Result<(), Refusal> {
+        let scram = self
+            .scram
+            .as_mut()
+            .ok_or_else(|| unexpected("a SCRAM challenge not asked for"))?;
+        scram
+            .update(challenge)
+            .map_err(|error| Refusal::Method(error.to_string()))?;
+        let mut out = BytesMut::new();
+        frontend::sasl_response(scram.message(), &mut out)?;
+        Ok(self.socket.write_all(&out)?)
+    }
+
+    fn send_password(&mut self, password: &[u8]) -> io::Result<()> {
+        let mut out = BytesMut::new();
+        frontend::password_message(password, &mut out)?;
+        self.socket.write_all(&out)
+    }
+}
+
+impl Refusal {
+    fn explain(self, endpoint: &Endpoint) -> Error {
+        let endpoint_text = endpoint.to_string();
+        match self {
+            Self::Io(source) => unreachable_server(endpoint, source),
+            Self::Server(error) => Error::Auth {
+                endpoint: endpoint_text,
+                remedy: remedy_for(&error.sqlstate),
+                reason: format!("{} (SQLSTATE {})", error.message, error.sqlstate),
+                sqlstate: Some(error.sqlstate),
+            },
+            Self::Method(what) => Error::Auth {
+                endpoint: endpoint_text,
+                sqlstate: None,
+                reason: format!(
+                    "the server's way of checking passwords failed or is not known here: {what}"
+                ),
+                remedy: "use trust, password, md5 or scram-sha-256 in pg_hba.conf, without TLS",
+            },
+        }
+    }
+}
+
+fn unreachable_server(endpoint: &Endpoint, source: io::Error) -> Error {
+    let remedy = match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            "check that the server is running and listens on this socket directory or address and port"
+        }
+        io::ErrorKind::PermissionDenied => "check that this user may enter the socket directory",
+        io::ErrorKind::InvalidInput => {
+            "use a shorter path for the socket directory, and names without zero bytes"
+        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            "the server accepts but doesn't answer: see its log and the machine's load"
+        }
+        io::ErrorKind::InvalidData => "check that a Postgres server listens there",
+        _ => "see the server's log",
+    };
+    Error::Connect {
+        endpoint: endpoint.to_string(),
+        source,
+        remedy,
+    }
+}
+
+fn remedy_for(sqlstate: &str) -> &'static str {
+    match sqlstate {
+        "28P01" => "check the user and the password",
+        "28000" => "check the user, and pg_hba.conf for a line that lets it in without TLS",
+        "3D000" => "create the database first",
+        "53300" => "raise max_connections or use fewer clients",
+        "57P03" => "wait until the server has started",
+        _ => "see the server's log",
+    }
+}

@@ -1,0 +1,193 @@
+//! Bulk load: rows in COPY text format, sent in large messages.
+
+use std::io::{self, Write};
+
+use bytes::BytesMut;
+use postgres_protocol::message::frontend;
+
+use super::reply::{Aside, Reply, Trouble, collect};
+use super::{Connection, message};
+use crate::{Error, Outcome};
+
+/// Size of one CopyData message with its header.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Tag and length of CopyData.
+const HEADER_BYTES: usize = 5;
+
+/// A `COPY ... FROM STDIN` in progress. Dropped before [`CopyIn::finish`], it is aborted: no row
+/// stays, and the connection is usable again.
+pub struct CopyIn<'a> {
+    connection: &'a mut Connection,
+    sql: String,
+    /// A CopyData message under construction, header first.
+    chunk: Vec<u8>,
+    /// The server still takes rows.
+    open: bool,
+}
+
+impl Connection {
+    /// Begins a `COPY ... FROM STDIN`.
+    ///
+    /// # Errors
+    /// When the server rejects the statement, or it is not such a COPY (it is then complete, and
+    /// the connection usable), or the connection is lost.
+    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
+        message::simple_query(&mut self.outbox, sql)?;
+        self.send(sql)?;
+        match self.await_copy() {
+            Ok(None) => {
+                let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+                chunk.extend_from_slice(b"d\0\0\0\0");
+                Ok(CopyIn {
+                    connection: self,
+                    sql: sql.to_owned(),
+                    chunk,
+                    open: true,
+                })
+            }
+            Ok(Some(reply)) => {
+                self.conclude(Ok(reply), sql)?;
+                Err(Error::Misuse(format!(
+                    "not a COPY ... FROM STDIN: {sql}; run it as a plain statement"
+                )))
+            }
+            Err(trouble) => Err(self.failure(trouble, sql)),
+        }
+    }
+
+    /// Reads until the server takes rows, or (giving the reply) until the statement is over.
+    fn await_copy(&mut self) -> Result<Option<Reply<Outcome>>, Trouble> {
+        let mut aside = Aside::default();
+        loop {
+            let tag = match self.inbox.peek_tag(&mut self.socket) {
+                Ok(tag) => tag,
+                Err(cause) => return Err(aside.lost(cause)),
+            };
+            let read = match tag {
+                b'G' => self.inbox.frame(&mut self.socket).map(|_| true),
+                b'N' | b'S' | b'A' => aside
+                    .attend(&mut self.inbox, &mut self.socket)
+                    .map(|()| false),
+                _ => return collect(&mut self.inbox, &mut self.socket).map(Some),
+            };
+            match read {
+                Ok(true) => return Ok(None),
+                Ok(false) => {}
+                Err(cause) => return Err(aside.lost(cause)),
+            }
+        }
+    }
+}
+
+impl CopyIn<'_> {
+    /// Adds rows, or parts of rows, in the format the statement named.
+    ///
+    /// # Errors
+    /// When the server has rejected earlier rows (noticed at the next full message) or the
+    /// connection is lost. The COPY is then over.
+    pub fn write(&mut self, mut rows: &[u8]) -> Result<(), Error> {
+        while !rows.is_empty() {
+            let room = CHUNK_BYTES - self.chunk.len();
+            let (now, later) = rows.split_at(room.min(rows.len()));
+            self.chunk.extend_from_slice(now);
+            rows = later;
+            if self.chunk.len() == CHUNK_BYTES {
+                self.send_chunk()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the COPY and gives the number of rows the server took.
+    ///
+    /// # Errors
+    /// When the server rejects a row (then none stays) or the connection is lost.
+    pub fn finish(mut self) -> Result<u64, Error> {
+        self.send_chunk()?;
+        let mut out = BytesMut::new();
+        frontend::copy_done(&mut out);
+        self.send(&out)?;
+        self.open = false;
+        let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
+        Ok(self.connection.conclude(reply, &self.sql)?.affected)
+    }
+
+    fn send_chunk(&mut self) -> Result<(), Error> {
+        if !self.open {
+            return Err(Error::Misuse(format!(
+                "the COPY has failed before: {}; begin it anew",
+                self.sql
+            )));
+        }
+        self.check_for_error()?;
+        let rows_bytes = self.chunk.len() - HEADER_BYTES;
+        if rows_bytes == 0 {
+            return Ok(());
+        }
+        let length = (rows_bytes as u32 + 4).to_be_bytes();
+        if let Some(field) = self.chunk.get_mut(1..HEADER_BYTES) {
+            field.copy_from_slice(&length);
+        }
+        let chunk = std::mem::take(&mut self.chunk);
+        self.send(&chunk)?;
+        self.chunk = chunk;
+        self.chunk.truncate(HEADER_BYTES);
+        Ok(())
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let Err(cause) = self.connection.socket.write_all(bytes) else {
+            return Ok(());
+        };
+        self.open = false;
+        Err(self.connection.unsent(cause, &self.sql))
+    }
+
+    /// Fails if the server has rejected a row meanwhile, instead of sending the rest in vain.
+    fn check_for_error(&mut self) -> Result<(), Error> {
+        match self.heard_error() {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                self.open = false;
+                let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
+                self.connection.conclude(reply, &self.sql)?;
+                Err(Error::Misuse(format!(
+                    "the server ended the COPY by itself: {}",
+                    self.sql
+                )))
+            }
+            Err(cause) => {
+                self.open = false;
+                Err(self.connection.unsent(cause, &self.sql))
+            }
+        }
+    }
+
+    /// Reads what the server has sent so far, if anything, up to an error.
+    fn heard_error(&mut self) -> io::Result<bool> {
+        let Connection { inbox, socket, .. } = &mut *self.connection;
+        while !inbox.unread().is_empty() || socket.is_readable()? {
+            match inbox.peek_tag(socket)? {
+                b'N' | b'S' | b'A' => Aside::default().attend(inbox, socket)?,
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Drop for CopyIn<'_> {
+    fn drop(&mut self) {
+        if !self.open {
+            return;
+        }
+        let mut out = BytesMut::new();
+        let abort = "the client gave up this COPY";
+        if frontend::copy_fail(abort, &mut out).is_ok() && self.send(&out).is_ok() {
+            // The server's answer is the error that was asked for.
+            let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
+            let _ = self.connection.conclude(reply, &self.sql);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The connected socket. Send and receive are bare system calls, written here once for Unix and TCP.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+
+use crate::{Endpoint, Host};
+
+/// How long a TCP connection may take to come about.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A blocking stream to the server.
+pub(super) struct Socket {
+    fd: OwnedFd,
+}
+
+impl Socket {
+    /// Connects to where `endpoint` says the server listens.
+    pub(super) fn open(endpoint: &Endpoint) -> io::Result<Self> {
+        let fd = match &endpoint.host {
+            Host::Unix(directory) => OwnedFd::from(UnixStream::connect(
+                directory.join(format!(".s.PGSQL.{}", endpoint.port)),
+            )?),
+            Host::Tcp(address) => {
+                let address = SocketAddr::new(*address, endpoint.port);
+                let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
+                stream.set_nodelay(true)?;
+                OwnedFd::from(stream)
+            }
+        };
+        Ok(Self { fd })
+    }
+
+    /// Limits how long one send or receive may block; `None` waits for ever.
+    pub(super) fn set_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+        set_socket_timeout(&self.fd, Timeout::Recv, limit)?;
+        set_socket_timeout(&self.fd, Timeout::Send, limit)?;
+        Ok(())
+    }
+
+    /// Whether a read would return at once: the server sent something or closed its end.
+    pub(super) fn is_readable(&self) -> io::Result<bool> {
+        let mut byte = [0];
+        match rustix::net::recv(&self.fd, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok(_) => Ok(true),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Ends the connection in both directions; later calls fail.
+    pub(super) fn shut_down(&self) {
+        // Fails only if the connection is gone, which is what is wanted.
+        let _ = rustix::net::shutdown(&self.fd, Shutdown::Both);
+    }
+}
+
+impl Read for Socket {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::net::recv(&self.fd, &mut *buffer, RecvFlags::empty()) {
+                Ok((_, bytes)) => return Ok(bytes),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+impl Write for Socket {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
+                Err(Errno::INTR) => {}
+                sent => return Ok(sent?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! What the load engine needs of any DBMS's client, and nothing more.
+
+use crate::{Error, Params};
+
+/// The declared type of a prepared statement's parameter. Values travel as text either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamType {
+    /// A 32-bit integer.
+    Int4,
+    /// A character string (`varchar`).
+    Text,
+}
+
+/// What the server said a statement did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Result rows received.
+    pub rows: u64,
+    /// Rows that INSERT, UPDATE, DELETE, MERGE or COPY reported; 0 for every other command.
+    pub affected: u64,
+}
+
+/// One connection that runs statements one after another.
+pub trait Session: Send {
+    /// A statement the server has parsed; belongs to the session that prepared it.
+    type Statement;
+
+    /// Parses `sql` on the server, with one declared type per parameter.
+    ///
+    /// # Errors
+    /// When the server rejects the statement or the connection is lost.
+    fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Self::Statement, Error>;
+
+    /// Runs a prepared statement to its end; result rows are counted, not kept.
+    ///
+    /// # Errors
+    /// When the server reports an error (the session stays usable) or the connection is lost.
+    fn execute(&mut self, statement: &Self::Statement, params: &Params) -> Result<Outcome, Error>;
+
+    /// Runs SQL text without parameters; result rows are counted, not kept. Several statements
+    /// separated by semicolons give the sum.
+    ///
+    /// # Errors
+    /// As for [`Session::execute`].
+    fn simple(&mut self, sql: &str) -> Result<Outcome, Error>;
+
+    /// The server's own number for this connection; for Postgres the backend's process id.
+    fn backend_id(&self) -> u32;
+}
