@@ -1,1 +1,25 @@
-//! What work costs: host, process and server counters, query plans.
+//! What measured work costs the host and the server: counters of /proc, hardware counters, the server's own
+//! statistics, its state and its query plans. Totals are differences of counters at the two ends of a window, never
+//! averages of samples. Nothing here decides what is significant.
+
+mod error;
+mod host;
+mod host_facts;
+mod metrics;
+mod perf;
+pub mod postgres;
+mod process;
+mod sampler;
+mod server_memory;
+mod window;
+
+pub use error::{Error, Result};
+pub use host::{DeviceCost, DiskTotals, HostCost, available_bytes, device_of, dirty_bytes};
+pub use host_facts::{Difference, HostFacts};
+pub use perf::{PerfCost, PerfCounters};
+pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
+pub use server_memory::ServerMemory;
+pub use window::{
+    BackendCost, CpuCost, RoleCost, ServerCost, ServerIo, ServerTarget, WindowCost, WindowProbe,
+    WindowStart,
+};

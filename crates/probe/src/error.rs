@@ -1,0 +1,69 @@
+//! What can go wrong while reading counters, in words that name the place and the remedy.
+
+use std::io;
+
+/// Why a figure could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of /proc or /sys could not be read or understood.
+    #[error(
+        "cannot read {what}: {source}; the probe needs a Linux /proc it may read (not mounted with hidepid)"
+    )]
+    Proc {
+        /// What was being read.
+        what: String,
+        /// What procfs said.
+        source: procfs::ProcError,
+    },
+    /// The server's first process is gone.
+    #[error("the server process {pid} is gone; the server's log says why it ended")]
+    ServerGone {
+        /// Process id that was watched.
+        pid: u32,
+    },
+    /// The sampler's thread could not be started or a file of it could not be opened.
+    #[error("cannot sample {what} each second: {source}")]
+    Sampler {
+        /// What was being opened or started.
+        what: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The server refused a query of the probe, or the connection broke.
+    #[error("the server did not answer the probe ({what}): {source}")]
+    Database {
+        /// What was asked.
+        what: String,
+        /// What the connection said.
+        source: rqps_wire::Error,
+    },
+    /// The server answered something else than expected.
+    #[error("the server's answer to the probe is not understood ({what}): {found}")]
+    Answer {
+        /// What was asked.
+        what: String,
+        /// What came back.
+        found: String,
+    },
+    /// A statement that may not be given to EXPLAIN.
+    #[error("cannot explain `{sql}`: give one statement without a semicolon inside")]
+    NotOneStatement {
+        /// The statement.
+        sql: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn proc(what: impl Into<String>) -> impl FnOnce(procfs::ProcError) -> Self {
+        let what = what.into();
+        move |source| Error::Proc { what, source }
+    }
+
+    pub(crate) fn database(what: impl Into<String>) -> impl FnOnce(rqps_wire::Error) -> Self {
+        let what = what.into();
+        move |source| Error::Database { what, source }
+    }
+}
+
+/// Result of the probe.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,245 @@
+//! Hardware counters of the server: instructions and cycles, the figures that repeat best from run to run. Counters
+//! are opened once on the server's processes and inherited by every process it forks later. At most four events, so
+//! that no event has to share a hardware register; should that happen all the same, it is said and nothing is scaled.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use perf_event::events::{Event, Hardware, Software};
+use perf_event::{Builder, Counter};
+use serde::{Deserialize, Serialize};
+
+use crate::process::children_of;
+
+/// An event counted for less than its whole time, by more than one part in this many, shared its register.
+const MULTIPLEXED_PART: u64 = 1000;
+
+/// Attempts to open counters at a moment when the server forks nothing.
+const ATTACH_ATTEMPTS: usize = 20;
+
+/// Open counters of a server's processes, present and future. Clones share the same counters.
+#[derive(Clone)]
+pub struct PerfCounters {
+    events: Arc<Mutex<Vec<OpenEvent>>>,
+}
+
+/// Totals since the counters were opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PerfReading {
+    values: Vec<(PerfEvent, std::result::Result<Totals, String>)>,
+}
+
+/// What the server's processes executed in a stretch of time, processes that ended in it included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerfCost {
+    /// Instructions executed in user space.
+    pub instructions_user: Option<u64>,
+    /// CPU cycles in user space.
+    pub cycles_user: Option<u64>,
+    /// Instructions executed in the kernel on behalf of the server.
+    pub instructions_kernel: Option<u64>,
+    /// CPU time by the kernel's perf clock, microseconds.
+    pub task_clock_us: Option<u64>,
+    /// Whether some event had to share a hardware register: its count is then too small, not scaled up.
+    pub multiplexed: bool,
+    /// For each figure that is missing, why.
+    pub unavailable: Vec<String>,
+}
+
+/// An event that is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PerfEvent {
+    InstructionsUser,
+    CyclesUser,
+    InstructionsKernel,
+    TaskClock,
+}
+
+const EVENTS: [PerfEvent; 4] = [
+    PerfEvent::InstructionsUser,
+    PerfEvent::CyclesUser,
+    PerfEvent::InstructionsKernel,
+    PerfEvent::TaskClock,
+];
+
+impl PerfEvent {
+    fn name(self) -> &'static str {
+        match self {
+            PerfEvent::InstructionsUser => "instructions:u",
+            PerfEvent::CyclesUser => "cycles:u",
+            PerfEvent::InstructionsKernel => "instructions:k",
+            PerfEvent::TaskClock => "task-clock",
+        }
+    }
+
+    fn open(self, pid: u32) -> io::Result<Counter> {
+        match self {
+            PerfEvent::InstructionsUser => open(Hardware::INSTRUCTIONS, false, pid),
+            PerfEvent::CyclesUser => open(Hardware::CPU_CYCLES, false, pid),
+            PerfEvent::InstructionsKernel => open(Hardware::INSTRUCTIONS, true, pid),
+            PerfEvent::TaskClock => open(Software::TASK_CLOCK, false, pid),
+        }
+    }
+}
+
+fn open(event: impl Event, kernel: bool, pid: u32) -> io::Result<Counter> {
+    Builder::new(event)
+        .observe_pid(pid as i32)
+        .any_cpu()
+        .inherit(true)
+        .exclude_kernel(!kernel)
+        .exclude_user(kernel)
+        .enabled(true)
+        .build()
+}
+
+struct OpenEvent {
+    event: PerfEvent,
+    counters: std::result::Result<Vec<Counter>, String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Totals {
+    count: u64,
+    enabled_ns: u64,
+    running_ns: u64,
+}
+
+impl PerfCounters {
+    /// Opens the counters on `postmaster_pid` and its children, best right after the server has started. Never fails:
+    /// an event that the host does not have, or does not let us count, is reported with its reason in every cost.
+    pub fn attach(postmaster_pid: u32) -> Self {
+        let events = EVENTS
+            .iter()
+            .map(|&event| OpenEvent {
+                event,
+                counters: open_tree(event, postmaster_pid),
+            })
+            .collect();
+        PerfCounters {
+            events: Arc::new(Mutex::new(events)),
+        }
+    }
+
+    /// Reads the totals of every event, live and ended processes included.
+    pub fn read(&self) -> PerfReading {
+        let values = self
+            .lock()
+            .iter_mut()
+            .map(|open| (open.event, open.read()))
+            .collect();
+        PerfReading { values }
+    }
+
+    /// Reads user instructions only; none where they are not counted.
+    pub fn read_instructions_user(&self) -> Option<u64> {
+        let mut events = self.lock();
+        let open = events
+            .iter_mut()
+            .find(|open| open.event == PerfEvent::InstructionsUser)?;
+        open.read().ok().map(|totals| totals.count)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<OpenEvent>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenEvent {
+    fn read(&mut self) -> std::result::Result<Totals, String> {
+        let counters = self.counters.as_mut().map_err(|reason| reason.clone())?;
+        let mut totals = Totals::default();
+        for counter in counters {
+            let data = counter
+                .read_full()
+                .map_err(|error| format!("{}: {error}", self.event.name()))?;
+            totals.count += data.count();
+            totals.enabled_ns += data.time_enabled().map_or(0, |time| time.as_nanos() as u64);
+            totals.running_ns += data.time_running().map_or(0, |time| time.as_nanos() as u64);
+        }
+        Ok(totals)
+    }
+}
+
+/// Opens one event on the postmaster and on every child it already has. A child forked between the listing and the
+/// opening would be counted twice or not at all, so the list must be the same before and after.
+fn open_tree(event: PerfEvent, postmaster_pid: u32) -> std::result::Result<Vec<Counter>, String> {
+    let mut counters = Vec::new();
+    for _ in 0..ATTACH_ATTEMPTS {
+        let before = children_of(postmaster_pid);
+        counters = vec![
+            event
+                .open(postmaster_pid)
+                .map_err(|error| reason(event, &error))?,
+        ];
+        let settled = children_of(postmaster_pid)
+            .iter()
+            .all(|child| before.contains(child));
+        for child in before {
+            match event.open(child) {
+                Ok(counter) => counters.push(counter),
+                Err(error)
+                    if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
+                Err(error) => return Err(reason(event, &error)),
+            }
+        }
+        if settled {
+            break;
+        }
+    }
+    Ok(counters)
+}
+
+/// Why the kernel did not open an event, in words.
+fn reason(event: PerfEvent, error: &io::Error) -> String {
+    let name = event.name();
+    match error
+        .raw_os_error()
+        .map(rustix::io::Errno::from_raw_os_error)
+    {
+        Some(
+            rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV,
+        ) => {
+            format!(
+                "{name}: this host has no hardware counters (usual in virtual machines without a virtual PMU)"
+            )
+        }
+        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            let level =
+                std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+            format!(
+                "{name}: not permitted (kernel.perf_event_paranoid is {}; root may lower it)",
+                level.trim()
+            )
+        }
+        _ => format!("{name}: {error}"),
+    }
+}
+
+impl PerfReading {
+    /// What was executed from `before` to this reading.
+    pub fn since(&self, before: &Self) -> PerfCost {
+        let mut cost = PerfCost::default();
+        for ((event, after), (_, before)) in self.values.iter().zip(&before.values) {
+            let (after, before) = match (after, before) {
+                (Ok(after), Ok(before)) => (after, before),
+                (Err(why), _) | (_, Err(why)) => {
+                    cost.unavailable.push(why.clone());
+                    continue;
+                }
+            };
+            let count = after.count.saturating_sub(before.count);
+            let enabled_ns = after.enabled_ns.saturating_sub(before.enabled_ns);
+            let running_ns = after.running_ns.saturating_sub(before.running_ns);
+            cost.multiplexed |=
+                enabled_ns.saturating_sub(running_ns) > enabled_ns / MULTIPLEXED_PART;
+            match event {
+                PerfEvent::InstructionsUser => cost.instructions_user = Some(count),
+                PerfEvent::CyclesUser => cost.cycles_user = Some(count),
+                PerfEvent::InstructionsKernel => cost.instructions_kernel = Some(count),
+                PerfEvent::TaskClock => cost.task_clock_us = Some(count / 1000),
+            }
+        }
+        cost
+    }
+}

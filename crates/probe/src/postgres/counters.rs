@@ -1,0 +1,286 @@
+//! The server's own counters, before and after a stretch of work: every numeric column that the version has, of every
+//! view that the version has. Nothing is chosen or judged here.
+//!
+//! # Exact differences
+//!
+//! Sessions report their counters late, so a snapshot taken right after some work misses part of it. The procedure
+//! that makes a difference exact is [`crate::postgres::flush`]. With it, the difference of two snapshots is the work of
+//! the sessions, plus in `pg_stat_database.xact_commit` exactly [`OWN_COMMITS`] for the first snapshot itself and one
+//! for each flush statement that a session ran after it. Nothing else of the snapshot's own reading is counted in the
+//! per-table, per-index and per-database figures, because it runs with `track_counts` off; `pg_stat_io` (16 and later)
+//! does count its catalog reads.
+
+use std::collections::{HashMap, HashSet};
+
+use rqps_wire::postgres::{Connection, Table};
+use serde::{Deserialize, Serialize};
+
+use super::{ask, flush};
+use crate::error::Result;
+
+/// Transactions of the first snapshot that show up in the difference to the second.
+pub const OWN_COMMITS: u64 = 1;
+
+/// Object name of the sums over all tables or indexes.
+pub const ALL: &str = "all";
+
+/// A statistics view.
+struct View {
+    name: &'static str,
+    /// First `server_version_num` that has it.
+    since: u32,
+    /// Which of its rows are read.
+    filter: &'static str,
+    /// Columns that name a row.
+    keys: &'static [&'static str],
+    /// Whether rows are summed as object [`ALL`].
+    summed: bool,
+}
+
+const IN_PUBLIC: &str = "WHERE schemaname = 'public'";
+
+/// The views that are read, in the order they are kept.
+const VIEWS: [View; 9] = [
+    View {
+        name: "pg_stat_database",
+        since: 0,
+        filter: "WHERE datname = current_database() OR datid = 0",
+        keys: &["datname"],
+        summed: false,
+    },
+    View {
+        name: "pg_stat_bgwriter",
+        since: 0,
+        filter: "",
+        keys: &[],
+        summed: false,
+    },
+    View {
+        name: "pg_stat_checkpointer",
+        since: 170_000,
+        filter: "",
+        keys: &[],
+        summed: false,
+    },
+    View {
+        name: "pg_stat_wal",
+        since: 140_000,
+        filter: "",
+        keys: &[],
+        summed: false,
+    },
+    View {
+        name: "pg_stat_io",
+        since: 160_000,
+        filter: "",
+        keys: &["backend_type", "object", "context"],
+        summed: false,
+    },
+    View {
+        name: "pg_stat_all_tables",
+        since: 0,
+        filter: IN_PUBLIC,
+        keys: &["relname"],
+        summed: true,
+    },
+    View {
+        name: "pg_stat_all_indexes",
+        since: 0,
+        filter: IN_PUBLIC,
+        keys: &["relname", "indexrelname"],
+        summed: true,
+    },
+    View {
+        name: "pg_statio_all_tables",
+        since: 0,
+        filter: IN_PUBLIC,
+        keys: &["relname"],
+        summed: true,
+    },
+    View {
+        name: "pg_statio_all_indexes",
+        since: 0,
+        filter: IN_PUBLIC,
+        keys: &["relname", "indexrelname"],
+        summed: true,
+    },
+];
+
+/// Columns that name things by number, and so are no figures.
+const IDENTIFIERS: [&str; 3] = ["datid", "relid", "indexrelid"];
+
+/// All counters at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterSet {
+    /// In the order of the views, their rows and columns.
+    pub values: Vec<CounterValue>,
+}
+
+/// One counter at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterValue {
+    /// The view, such as `pg_stat_all_tables`.
+    pub view: String,
+    /// The row: a table, `table.index`, `backend/object/context` of pg_stat_io, a database or `shared`, [`ALL`] for a
+    /// sum; empty for views of one row.
+    pub object: String,
+    /// The column.
+    pub column: String,
+    /// Its value. Whole numbers are exact up to 2^53.
+    pub value: f64,
+}
+
+/// One counter before and after a stretch of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterDelta {
+    /// The view.
+    pub view: String,
+    /// The row, as in [`CounterValue::object`].
+    pub object: String,
+    /// The column.
+    pub column: String,
+    /// Value before; none when the object did not exist, or had no value, at that time.
+    pub before: Option<f64>,
+    /// Value after.
+    pub after: f64,
+}
+
+impl CounterDelta {
+    /// After minus before, counting from zero where there was nothing before.
+    pub fn change(&self) -> f64 {
+        self.after - self.before.unwrap_or(0.0)
+    }
+}
+
+/// Reads all counters in one transaction. To be exact, follow [`crate::postgres::flush`] first.
+pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
+    let version_num = connection.server_version_num();
+    ask(
+        connection,
+        "begin of counters",
+        "BEGIN READ ONLY; SET LOCAL track_counts = off",
+    )?;
+    let set = read_views(connection, version_num);
+    // The transaction must end also when reading failed; the first failure is the one to tell.
+    let ended = ask(connection, "end of counters", "COMMIT");
+    let set = set?;
+    ended?;
+    Ok(set)
+}
+
+fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSet> {
+    if version_num >= flush::FORCED_SINCE {
+        ask(connection, "flush of statistics", flush::FORCE_SQL)?;
+    }
+    let mut values = Vec::new();
+    for view in VIEWS.iter().filter(|view| view.since <= version_num) {
+        let sql = format!("SELECT * FROM {} {}", view.name, view.filter);
+        let table = ask(connection, view.name, &sql)?;
+        let rows = view.values(&table);
+        if view.summed {
+            values.extend(sums(view.name, &rows));
+        }
+        values.extend(rows);
+    }
+    Ok(CounterSet { values })
+}
+
+impl View {
+    fn values(&self, table: &Table) -> Vec<CounterValue> {
+        let is_figure = |name: &&String| {
+            !self.keys.contains(&name.as_str()) && !IDENTIFIERS.contains(&name.as_str())
+        };
+        let mut values = Vec::new();
+        for row in &table.rows {
+            let object = self.object(table, row);
+            let cells = table
+                .columns
+                .iter()
+                .zip(row)
+                .filter(|(name, _)| is_figure(name));
+            // Times and names don't read as numbers and fall out here.
+            values.extend(cells.filter_map(|(column, cell)| {
+                let value = cell.as_ref()?.parse().ok()?;
+                Some(CounterValue {
+                    view: self.name.to_string(),
+                    object: object.clone(),
+                    column: column.clone(),
+                    value,
+                })
+            }));
+        }
+        values
+    }
+
+    fn object(&self, table: &Table, row: &[Option<String>]) -> String {
+        let separator = if self.name == "pg_stat_io" { "/" } else { "." };
+        let part = |key: &&str| {
+            table
+                .column(key)
+                .and_then(|at| row.get(at)?.as_deref())
+                .unwrap_or("shared")
+        };
+        self.keys
+            .iter()
+            .map(part)
+            .collect::<Vec<_>>()
+            .join(separator)
+    }
+}
+
+/// The sum of every column over all objects of a view.
+fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
+    let mut sums: Vec<CounterValue> = Vec::new();
+    for row in rows {
+        match sums.iter_mut().find(|sum| sum.column == row.column) {
+            Some(sum) => sum.value += row.value,
+            None => sums.push(CounterValue {
+                view: view.to_string(),
+                object: ALL.to_string(),
+                ..row.clone()
+            }),
+        }
+    }
+    sums
+}
+
+impl CounterSet {
+    /// Every counter of `after` with its value in `before`. Objects that have gone are left out.
+    pub fn difference(before: &Self, after: &Self) -> Vec<CounterDelta> {
+        let earlier: HashMap<_, _> = before
+            .values
+            .iter()
+            .map(|value| (value.key(), value.value))
+            .collect();
+        let delta = |value: &CounterValue| CounterDelta {
+            view: value.view.clone(),
+            object: value.object.clone(),
+            column: value.column.clone(),
+            before: earlier.get(&value.key()).copied(),
+            after: value.value,
+        };
+        after.values.iter().map(delta).collect()
+    }
+
+    /// The views this server has.
+    pub fn views(&self) -> HashSet<&str> {
+        self.values
+            .iter()
+            .map(|value| value.view.as_str())
+            .collect()
+    }
+}
+
+impl CounterValue {
+    fn key(&self) -> (&str, &str, &str) {
+        (&self.view, &self.object, &self.column)
+    }
+}
+
+/// The counters that changed.
+pub fn changed(deltas: &[CounterDelta]) -> Vec<&CounterDelta> {
+    deltas
+        .iter()
+        .filter(|delta| delta.change() != 0.0)
+        .collect()
+}

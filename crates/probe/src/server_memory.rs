@@ -1,0 +1,59 @@
+//! Memory of a server's processes. They share most of it, so plain sums of resident sizes mean nothing: private memory
+//! is summed, shared memory is the largest any process has touched, and the kernel's proportional size, which divides
+//! shared pages fairly, is added where it can be had quickly.
+
+use std::time::{Duration, Instant};
+
+use procfs::process::Process;
+use serde::{Deserialize, Serialize};
+
+use crate::process::TreeSnapshot;
+
+/// Most time spent on proportional sizes: the kernel walks every page of every process for them.
+const PROPORTIONAL_BUDGET: Duration = Duration::from_millis(250);
+
+/// Memory of a server's processes at one moment, units of 1024 bytes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerMemory {
+    /// Live processes.
+    pub processes: u32,
+    /// Private memory, summed over the processes.
+    pub private_kb: u64,
+    /// Shared memory (shared buffers above all) as touched by the process that touched the most.
+    pub shared_kb_max: u64,
+    /// Proportional set size, summed; none where it would have taken too long or is not permitted.
+    pub proportional_kb: Option<u64>,
+}
+
+/// Memory of the processes of `tree` that are still there.
+pub(crate) fn server_memory(tree: &TreeSnapshot) -> ServerMemory {
+    let mut memory = ServerMemory {
+        proportional_kb: Some(0),
+        ..ServerMemory::default()
+    };
+    let started = Instant::now();
+    for key in tree.processes.keys() {
+        let Ok(status) = Process::new(key.pid as i32).and_then(|process| process.status()) else {
+            continue;
+        };
+        if status.vmrss.is_none() {
+            continue; // ended, but not yet waited for
+        }
+        memory.processes += 1;
+        memory.private_kb += status.rssanon.unwrap_or(0);
+        memory.shared_kb_max = memory.shared_kb_max.max(status.rssshmem.unwrap_or(0));
+        memory.proportional_kb = match memory.proportional_kb {
+            Some(sum_kb) if started.elapsed() < PROPORTIONAL_BUDGET => {
+                proportional_kb(key.pid).map(|kb| sum_kb + kb)
+            }
+            _ => None,
+        };
+    }
+    memory
+}
+
+fn proportional_kb(pid: u32) -> Option<u64> {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
