@@ -1,1 +1,30 @@
 //! Database servers: obtaining builds, applying configs, init, start and stop.
+//!
+//! DBMS-neutral files lie here, what differs between DBMSs in a folder for each.
+
+pub mod build;
+mod cache;
+pub mod config;
+mod data_dir;
+pub mod dirs;
+pub mod error;
+pub mod guard;
+pub mod host;
+mod identity;
+mod log;
+mod postgres;
+mod process;
+pub mod server;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod user;
+
+pub use build::{Build, install, list_builds, resolve};
+pub use config::{Config, ShippedConfig, load_config, load_config_for, shipped_configs};
+pub use data_dir::{reap_leftover, remove_data_dir};
+pub use dirs::Dirs;
+pub use error::{Error, Result};
+pub use guard::run_shim_if_asked;
+pub use host::HostLimits;
+pub use server::{Applied, DATABASE, LeftOut, Server, ServerEndpoint, ServerSpec, USER};
+pub use user::{ServerUser, server_user};

@@ -1,0 +1,205 @@
+//! The build cache: `<cache>/<dbms>/<version>-<hash>/` with a manifest beside it, written only once complete.
+//!
+//! A build is unpacked in a directory of another name, hashed, renamed, and only then gets its manifest; without a
+//! manifest a directory is rubbish of an interrupted install and is removed by the next one. One install works at a time.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rqps_plan::Dbms;
+use serde::{Deserialize, Serialize};
+
+use crate::build::Build;
+use crate::dirs::{Dirs, create_open_dir};
+use crate::error::{Error, Result};
+use crate::identity::ProgramFiles;
+
+/// Changes when the manifest's meaning does; others are not read.
+const FORMAT: u32 = 1;
+
+/// Start of the name of a directory in which a build is being unpacked.
+const PARTIAL_PREFIX: &str = ".partial-";
+
+/// The subdirectories of a cached build that its hash covers: all it has.
+pub(crate) const BUILD_SUBDIRECTORIES: [&str; 3] = ["bin", "lib", "share"];
+
+/// The cache of one DBMS's builds.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    dir: PathBuf,
+}
+
+/// What is known of a build, kept beside its directory.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    /// Of the archive it was unpacked from.
+    archive_sha256: String,
+    /// See [`ProgramFiles::fingerprint`].
+    fingerprint: String,
+    build: Build,
+}
+
+impl Cache {
+    pub fn of(dirs: &Dirs, dbms: Dbms) -> Cache {
+        Cache {
+            dir: dirs.cache.join(dbms.name()),
+        }
+    }
+
+    /// All whole builds; those whose directory is gone or damaged are passed over.
+    pub fn builds(&self) -> Result<Vec<Build>> {
+        let mut builds = Vec::new();
+        for path in self.manifests()? {
+            if let Some(build) = self.load(&path) {
+                builds.push(build);
+            }
+        }
+        Ok(builds)
+    }
+
+    /// The cached build of exactly this version, when it is whole.
+    pub fn find(&self, version: &str) -> Result<Option<Build>> {
+        let prefix = format!("{version}-");
+        let of_version = |path: &PathBuf| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+        };
+        Ok(self
+            .manifests()?
+            .iter()
+            .filter(|path| of_version(path))
+            .find_map(|path| self.load(path)))
+    }
+
+    /// Keeps other installs, of this and other rqps processes, out until the returned file is dropped.
+    pub fn lock(&self) -> Result<File> {
+        create_open_dir(&self.dir)?;
+        let path = self.dir.join(".lock");
+        let file = File::create(&path).map_err(Error::file("create", &path))?;
+        file.lock().map_err(Error::file("lock", &path))?;
+        Ok(file)
+    }
+
+    /// An empty directory to unpack into, on the file system of the cache. Leftovers of interrupted installs are removed.
+    /// Call with the lock held.
+    pub fn partial(&self) -> Result<Partial> {
+        for entry in fs::read_dir(&self.dir)
+            .map_err(Error::file("list", &self.dir))?
+            .flatten()
+        {
+            if entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(PARTIAL_PREFIX)
+            {
+                let path = entry.path();
+                fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
+            }
+        }
+        let path = self
+            .dir
+            .join(format!("{PARTIAL_PREFIX}{}", std::process::id()));
+        create_open_dir(&path)?;
+        Ok(Partial { path })
+    }
+
+    /// Moves an unpacked build to its place. `build` has everything but its place.
+    /// Call with the lock held.
+    pub fn keep(&self, unpacked: &Path, mut build: Build, archive_sha256: String) -> Result<Build> {
+        let name = format!("{}-{}", build.version, build.short_hash());
+        let root = self.dir.join(&name);
+        if root.exists() {
+            fs::remove_dir_all(&root).map_err(Error::file("remove", &root))?;
+        }
+        fs::set_permissions(unpacked, Permissions::from_mode(0o755))
+            .map_err(Error::file("set permissions of", unpacked))?;
+        fs::rename(unpacked, &root).map_err(Error::file("move the new build to", &root))?;
+        build.bin_dir = root.join("bin");
+        build.root.clone_from(&root);
+        let fingerprint = program_files(&root)?.fingerprint();
+        self.write_manifest(
+            &self.dir.join(format!("{name}.json")),
+            &Manifest {
+                format: FORMAT,
+                archive_sha256,
+                fingerprint,
+                build: build.clone(),
+            },
+        )?;
+        Ok(build)
+    }
+
+    fn write_manifest(&self, path: &Path, manifest: &Manifest) -> Result<()> {
+        let text = serde_json::to_string_pretty(manifest)
+            .map_err(|error| Error::file("write", path)(error.into()))?;
+        let partial = path.with_extension("json.partial");
+        fs::write(&partial, text).map_err(Error::file("write", &partial))?;
+        fs::rename(&partial, path).map_err(Error::file("write", path))
+    }
+
+    fn manifests(&self) -> Result<Vec<PathBuf>> {
+        if !self.dir.is_dir() {
+            return Ok(Vec::new());
+        }
+        let mut paths: Vec<PathBuf> = fs::read_dir(&self.dir)
+            .map_err(Error::file("list", &self.dir))?
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "json")
+            })
+            .collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// The build of a manifest when its files are as they were. When only their times differ (a copied cache), their
+    /// content decides.
+    fn load(&self, manifest_path: &Path) -> Option<Build> {
+        let mut manifest: Manifest =
+            serde_json::from_str(&fs::read_to_string(manifest_path).ok()?).ok()?;
+        if manifest.format != FORMAT {
+            return None;
+        }
+        let root = manifest_path.with_extension("");
+        let files = program_files(&root).ok()?;
+        let fingerprint = files.fingerprint();
+        if fingerprint != manifest.fingerprint {
+            if files.hash().ok()? != manifest.build.hash {
+                return None;
+            }
+            manifest.fingerprint = fingerprint;
+            // Only saves hashing again next time; a cache that cannot be written is no obstacle.
+            let _not_needed = self.write_manifest(manifest_path, &manifest);
+        }
+        manifest.build.bin_dir = root.join("bin");
+        manifest.build.root = root;
+        Some(manifest.build)
+    }
+}
+
+/// The files of a cached build.
+pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
+    ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?
+        .filter(|files| files.count() > 0)
+        .ok_or_else(|| Error::NotABuild {
+            path: root.to_path_buf(),
+            reason: "it holds no program files".to_owned(),
+        })
+}
+
+/// A directory that is removed unless its content was moved away.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    pub path: PathBuf,
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // What stays is removed by the next install.
+        let _left = fs::remove_dir_all(&self.path);
+    }
+}

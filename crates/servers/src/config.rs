@@ -1,0 +1,312 @@
+//! Configs: named sets of server options, known by the hash of their content and never by their name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::host::HostLimits;
+use crate::identity::sha256_hex;
+use crate::postgres::conf::{self, Line};
+use crate::postgres::shipped;
+
+/// More levels of `include` than any sensible config has: a file that includes itself ends here.
+const INCLUDE_DEPTH_MAX: usize = 8;
+
+/// A set of server options.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// The shipped config's name, or the file's without directory and `.conf`.
+    pub name: String,
+    /// sha256 over the options, sorted by name: layout, comments, order and the config's name do not count.
+    pub hash: String,
+    /// Option and value, in the order of the file; names in lower case, values without quotes, each option once (the last
+    /// one counts).
+    pub options: Vec<(String, String)>,
+    /// The text as read, with included files in place.
+    pub text: String,
+}
+
+/// A config that comes with rqps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShippedConfig {
+    /// The name to write in a plan. `N` in it stands for a number.
+    pub name: String,
+    /// The first sentence of its file.
+    pub summary: String,
+}
+
+/// All configs that come with rqps, by name.
+pub fn shipped_configs() -> Vec<ShippedConfig> {
+    shipped::FILES
+        .iter()
+        .map(|(name, text)| ShippedConfig {
+            name: (*name).to_owned(),
+            summary: summary(text),
+        })
+        .collect()
+}
+
+/// The first sentence of a file's opening comment, without the name it starts with.
+fn summary(text: &str) -> String {
+    let comment: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .map(str::trim)
+        .collect();
+    let comment = comment.join(" ");
+    let sentence = comment
+        .split_once(". ")
+        .map_or(comment.as_str(), |(first, _)| first);
+    let sentence = sentence.split_once(": ").map_or(sentence, |(_, rest)| rest);
+    sentence.trim_end_matches('.').to_owned()
+}
+
+/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf`). The file is
+/// written as a `postgresql.conf`; `include 'x10a_c8r32'` takes in a shipped config, `include 'other.conf'` a file beside.
+///
+/// The shipped config `sized` is computed for this host, see [`load_config_for`].
+pub fn load_config(name_or_path: &str) -> Result<Config> {
+    load_config_for(name_or_path, &HostLimits::of(&Dirs::from_env().work))
+}
+
+/// As [`load_config`], with the memory and disk space that `sized` is to be fitted to. Where several servers run at the
+/// same time, give each its share.
+pub fn load_config_for(name_or_path: &str, limits: &HostLimits) -> Result<Config> {
+    let source = Source::named(name_or_path, None);
+    let mut reader = Reader {
+        limits,
+        options: Vec::new(),
+        text: String::new(),
+    };
+    reader.take(&source, 0)?;
+    let options = last_of_each(reader.options);
+    Ok(Config {
+        name: source.config_name(),
+        hash: hash(&options),
+        options,
+        text: reader.text,
+    })
+}
+
+/// Keeps the last value of each option, at the place where it stands.
+fn last_of_each(options: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut kept: Vec<(String, String)> = Vec::with_capacity(options.len());
+    for (name, value) in options {
+        kept.retain(|(earlier, _)| *earlier != name);
+        kept.push((name, value));
+    }
+    kept
+}
+
+fn hash(options: &[(String, String)]) -> String {
+    let mut lines: Vec<String> = options
+        .iter()
+        .map(|(name, value)| format!("{name} = {}\n", conf::quoted(value)))
+        .collect();
+    lines.sort();
+    sha256_hex(lines.concat().as_bytes())
+}
+
+/// Where a config's text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Shipped(String),
+    File(PathBuf),
+}
+
+impl Source {
+    /// `beside` is the directory that a relative path starts from, else the working directory.
+    fn named(name_or_path: &str, beside: Option<&Path>) -> Source {
+        if name_or_path.contains('/') || name_or_path.ends_with(".conf") {
+            Source::File(beside.unwrap_or(Path::new("")).join(name_or_path))
+        } else {
+            Source::Shipped(name_or_path.to_owned())
+        }
+    }
+
+    fn config_name(&self) -> String {
+        match self {
+            Source::Shipped(name) => name.clone(),
+            Source::File(path) => path.file_stem().map_or_else(
+                || "config".to_owned(),
+                |stem| stem.to_string_lossy().into_owned(),
+            ),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Source::Shipped(name) => format!("config {name}"),
+            Source::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+struct Reader<'a> {
+    limits: &'a HostLimits,
+    options: Vec<(String, String)>,
+    text: String,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, source: &Source, depth: usize) -> Result<()> {
+        let content = match source {
+            Source::Shipped(name) => {
+                shipped::text(name, self.limits).ok_or_else(|| unknown_config(name))?
+            }
+            Source::File(path) => {
+                fs::read_to_string(path).map_err(Error::file("read config", path))?
+            }
+        };
+        for (index, line) in content.lines().enumerate() {
+            let syntax_error = |reason: String| Error::ConfigSyntax {
+                file: source.shown(),
+                line: index + 1,
+                reason,
+            };
+            match conf::parse_line(line).map_err(syntax_error)? {
+                Line::Empty => {}
+                Line::Option(name, value) if name == "include" => {
+                    if depth >= INCLUDE_DEPTH_MAX {
+                        return Err(syntax_error(format!(
+                            "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
+                        )));
+                    }
+                    let beside = match source {
+                        Source::File(path) => path.parent(),
+                        Source::Shipped(_) => None,
+                    };
+                    let included = Source::named(&value, beside);
+                    self.text.push_str(&format!("# {line}\n"));
+                    self.take(&included, depth + 1)?;
+                    self.text
+                        .push_str(&format!("# end of {}\n", included.shown()));
+                    continue;
+                }
+                Line::Option(name, _) if name.starts_with("include_") => {
+                    return Err(syntax_error(format!(
+                        "{name} is not supported: write include 'file.conf'"
+                    )));
+                }
+                Line::Option(name, value) => self.options.push((name, value)),
+            }
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        Ok(())
+    }
+}
+
+fn unknown_config(name: &str) -> Error {
+    let mut names: Vec<&str> = shipped::FILES.iter().map(|(name, _)| *name).collect();
+    let shipped = names.join(", ");
+    names.sort_by_key(|known| edit_distance(known, name));
+    names.truncate(3);
+    Error::UnknownConfig {
+        name: name.to_owned(),
+        nearest: names.join(", "),
+        shipped,
+    }
+}
+
+/// How many characters must be inserted, removed or replaced to turn one text into the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: HostLimits = HostLimits {
+        memory_bytes: 24 << 30,
+        disk_free_bytes: 80 << 30,
+    };
+
+    fn value<'a>(config: &'a Config, option: &str) -> Option<&'a str> {
+        let found = config.options.iter().find(|(name, _)| name == option);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    #[test]
+    fn every_shipped_config_loads_and_has_a_summary() {
+        for shipped in shipped_configs() {
+            let config = load_config_for(&shipped.name.replace('N', "8"), &LIMITS).unwrap();
+            assert_eq!(value(&config, "jit"), Some("off"), "{}", shipped.name);
+            assert!(
+                shipped.summary.len() > 20,
+                "{}: {}",
+                shipped.name,
+                shipped.summary
+            );
+        }
+    }
+
+    #[test]
+    fn families_differ_in_what_they_say() {
+        let load = |name: &str| load_config_for(name, &LIMITS).unwrap();
+        let base = load("x10a_c24r64");
+        assert_eq!(value(&base, "shared_buffers"), Some("48GB"));
+        let workers = load("x10cw16_c24r64");
+        assert_eq!(value(&workers, "io_method"), Some("worker"));
+        assert_eq!(value(&workers, "io_workers"), Some("16"));
+        assert_eq!(workers.options.len(), base.options.len() + 2);
+        assert_ne!(load("x10b_c24r64").hash, load("x10d_c24r64").hash);
+        for unknown in ["x10cw3_c24r64", "x10cwN_c24r64", "x10e_c8r32"] {
+            let message = load_config_for(unknown, &LIMITS).unwrap_err().to_string();
+            assert!(message.contains("nearest: x10"), "{message}");
+        }
+    }
+
+    #[test]
+    fn sized_follows_the_host() {
+        let sized = load_config_for("sized", &LIMITS).unwrap();
+        assert_eq!(value(&sized, "shared_buffers"), Some("6144MB"));
+        assert_eq!(value(&sized, "max_wal_size"), Some("4GB"));
+        assert_eq!(value(&sized, "min_wal_size"), Some("2GB"));
+        let tiny = HostLimits {
+            memory_bytes: 1 << 30,
+            disk_free_bytes: 5 << 30,
+        };
+        let sized = load_config_for("sized", &tiny).unwrap();
+        assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
+        assert_eq!(value(&sized, "min_wal_size"), Some("512MB"));
+    }
+
+    #[test]
+    fn a_file_includes_and_overrides_and_errors_name_the_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.conf");
+        let load = |text: &str| {
+            fs::write(&path, text).unwrap();
+            load_config_for(path.to_str().unwrap(), &LIMITS)
+        };
+        let config = load("include x10a_c8r32\nSHARED_BUFFERS '1GB' # less\n").unwrap();
+        assert_eq!(config.name, "mine");
+        assert_eq!(value(&config, "shared_buffers"), Some("1GB"));
+        assert!(config.text.contains("jit = off"));
+        let reordered =
+            load("shared_buffers = 1GB\ninclude 'x10a_c8r32'\nshared_buffers=1GB").unwrap();
+        assert_eq!(config.hash, reordered.hash);
+        let message = load("jit = off\nwork_mem = 4MB extra")
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("mine.conf:2: "), "{message}");
+        let message = load("include 'mine.conf'").unwrap_err().to_string();
+        assert!(message.contains("include itself"), "{message}");
+    }
+}

@@ -1,0 +1,313 @@
+//! A server's data directory and what rqps keeps beside it.
+//!
+//! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.lock`, locked while an rqps works on
+//! it; `X.server.json`, the process that serves it; `X.sock/`, its Unix socket; `X.initdb/`, the next `X` while it is being
+//! made. Only what carries the marker is ever removed.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rqps_plan::Dbms;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::identity::sha256_hex;
+use crate::process::{self, Identity};
+use crate::user::{ServerUser, server_user};
+
+/// The marker's name within a data directory.
+const MARKER: &str = "rqps.json";
+
+/// Longest path of a socket directory: the kernel allows 107 bytes for the socket, whose own name takes some.
+const SOCKET_DIR_BYTES_MAX: usize = 90;
+
+/// How long a server left behind may take for a clean shutdown before it is ended harder.
+const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Written into each data directory that rqps makes; also keeps what a client needs to get in, so that a copy of the
+/// directory is complete.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Marker {
+    pub dbms: Dbms,
+    /// `postgres-18.1`.
+    pub build: String,
+    /// The superuser's.
+    pub password: String,
+}
+
+/// The process that serves a data directory, as written beside it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    process: Identity,
+    socket_dir: PathBuf,
+}
+
+/// A data directory by its absolute path.
+#[derive(Debug, Clone)]
+pub(crate) struct DataDir {
+    pub path: PathBuf,
+}
+
+impl DataDir {
+    pub fn at(path: &Path) -> Result<DataDir> {
+        let path = std::path::absolute(path).map_err(Error::file("find", path))?;
+        if path.parent().is_none() || path.file_name().is_none() {
+            return Err(Error::NotOurs { path });
+        }
+        Ok(DataDir { path })
+    }
+
+    /// The path with something behind its last name.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = OsString::from(&self.path);
+        name.push(suffix);
+        PathBuf::from(name)
+    }
+
+    /// Where the next content is made.
+    pub fn staging(&self) -> PathBuf {
+        self.beside(".initdb")
+    }
+
+    fn record_path(&self) -> PathBuf {
+        self.beside(".server.json")
+    }
+
+    /// The last name of the path, for log files.
+    pub fn name(&self) -> String {
+        self.path.file_name().map_or_else(
+            || "server".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// Keeps every other rqps off this directory until the returned file is dropped.
+    pub fn lock(&self) -> Result<File> {
+        let path = self.beside(".lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(Error::file("create", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Error::InUse {
+                path: self.path.clone(),
+                holder: "another server of this or another running rqps".to_owned(),
+            }),
+            Err(TryLockError::Error(error)) => Err(Error::file("lock", &path)(error)),
+        }
+    }
+
+    /// The marker, when there is one.
+    pub fn marker(&self) -> Option<Marker> {
+        read_marker(&self.path)
+    }
+
+    /// Where the socket goes: beside the data, or in `/tmp` when that path is too long for a socket.
+    pub fn socket_dir(&self) -> PathBuf {
+        let beside = self.beside(".sock");
+        if beside.as_os_str().len() <= SOCKET_DIR_BYTES_MAX {
+            return beside;
+        }
+        let digest = sha256_hex(self.path.as_os_str().as_encoded_bytes());
+        PathBuf::from(format!("/tmp/rqps-sock-{}", &digest[..16]))
+    }
+
+    /// Creates the socket directory, for the server's user alone.
+    pub fn create_socket_dir(&self, user: &ServerUser) -> Result<PathBuf> {
+        let path = self.socket_dir();
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let meta = fs::symlink_metadata(&path).map_err(Error::file("examine", &path))?;
+                let owner = meta.uid();
+                if !meta.is_dir()
+                    || (owner != user.uid && owner != rustix::process::geteuid().as_raw())
+                {
+                    return Err(Error::BadDataDir {
+                        path: self.path.clone(),
+                        reason: format!(
+                            "{} is in the way of its socket: remove it",
+                            path.display()
+                        ),
+                    });
+                }
+            }
+            Err(error) => return Err(Error::file("create", &path)(error)),
+        }
+        user.give(&path)?;
+        Ok(path)
+    }
+
+    /// Notes which process serves this directory.
+    pub fn write_record(&self, pid: u32, socket_dir: &Path) -> Result<()> {
+        let Some(process) = Identity::of(pid) else {
+            return Ok(());
+        };
+        let record = Record {
+            process,
+            socket_dir: socket_dir.to_path_buf(),
+        };
+        let path = self.record_path();
+        let text = serde_json::to_string(&record)
+            .map_err(|error| Error::file("write", &path)(error.into()))?;
+        fs::write(&path, text).map_err(Error::file("write", &path))
+    }
+
+    /// After a stop: takes away the note and the socket.
+    pub fn clear_record(&self) {
+        // Nothing depends on them; the next start replaces both.
+        let _gone = fs::remove_file(self.record_path());
+        let _gone = fs::remove_dir_all(self.socket_dir());
+    }
+
+    /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns whether there
+    /// was one. Call with the lock held, which says that no rqps is using it.
+    pub fn reap(&self) -> Result<bool> {
+        let Some(record) = fs::read_to_string(self.record_path())
+            .ok()
+            .and_then(|text| serde_json::from_str::<Record>(&text).ok())
+        else {
+            return Ok(false);
+        };
+        let found = record.process.alive();
+        if found {
+            end(&record.process);
+        }
+        end_stragglers(&self.path, &record.process.exe);
+        if record.process.alive() {
+            return Err(Error::InUse {
+                path: self.path.clone(),
+                holder: format!(
+                    "pid {}, left by an earlier rqps, which cannot be ended",
+                    record.process.pid
+                ),
+            });
+        }
+        self.clear_record();
+        Ok(found)
+    }
+
+    /// Removes the data directory and all beside it but the lock. Refused for what rqps did not make.
+    pub fn remove(&self) -> Result<()> {
+        for path in [self.path.clone(), self.staging()] {
+            if fs::symlink_metadata(&path).is_err() {
+                continue;
+            }
+            if !is_empty(&path)? && read_marker(&path).is_none() {
+                return Err(Error::NotOurs { path });
+            }
+            fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
+        }
+        self.clear_record();
+        Ok(())
+    }
+}
+
+fn read_marker(dir: &Path) -> Option<Marker> {
+    serde_json::from_str(&fs::read_to_string(dir.join(MARKER)).ok()?).ok()
+}
+
+/// Marks a directory as made by rqps.
+pub(crate) fn write_marker(dir: &Path, marker: &Marker, user: &ServerUser) -> Result<()> {
+    let path = dir.join(MARKER);
+    let text =
+        serde_json::to_string(marker).map_err(|error| Error::file("write", &path)(error.into()))?;
+    write_private(&path, text.as_bytes(), user)
+}
+
+/// Writes a file that only the server's user may read.
+pub(crate) fn write_private(path: &Path, content: &[u8], user: &ServerUser) -> Result<()> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(Error::file("create", path))?;
+    file.write_all(content)
+        .map_err(Error::file("write", path))?;
+    user.give(path)
+}
+
+fn is_empty(dir: &Path) -> Result<bool> {
+    let mut entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
+    Ok(entries.next().is_none())
+}
+
+/// Ends a process that is not our child, from gentle to hard.
+fn end(process: &Identity) {
+    for (signal, patience) in [
+        (Signal::INT, LEFTOVER_PATIENCE),
+        (Signal::QUIT, Duration::from_secs(10)),
+        (Signal::KILL, Duration::from_secs(5)),
+    ] {
+        // An error means that it has just ended, or that it is not ours to end, which shows below.
+        let _sent = process::signal(process.pid, signal);
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            if !process.alive() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Ends processes of a server whose main process is gone: they run its program, in its data directory. They would notice
+/// by themselves, but not before their present query ends.
+pub(crate) fn end_stragglers(data_dir: &Path, exe: &Path) {
+    for pid in process::running_in(data_dir, exe) {
+        // It may end by itself at this moment.
+        let _sent = process::signal(pid, Signal::KILL);
+    }
+}
+
+/// Ends the server that an rqps which crashed left on this data directory, if there is one: pid, start time and program
+/// must match what was noted, so that no other process is ever ended. Returns whether there was one.
+///
+/// # Errors
+/// When a running rqps uses the directory, or the process cannot be ended.
+pub fn reap_leftover(data_dir: &Path) -> Result<bool> {
+    let data_dir = DataDir::at(data_dir)?;
+    if !data_dir.path.exists() {
+        return Ok(false);
+    }
+    let _lock = data_dir.lock()?;
+    data_dir.reap()
+}
+
+/// Removes a data directory that rqps made, with everything kept beside it; a server left on it is ended before. A
+/// directory that does not exist is no error.
+///
+/// # Errors
+/// When rqps did not make it, or it is in use.
+pub fn remove_data_dir(data_dir: &Path) -> Result<()> {
+    let data_dir = DataDir::at(data_dir)?;
+    if !data_dir.path.exists() && !data_dir.staging().exists() {
+        return Ok(());
+    }
+    let _lock = data_dir.lock()?;
+    data_dir.reap()?;
+    data_dir.remove()?;
+    let lock_path = data_dir.beside(".lock");
+    fs::remove_file(&lock_path).map_err(Error::file("remove", &lock_path))
+}
+
+/// The user servers run as, checked against the data directory's place, which is created if missing.
+pub(crate) fn prepare_parent(data_dir: &DataDir) -> Result<ServerUser> {
+    let user = server_user()?;
+    if let Some(parent) = data_dir.path.parent() {
+        crate::dirs::create_open_dir(parent)?;
+        user.check_reachable(parent, "RQPS_WORK")?;
+    }
+    Ok(user)
+}

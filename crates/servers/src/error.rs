@@ -1,0 +1,291 @@
+//! What can go wrong with builds, configs and servers. Every message names the place and the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rqps_plan::Dbms;
+
+/// Short for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file operation failed.
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        /// What was tried, as a verb: `read`, `create`.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+
+    /// The version asked for is not written as a version of that DBMS.
+    #[error("`{request}` is not a version of {dbms}: {remedy}")]
+    BadVersion {
+        /// The DBMS asked for.
+        dbms: Dbms,
+        /// The version as written.
+        request: String,
+        /// What to write instead.
+        remedy: String,
+    },
+
+    /// No such version was published.
+    #[error("{dbms} {request} does not exist; {nearest}")]
+    UnknownVersion {
+        /// The DBMS asked for.
+        dbms: Dbms,
+        /// The version as written.
+        request: String,
+        /// The nearest ones that exist, as a phrase.
+        nearest: String,
+    },
+
+    /// The registry cannot be asked and nothing suitable is cached.
+    #[error("cannot install {dbms} {request}: the registry cannot be reached ({reason}); {cached}")]
+    Unreachable {
+        /// The DBMS asked for.
+        dbms: Dbms,
+        /// The version as written.
+        request: String,
+        /// What the client said.
+        reason: String,
+        /// What is cached, as a phrase.
+        cached: String,
+    },
+
+    /// The download or its check failed. The cache is as it was before.
+    #[error("the download of {dbms} {version} failed: {reason}; nothing of it was kept, try again")]
+    Download {
+        /// The DBMS asked for.
+        dbms: Dbms,
+        /// The version that was being fetched.
+        version: String,
+        /// What failed.
+        reason: String,
+    },
+
+    /// A directory is not a build.
+    #[error(
+        "{path} is not a build: {reason}; name a directory that holds bin/postgres, such as /usr/lib/postgresql/15"
+    )]
+    NotABuild {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+
+    /// A program of a build needs shared libraries that this system lacks.
+    #[error("{program} cannot run: this system lacks {libraries}; {remedy}")]
+    MissingLibraries {
+        /// The program.
+        program: PathBuf,
+        /// The libraries, as the loader names them.
+        libraries: String,
+        /// How to get them.
+        remedy: String,
+    },
+
+    /// A program cannot be run at all.
+    #[error("{program} cannot run as user {user}: {reason}")]
+    CannotRun {
+        /// The program.
+        program: PathBuf,
+        /// The user it was run as.
+        user: String,
+        /// What happened and what to do.
+        reason: String,
+    },
+
+    /// No shipped config has this name.
+    #[error(
+        "no config is called `{name}`; nearest: {nearest}; shipped: {shipped}; for a file of your own write its path, such as ./{name}.conf"
+    )]
+    UnknownConfig {
+        /// The name as written.
+        name: String,
+        /// The most similar names.
+        nearest: String,
+        /// All shipped names.
+        shipped: String,
+    },
+
+    /// A line of a config file is not valid.
+    #[error("{file}:{line}: {reason}")]
+    ConfigSyntax {
+        /// The file, or the shipped config's name.
+        file: String,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong and what to write.
+        reason: String,
+    },
+
+    /// The build refuses the value of an option.
+    #[error(
+        "{dbms} {version} refuses config `{config}`:\n{message}\ncorrect the value, or take another config for this build"
+    )]
+    ConfigRefused {
+        /// The DBMS.
+        dbms: Dbms,
+        /// The build's version.
+        version: String,
+        /// The config's name.
+        config: String,
+        /// What the server said.
+        message: String,
+    },
+
+    /// A directory that is to be wiped or started was not made by rqps.
+    #[error(
+        "{path} was not made by rqps and is not empty: it is left alone; name another directory, or remove it yourself"
+    )]
+    NotOurs {
+        /// The directory.
+        path: PathBuf,
+    },
+
+    /// A data directory cannot be started as it is.
+    #[error("cannot start a server on {path}: {reason}")]
+    BadDataDir {
+        /// The data directory.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
+    /// Another process works on the data directory.
+    #[error("data directory {path} is in use by {holder}; stop it, or name another directory")]
+    InUse {
+        /// The data directory.
+        path: PathBuf,
+        /// Who holds it, with pid where known.
+        holder: String,
+    },
+
+    /// The server's user cannot get to a directory.
+    #[error(
+        "user {user}, as whom servers run, cannot enter {blocked} on the way to {path}; run `chmod o+x {blocked}`, or set {variable} to a directory that everybody can enter"
+    )]
+    NotReachable {
+        /// The server's user.
+        user: String,
+        /// The first directory on the way that is closed.
+        blocked: PathBuf,
+        /// The directory wanted.
+        path: PathBuf,
+        /// The environment variable that moves it.
+        variable: &'static str,
+    },
+
+    /// The directory for data may be somebody else's.
+    #[error(
+        "work directory {path} {reason}; remove it, or set RQPS_WORK to a directory of your own"
+    )]
+    BadWorkDir {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// There is no user to run servers as.
+    #[error(
+        "rqps runs as root and found no other user to run servers as: create one with `useradd --system rqps`"
+    )]
+    NoServerUser,
+
+    /// Making the data directory failed.
+    #[error("{step} failed for {path} ({status}); its output ends with:\n{tail}{hint}")]
+    Init {
+        /// Which program: `initdb`, `create database`.
+        step: &'static str,
+        /// The data directory.
+        path: PathBuf,
+        /// How the program ended.
+        status: String,
+        /// The last lines of its output.
+        tail: String,
+        /// A line of advice for known causes, or empty.
+        hint: String,
+    },
+
+    /// The server ended before it was ready.
+    #[error("the server on {path} did not start ({status}); {log} ends with:\n{tail}{hint}")]
+    Died {
+        /// The data directory.
+        path: PathBuf,
+        /// How it ended.
+        status: String,
+        /// The server's log.
+        log: PathBuf,
+        /// The log's last lines.
+        tail: String,
+        /// A line of advice for known causes, or empty.
+        hint: String,
+    },
+
+    /// The server lives but does not become ready.
+    #[error(
+        "the server on {path} is not ready after {waited_s} s, {idle_s} s of them without progress; it was stopped; {log} ends with:\n{tail}"
+    )]
+    NotReady {
+        /// The data directory.
+        path: PathBuf,
+        /// Seconds since the start.
+        waited_s: u64,
+        /// Seconds since the last progress.
+        idle_s: u64,
+        /// The server's log.
+        log: PathBuf,
+        /// The log's last lines.
+        tail: String,
+    },
+
+    /// The caller asked to give up while the server was starting.
+    #[error("interrupted while the server on {path} was starting; it was stopped")]
+    Interrupted {
+        /// The data directory.
+        path: PathBuf,
+    },
+
+    /// The server had to be ended the hard way, or had already ended.
+    #[error(
+        "the server on {path} did not stop cleanly: {how}; its data will be recovered at the next start; {log} ends with:\n{tail}"
+    )]
+    UncleanStop {
+        /// The data directory.
+        path: PathBuf,
+        /// What it took.
+        how: String,
+        /// The server's log.
+        log: PathBuf,
+        /// The log's last lines.
+        tail: String,
+    },
+
+    /// Nothing can tie the life of a server to ours.
+    #[error(
+        "cannot tie a server's life to this program's: it carries no start shim and `setpriv` is not there; install util-linux, or set RQPS_SHIM to the path of an rqps program"
+    )]
+    NoShim,
+}
+
+impl Error {
+    /// For `map_err` on file operations.
+    pub(crate) fn file(
+        action: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        let path = path.as_ref().to_path_buf();
+        move |source| Error::File {
+            action,
+            path,
+            source,
+        }
+    }
+}

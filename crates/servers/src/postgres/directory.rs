@@ -1,0 +1,118 @@
+//! A directory with `bin/postgres` as a build: one's own compilation, or a distribution's package.
+
+use std::fs;
+use std::path::Path;
+
+use rqps_plan::Dbms;
+use serde::{Deserialize, Serialize};
+
+use super::programs;
+use crate::build::Build;
+use crate::cache::BUILD_SUBDIRECTORIES;
+use crate::dirs::{Dirs, create_open_dir};
+use crate::error::{Error, Result};
+use crate::identity::{ProgramFiles, sha256_hex};
+
+/// What belongs to Postgres in a prefix that it shares with other programs, such as `/usr`.
+const SHARED_PREFIX_SUBDIRECTORIES: [&str; 2] = ["lib/postgresql", "share/postgresql"];
+
+/// See [`crate::resolve`].
+pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
+    let not_a_build = |reason: &str| Error::NotABuild {
+        path: path.to_path_buf(),
+        reason: reason.to_owned(),
+    };
+    if !path.exists() {
+        return Err(not_a_build("it does not exist"));
+    }
+    let root = fs::canonicalize(path).map_err(Error::file("examine", path))?;
+    let bin_dir = root.join("bin");
+    for program in ["postgres", "initdb"] {
+        if !bin_dir.join(program).is_file() {
+            return Err(not_a_build(&format!("it has no bin/{program}")));
+        }
+    }
+    let (files, hash_covers) = program_files(&root)?;
+    let hash = hash(dirs, &root, &files)?;
+    let (version, version_text) = programs::identify(&root, &bin_dir)?;
+    let build = Build {
+        dbms: Dbms::Postgres,
+        version,
+        hash,
+        hash_covers,
+        origin: format!("directory {}", root.display()),
+        size_bytes: files.size_bytes(),
+        bin_dir,
+        root,
+        version_text,
+        notes: Vec::new(),
+    };
+    programs::check_runnable(&build)?;
+    Ok(build)
+}
+
+/// The files that are hashed, and the phrase that says so.
+fn program_files(root: &Path) -> Result<(ProgramFiles, String)> {
+    let shared_prefix = root.join("lib/postgresql").is_dir() && root.join("bin/env").exists();
+    let of_its_own = if shared_prefix {
+        None
+    } else {
+        ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?
+    };
+    if let Some(files) = of_its_own {
+        let covers = format!(
+            "{} files in bin, lib and share of the directory; libraries and files that it uses elsewhere are not covered",
+            files.count()
+        );
+        return Ok((files, covers));
+    }
+    let mut files =
+        ProgramFiles::collect(root, &SHARED_PREFIX_SUBDIRECTORIES)?.ok_or_else(|| {
+            Error::NotABuild {
+                path: root.to_path_buf(),
+                reason: "it holds too many files to be one build".to_owned(),
+            }
+        })?;
+    files.add("bin/postgres")?;
+    files.add("bin/initdb")?;
+    let covers = format!(
+        "{} files: bin/postgres, bin/initdb, lib/postgresql and share/postgresql of a prefix shared with other programs",
+        files.count()
+    );
+    Ok((files, covers))
+}
+
+/// A hash computed before, and the state of the files it was computed from.
+#[derive(Serialize, Deserialize)]
+struct KnownHash {
+    fingerprint: String,
+    hash: String,
+}
+
+/// The hash, from an earlier computation when no file has changed since.
+fn hash(dirs: &Dirs, root: &Path, files: &ProgramFiles) -> Result<String> {
+    let known_dir = dirs.cache.join(Dbms::Postgres.name()).join("directories");
+    let name = sha256_hex(root.as_os_str().as_encoded_bytes());
+    let known_path = known_dir.join(format!("{}.json", &name[..16]));
+    let fingerprint = files.fingerprint();
+    let known = fs::read_to_string(&known_path)
+        .ok()
+        .and_then(|text| serde_json::from_str::<KnownHash>(&text).ok());
+    if let Some(known) = known
+        && known.fingerprint == fingerprint
+    {
+        return Ok(known.hash);
+    }
+    let hash = files.hash()?;
+    let known = KnownHash {
+        fingerprint,
+        hash: hash.clone(),
+    };
+    // Only saves time next time; a cache that cannot be written is no obstacle.
+    if create_open_dir(&known_dir).is_ok()
+        && let Ok(text) = serde_json::to_string(&known)
+    {
+        let _not_needed = fs::write(&known_path, text);
+    }
+    Ok(hash)
+}

@@ -1,0 +1,232 @@
+//! Running the programs of a Postgres build, and finding out beforehand whether they can run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::build::Build;
+use crate::error::{Error, Result};
+use crate::guard::{DeathSignal, Guarded};
+use crate::user::{ServerUser, server_user};
+
+/// Libraries that published builds expect of the system, and the Debian packages that hold them.
+const PACKAGES: [(&str, &str); 14] = [
+    ("libpam.so.0", "libpam0g"),
+    ("libkeyutils.so.1", "libkeyutils1"),
+    ("libxml2.so.2", "libxml2"),
+    ("libxslt.so.1", "libxslt1.1"),
+    ("libstdc++.so.6", "libstdc++6"),
+    ("libgcc_s.so.1", "libgcc-s1"),
+    ("libz.so.1", "zlib1g"),
+    ("libssl.so.3", "libssl3"),
+    ("libcrypto.so.3", "libssl3"),
+    ("libgssapi_krb5.so.2", "libgssapi-krb5-2"),
+    ("libldap-2.5.so.0", "libldap-2.5-0"),
+    ("liblz4.so.1", "liblz4-1"),
+    ("libzstd.so.1", "libzstd1"),
+    ("liburing.so.2", "liburing2"),
+];
+
+/// The programs that a server needs.
+const NEEDED: [&str; 2] = ["postgres", "initdb"];
+
+/// A program of the build, guarded, with the server's user.
+pub(crate) fn program(
+    build: &Build,
+    name: &str,
+    user: &ServerUser,
+    signal: DeathSignal,
+) -> Result<Guarded> {
+    Guarded::new(&build.bin_dir.join(name), user, signal)
+}
+
+/// Runs a program of the build to its end.
+pub(crate) fn run(
+    build: &Build,
+    name: &str,
+    user: &ServerUser,
+    arguments: &[&str],
+) -> Result<Output> {
+    let mut guarded = program(build, name, user, DeathSignal::Kill)?;
+    guarded.command().args(arguments);
+    guarded.output()
+}
+
+/// Runs each needed program once, so that a missing library is found before any work is done.
+pub(crate) fn check_runnable(build: &Build) -> Result<()> {
+    let user = server_user()?;
+    let mut missing: Vec<String> = Vec::new();
+    for name in NEEDED {
+        let path = build.bin_dir.join(name);
+        user.check_reachable(&build.bin_dir, "RQPS_CACHE")?;
+        // The loader names one missing library at a time; ldd-like listing of all would need tools of the system.
+        let output = run(build, name, &user, &["--version"])?;
+        if output.status.success() {
+            continue;
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        match missing_library(&stderr) {
+            Some(library) => missing.push(library.to_owned()),
+            None => {
+                return Err(Error::CannotRun {
+                    program: path,
+                    user: user.name,
+                    reason: format!("it ended with {}: {stderr}", output.status),
+                });
+            }
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    missing.sort();
+    missing.dedup();
+    Err(Error::MissingLibraries {
+        program: build.bin_dir.join(NEEDED[0]),
+        remedy: remedy(&missing),
+        libraries: missing.join(", "),
+    })
+}
+
+/// The library that the loader could not find, from its message.
+fn missing_library(stderr: &str) -> Option<&str> {
+    let (_, rest) = stderr.split_once("error while loading shared libraries: ")?;
+    let (library, reason) = rest.split_once(':')?;
+    reason
+        .contains("cannot open shared object file")
+        .then_some(library)
+}
+
+fn remedy(libraries: &[String]) -> String {
+    let mut packages: Vec<&str> = Vec::new();
+    let mut unknown: Vec<&str> = Vec::new();
+    for library in libraries {
+        match PACKAGES.iter().find(|(known, _)| known == library) {
+            Some((_, package)) => packages.push(package),
+            None => unknown.push(library),
+        }
+    }
+    packages.dedup();
+    let mut parts = Vec::new();
+    if !packages.is_empty() {
+        parts.push(format!(
+            "on Debian or Ubuntu run `apt-get install {}` (elsewhere the package of the same library)",
+            packages.join(" ")
+        ));
+    }
+    if !unknown.is_empty() {
+        parts.push(format!(
+            "install the package that holds {}",
+            unknown.join(", ")
+        ));
+    }
+    parts.join("; ")
+}
+
+/// The long version text, which the server program holds as a constant; none when it is not there.
+pub(crate) fn long_version(postgres: &Path) -> Result<Option<String>> {
+    let content = fs::read(postgres).map_err(Error::file("read", postgres))?;
+    Ok(find_long_version(&content))
+}
+
+fn find_long_version(content: &[u8]) -> Option<String> {
+    const START: &[u8] = b"PostgreSQL ";
+    let mut rest = content;
+    while let Some(at) = find(rest, START) {
+        rest = &rest[at..];
+        let end = rest.iter().take(400).position(|byte| *byte == 0);
+        if let Some(end) = end
+            && let Ok(text) = std::str::from_utf8(&rest[..end])
+            && text.contains(" on ")
+            && text.contains(", compiled by ")
+        {
+            return Some(text.to_owned());
+        }
+        rest = &rest[START.len()..];
+    }
+    None
+}
+
+/// Position of the first occurrence of `needle`.
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    let first = *needle.first()?;
+    let mut from = 0;
+    while let Some(offset) = haystack[from..].iter().position(|byte| *byte == first) {
+        let at = from + offset;
+        if haystack[at..].starts_with(needle) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// Version as shown and long text of a build whose version is not known from elsewhere.
+pub(crate) fn identify(root: &Path, bin_dir: &Path) -> Result<(String, String)> {
+    let postgres = bin_dir.join("postgres");
+    let not_a_build = |reason: String| Error::NotABuild {
+        path: root.to_path_buf(),
+        reason,
+    };
+    let text = match long_version(&postgres)? {
+        Some(text) => text,
+        None => short_version(&postgres)?,
+    };
+    let version = text
+        .strip_prefix("postgres (")
+        .unwrap_or(&text)
+        .strip_prefix("PostgreSQL")
+        .and_then(|rest| rest.trim_start_matches(')').split_whitespace().next())
+        .ok_or_else(|| not_a_build(format!("bin/postgres calls itself `{text}`")))?;
+    Ok((version.to_owned(), text.clone()))
+}
+
+/// What `postgres --version` prints.
+fn short_version(postgres: &Path) -> Result<String> {
+    let user = server_user()?;
+    let mut guarded = Guarded::new(postgres, &user, DeathSignal::Kill)?;
+    guarded.command().arg("--version");
+    let output = guarded.output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let program = PathBuf::from(postgres);
+    Err(match missing_library(&stderr) {
+        Some(library) => Error::MissingLibraries {
+            program,
+            libraries: library.to_owned(),
+            remedy: remedy(&[library.to_owned()]),
+        },
+        None => Error::CannotRun {
+            program,
+            user: user.name,
+            reason: stderr,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_version_is_the_constant_and_not_a_message() {
+        let program = b"\0PostgreSQL on %s, compiled\0PostgreSQL 18.1 on x86_64, compiled by gcc 7.5.0, 64-bit\0x";
+        assert_eq!(
+            find_long_version(program).as_deref(),
+            Some("PostgreSQL 18.1 on x86_64, compiled by gcc 7.5.0, 64-bit")
+        );
+        assert_eq!(find_long_version(b"PostgreSQL PostgreSQL 18"), None);
+    }
+
+    #[test]
+    fn a_missing_library_names_its_package() {
+        let stderr = "/x/bin/postgres: error while loading shared libraries: libpam.so.0: cannot open shared object \
+                      file: No such file or directory";
+        let library = missing_library(stderr).unwrap().to_owned();
+        assert!(remedy(&[library]).contains("apt-get install libpam0g"));
+        assert!(remedy(&["libodd.so.3".to_owned()]).contains("libodd.so.3"));
+        assert_eq!(missing_library("version `GLIBC_2.38' not found"), None);
+    }
+}

@@ -1,0 +1,267 @@
+//! From a config to the `postgresql.conf` of one server: initdb's stock file, then the config's options as far as the build
+//! knows them, then what rqps itself sets. The build checks the result before a server is started with it.
+//!
+//! The rule for options: one is known when the build lists it in `postgres --describe-config` or answers to
+//! `postgres -C <name>`; names with a dot belong to extensions and are kept. An unknown option is left out and reported; a
+//! known one with a value that the build refuses is an error.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use super::conf::quoted;
+use super::programs;
+use crate::build::Build;
+use crate::config::Config;
+use crate::data_dir::write_private;
+use crate::error::{Error, Result};
+use crate::server::{Applied, LeftOut};
+use crate::user::ServerUser;
+
+/// The stock file of initdb, kept in the data directory for the next start.
+const STOCK: &str = "rqps-stock.conf";
+
+/// Connections beyond the clients': probes, monitors, those reserved for superusers.
+const CONNECTIONS_EXTRA: u32 = 20;
+
+/// Options that say where a server lives, which is rqps's business.
+const OWN_OPTIONS: [&str; 12] = [
+    "config_file",
+    "data_directory",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "listen_addresses",
+    "log_destination",
+    "log_line_prefix",
+    "logging_collector",
+    "port",
+    "unix_socket_directories",
+    "unix_socket_permissions",
+];
+
+/// Where one server listens, and for how many.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    pub socket_dir: PathBuf,
+    pub port: u16,
+    pub tcp: bool,
+    pub clients_max: u32,
+}
+
+/// A build working on a data directory.
+pub(crate) struct Settings<'a> {
+    pub build: &'a Build,
+    pub user: &'a ServerUser,
+    pub data_dir: &'a Path,
+}
+
+impl Settings<'_> {
+    /// After initdb: keeps its file as the stock one.
+    pub fn keep_stock(&self) -> Result<()> {
+        let path = self.data_dir.join("postgresql.conf");
+        let stock = fs::read(&path).map_err(Error::file("read", &path))?;
+        write_private(&self.data_dir.join(STOCK), &stock, self.user)
+    }
+
+    /// Writes the server's `postgresql.conf` and has the build check it.
+    pub fn apply(&self, config: &Config, listen: &Listen) -> Result<Applied> {
+        let stock_path = self.data_dir.join(STOCK);
+        let stock = fs::read_to_string(&stock_path).map_err(Error::file("read", &stock_path))?;
+        self.write(&stock)?;
+        let (kept, left_out) = self.sort_out(&config.options)?;
+        let mut applied = Applied {
+            left_out,
+            added: own_settings(listen),
+            config_as_used: String::new(),
+        };
+        applied.config_as_used = render(&stock, config, &kept, &applied);
+        self.write(&applied.config_as_used)?;
+        let connections = self.checked_max_connections(config)?;
+        let needed = listen.clients_max + CONNECTIONS_EXTRA;
+        if connections < needed {
+            if let Some((option, value)) = kept.iter().find(|(name, _)| name == "max_connections") {
+                applied.left_out.push(LeftOut {
+                    option: option.clone(),
+                    value: value.clone(),
+                    reason: format!("{} clients need {needed}", listen.clients_max),
+                });
+            }
+            applied
+                .added
+                .push(("max_connections".to_owned(), needed.to_string()));
+            applied.config_as_used = render(&stock, config, &kept, &applied);
+            self.write(&applied.config_as_used)?;
+            self.checked_max_connections(config)?;
+        }
+        Ok(applied)
+    }
+
+    fn write(&self, text: &str) -> Result<()> {
+        write_private(
+            &self.data_dir.join("postgresql.conf"),
+            text.as_bytes(),
+            self.user,
+        )
+    }
+
+    /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
+    fn sort_out(
+        &self,
+        options: &[(String, String)],
+    ) -> Result<(Vec<(String, String)>, Vec<LeftOut>)> {
+        let listed = self.listed_options()?;
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        for (option, value) in options {
+            let reason = if OWN_OPTIONS.contains(&option.as_str()) {
+                Some("rqps sets it itself".to_owned())
+            } else if option.contains('.') || listed.contains(option) || self.answers_to(option)? {
+                None
+            } else {
+                Some(format!(
+                    "PostgreSQL {} does not know it",
+                    self.build.version
+                ))
+            };
+            match reason {
+                None => kept.push((option.clone(), value.clone())),
+                Some(reason) => left_out.push(LeftOut {
+                    option: option.clone(),
+                    value: value.clone(),
+                    reason,
+                }),
+            }
+        }
+        Ok((kept, left_out))
+    }
+
+    fn listed_options(&self) -> Result<BTreeSet<String>> {
+        let output = programs::run(self.build, "postgres", self.user, &["--describe-config"])?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let names: BTreeSet<String> = text
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(name, _)| name.to_ascii_lowercase())
+            .collect();
+        if names.is_empty() {
+            return Err(Error::CannotRun {
+                program: self.build.bin_dir.join("postgres"),
+                user: self.user.name.clone(),
+                reason: format!(
+                    "it lists no options: {}",
+                    String::from_utf8_lossy(&output.stderr).trim()
+                ),
+            });
+        }
+        Ok(names)
+    }
+
+    /// The listing leaves out developer options; the server knows them all.
+    fn answers_to(&self, option: &str) -> Result<bool> {
+        let output = self.ask_for(option)?;
+        Ok(output.status.success()
+            || !String::from_utf8_lossy(&output.stderr)
+                .contains("unrecognized configuration parameter"))
+    }
+
+    fn ask_for(&self, option: &str) -> Result<Output> {
+        let data_dir = self.data_dir.to_string_lossy();
+        programs::run(
+            self.build,
+            "postgres",
+            self.user,
+            &["-D", &data_dir, "-C", option],
+        )
+    }
+
+    /// Has the build read the whole file; it tells `max_connections` only when every line is right.
+    fn checked_max_connections(&self, config: &Config) -> Result<u32> {
+        let output = self.ask_for("max_connections")?;
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        if output.status.success()
+            && let Ok(connections) = stdout.trim().parse()
+        {
+            return Ok(connections);
+        }
+        Err(Error::ConfigRefused {
+            dbms: self.build.dbms,
+            version: self.build.version.clone(),
+            config: config.name.clone(),
+            message: complaints(&String::from_utf8_lossy(&output.stderr)),
+        })
+    }
+}
+
+fn own_settings(listen: &Listen) -> Vec<(String, String)> {
+    let addresses = if listen.tcp { "127.0.0.1" } else { "" };
+    [
+        ("listen_addresses", addresses.to_owned()),
+        ("port", listen.port.to_string()),
+        (
+            "unix_socket_directories",
+            listen.socket_dir.to_string_lossy().into_owned(),
+        ),
+        ("log_destination", "stderr".to_owned()),
+        ("logging_collector", "off".to_owned()),
+        ("log_line_prefix", "%m [%p] ".to_owned()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+fn render(stock: &str, config: &Config, kept: &[(String, String)], applied: &Applied) -> String {
+    let rule = "#".repeat(80);
+    let mut text = format!(
+        "{stock}\n{rule}\n# Config {} (sha256 {})\n{rule}\n",
+        config.name, config.hash
+    );
+    for (option, value) in kept {
+        text.push_str(&format!("{option} = {}\n", quoted(value)));
+    }
+    for left in &applied.left_out {
+        let value = quoted(&left.value);
+        text.push_str(&format!(
+            "# left out: {} = {value} ({})\n",
+            left.option, left.reason
+        ));
+    }
+    text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
+    for (option, value) in &applied.added {
+        text.push_str(&format!("{option} = {}\n", quoted(value)));
+    }
+    text
+}
+
+/// What the server says about its options, without times and the summary at the end.
+fn complaints(stderr: &str) -> String {
+    let lines: Vec<String> = stderr
+        .lines()
+        .filter(|line| !line.contains("contains errors"))
+        .map(|line| {
+            ["LOG:", "FATAL:", "ERROR:", "HINT:", "DETAIL:", "WARNING:"]
+                .iter()
+                .find_map(|word| line.find(word))
+                .map_or(line, |at| &line[at..])
+        })
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(|line| format!("  {line}"))
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_are_short() {
+        let stderr = "2026-01-01 00:00:00.0 UTC [9] LOG:  invalid value for parameter \"io_method\": \"io_uring\"\n\
+                      2026-01-01 00:00:00.0 UTC [9] HINT:  Available values: sync, worker.\n\
+                      2026-01-01 00:00:00.0 UTC [9] FATAL:  configuration file \"/x/postgresql.conf\" contains errors\n";
+        assert_eq!(
+            complaints(stderr),
+            "  LOG: invalid value for parameter \"io_method\": \"io_uring\"\n  HINT: Available values: sync, worker."
+        );
+    }
+}

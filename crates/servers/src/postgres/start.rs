@@ -1,0 +1,172 @@
+//! Starting Postgres: what is checked before, how one sees that it is ready, what its last words mean.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::build::Build;
+use crate::data_dir::DataDir;
+use crate::error::{Error, Result};
+use crate::process;
+
+/// The protocol's version number 3.0.
+const PROTOCOL: i32 = 196_608;
+
+/// Refuses a data directory of another major version, and one on which a postmaster is at work.
+pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
+    let version_path = data_dir.path.join("PG_VERSION");
+    let version = fs::read_to_string(&version_path).map_err(Error::file("read", &version_path))?;
+    let version = version.trim();
+    let same_series = build
+        .version
+        .strip_prefix(version)
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    if !same_series {
+        return Err(Error::BadDataDir {
+            path: data_dir.path.clone(),
+            reason: format!(
+                "it was made by PostgreSQL {version} and the build is {}: take a build of the same series, or make the \
+                 data directory anew",
+                build.version
+            ),
+        });
+    }
+    check_not_in_use(data_dir)
+}
+
+/// Looks at `postmaster.pid`: refuses while that process is a Postgres, removes the file when it is something else, which
+/// Postgres itself does only when there is no such process.
+pub(crate) fn check_not_in_use(data_dir: &DataDir) -> Result<()> {
+    let path = data_dir.path.join("postmaster.pid");
+    let Some(pid) = postmaster_pid(&path) else {
+        return Ok(());
+    };
+    let Some(exe) = process::exe_of(pid) else {
+        return Ok(());
+    };
+    if exe
+        .file_name()
+        .is_some_and(|name| name == "postgres" || name == "postmaster")
+    {
+        return Err(Error::InUse {
+            path: data_dir.path.clone(),
+            holder: format!("a Postgres server with pid {pid} that this rqps did not start"),
+        });
+    }
+    fs::remove_file(&path).map_err(Error::file("remove", &path))
+}
+
+fn postmaster_pid(path: &Path) -> Option<u32> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().next()?.trim().parse().ok()
+}
+
+/// Whether the server accepts sessions now.
+pub(crate) fn is_ready(data_dir: &Path, pid: u32, build: &Build, socket: &Path) -> bool {
+    if build.version_num() >= 100_000 {
+        says_ready(data_dir, pid)
+    } else {
+        greets(socket)
+    }
+}
+
+/// From 10 on, the eighth line of `postmaster.pid` holds the state.
+fn says_ready(data_dir: &Path, pid: u32) -> bool {
+    let path = data_dir.join("postmaster.pid");
+    let Ok(text) = fs::read_to_string(&path) else {
+        return false;
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.first() == Some(&pid.to_string().as_str()) && lines.get(7) == Some(&"ready")
+}
+
+/// Knocks as a client does. A server that is starting answers with an error, one that is ready asks for the password.
+fn greets(socket: &Path) -> bool {
+    let Ok(mut stream) = UnixStream::connect(socket) else {
+        return false;
+    };
+    let mut body = PROTOCOL.to_be_bytes().to_vec();
+    body.extend_from_slice(b"user\0rqps\0database\0postgres\0\0");
+    let length = i32::try_from(body.len() + 4).unwrap_or(i32::MAX);
+    let mut message = length.to_be_bytes().to_vec();
+    message.append(&mut body);
+    let mut kind = [0];
+    stream
+        .set_read_timeout(Some(Duration::from_secs(2)))
+        .is_ok()
+        && stream.write_all(&message).is_ok()
+        && stream.read_exact(&mut kind).is_ok()
+        && kind == *b"R"
+}
+
+/// Whether trying the start again may help: a port taken in between, or processes of the server before that are still
+/// ending.
+pub(crate) fn may_retry(tail: &str) -> bool {
+    tail.contains("Address already in use") || tail.contains("pre-existing shared memory block")
+}
+
+/// Advice for the causes that are known, on a line of its own, or nothing.
+pub(crate) fn hint(tail: &str) -> String {
+    let known = [
+        (
+            &["No space left on device"][..],
+            "the disk is full: free some space, or set RQPS_WORK to a directory on another disk",
+        ),
+        (
+            &[
+                "could not map anonymous shared memory",
+                "could not create shared memory segment",
+                "Cannot allocate memory",
+            ],
+            "the host has not enough memory for this config: lower shared_buffers, or take config `sized`",
+        ),
+        (
+            &["Address already in use"],
+            "the port was taken by another program each time: try again, or use the Unix socket",
+        ),
+        (
+            &["pre-existing shared memory block"],
+            "processes of an earlier server still hold its memory: wait until they have ended",
+        ),
+        (
+            &["could not create semaphores"],
+            "the kernel's limit of semaphores is reached: raise kernel.sem, or stop other servers",
+        ),
+        (
+            &["could not access file"],
+            "a library that the config names is not in this build: remove it from shared_preload_libraries",
+        ),
+        (
+            &["io_uring"],
+            "io_uring is not allowed here: see kernel.io_uring_disabled and the limit of locked memory, or take another \
+             io_method",
+        ),
+        (
+            &["could not load locale", "invalid locale"],
+            "this system lacks a locale that the data directory needs",
+        ),
+    ];
+    known
+        .iter()
+        .find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)))
+        .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_known_cause_is_hinted_at() {
+        assert!(
+            hint("FATAL:  could not write file: No space left on device").contains("disk is full")
+        );
+        assert!(
+            hint("FATAL:  could not map anonymous shared memory: Cannot allocate memory")
+                .contains("`sized`")
+        );
+        assert_eq!(hint("FATAL:  something else"), "");
+    }
+}

@@ -1,0 +1,110 @@
+//! A throw-away server for tests: made, started, and removed when dropped.
+
+use std::fs::Permissions;
+use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::PermissionsExt;
+
+use rqps_plan::Dbms;
+
+use crate::config::{Config, load_config_for};
+use crate::dirs::Dirs;
+use crate::host::HostLimits;
+use crate::server::{Server, ServerSpec};
+use crate::{Result, build};
+
+/// A running server in a temporary directory. It dereferences to its [`Server`].
+pub struct Scratch {
+    // Dropped before the directory it works in.
+    server: Option<Server>,
+    spec: ServerSpec,
+    _dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// Installs (cached in the usual place), makes and starts a Postgres of this version, such as `18` or `14.20`, with a
+    /// small config and room for 40 clients, on its Unix socket.
+    pub fn start(version: &str) -> Result<Scratch> {
+        Scratch::start_with(version, |_spec| {})
+    }
+
+    /// As [`Scratch::start`], with changes to what is run.
+    pub fn start_with(version: &str, change: impl FnOnce(&mut ServerSpec)) -> Result<Scratch> {
+        let (dir, mut spec) = Scratch::prepare(version)?;
+        change(&mut spec);
+        Server::init(&spec)?;
+        let server = Server::start(&spec)?;
+        Ok(Scratch {
+            server: Some(server),
+            spec,
+            _dir: dir,
+        })
+    }
+
+    /// Only the directory and what would be run in it.
+    pub fn prepare(version: &str) -> Result<(tempfile::TempDir, ServerSpec)> {
+        let dir = tempfile::Builder::new()
+            .prefix("rqps-scratch-")
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir()
+            .map_err(crate::Error::file(
+                "create a directory in",
+                std::env::temp_dir(),
+            ))?;
+        let spec = ServerSpec {
+            build: build::install(&Dirs::from_env(), Dbms::Postgres, version)?,
+            config: small_config()?,
+            data_dir: dir.path().join("data"),
+            log_dir: dir.path().join("logs"),
+            clients_max: 40,
+            tcp: false,
+        };
+        Ok((dir, spec))
+    }
+
+    /// What is run.
+    pub fn spec(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    /// Stops it cleanly and starts it again on the same data.
+    pub fn restart(&mut self) -> Result<()> {
+        if let Some(server) = self.server.take() {
+            server.stop()?;
+        }
+        self.server = Some(Server::start(&self.spec)?);
+        Ok(())
+    }
+}
+
+/// The options of `sized` for a host with 512 MB.
+fn small_config() -> Result<Config> {
+    let limits = HostLimits {
+        memory_bytes: 512 << 20,
+        disk_free_bytes: 20 << 30,
+    };
+    load_config_for("sized", &limits)
+}
+
+impl Deref for Scratch {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        // Only `restart` takes it out, and puts it back or fails the test.
+        self.server.as_ref().expect("the server did not restart")
+    }
+}
+
+impl DerefMut for Scratch {
+    fn deref_mut(&mut self) -> &mut Server {
+        self.server.as_mut().expect("the server did not restart")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            // The data goes away with it.
+            let _stopped = server.stop_immediately();
+        }
+    }
+}
