@@ -1,0 +1,77 @@
+//! A server that goes away under a statement.
+
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Error, Session};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{connect, run};
+
+/// Ended by the operator: the loss is reported with the server's last words, at once if it happens
+/// in a statement, at the next one if it happens between two.
+pub fn ended_backend_says_why(endpoint: &Endpoint) {
+    let mut connection = connect(endpoint);
+    let ending = end_later(endpoint, connection.backend_id());
+    let error = connection.simple("SELECT pg_sleep(60)").unwrap_err();
+    ending.join().unwrap();
+    expect_last_words(&error);
+    assert!(connection.simple("SELECT 1").unwrap_err().is_closed());
+
+    let mut connection = connect(endpoint);
+    end_later(endpoint, connection.backend_id()).join().unwrap();
+    sleep(Duration::from_millis(200));
+    expect_last_words(&connection.simple("SELECT 1").unwrap_err());
+}
+
+fn end_later(endpoint: &Endpoint, backend: u32) -> thread::JoinHandle<()> {
+    let endpoint = endpoint.clone();
+    thread::spawn(move || {
+        sleep(Duration::from_millis(200));
+        run(
+            &mut connect(&endpoint),
+            &format!("SELECT pg_terminate_backend({backend})"),
+        );
+    })
+}
+
+fn expect_last_words(error: &Error) {
+    let Error::Closed {
+        last_words: Some(words),
+        statement,
+        ..
+    } = error
+    else {
+        panic!("{error:?}")
+    };
+    assert!(words.contains("administrator command"), "{words}");
+    assert!(statement.starts_with("SELECT"), "{statement}");
+}
+
+/// Killed without a word, which takes the other backends along. Leaves the server restarted.
+pub fn killed_backend_is_a_closed_connection(endpoint: &Endpoint) {
+    let mut killed = connect(endpoint);
+    let mut bystander = connect(endpoint);
+    let backend = Pid::from_raw(killed.backend_id().cast_signed()).unwrap();
+    let killing = thread::spawn(move || {
+        sleep(Duration::from_millis(200));
+        kill_process(backend, Signal::KILL).unwrap();
+    });
+    let error = killed.simple("SELECT pg_sleep(60)").unwrap_err();
+    killing.join().unwrap();
+    assert!(error.is_closed() && !error.is_retryable(), "{error:?}");
+
+    let bystander_error = bystander.simple("SELECT pg_sleep(60)").unwrap_err();
+    assert!(bystander_error.is_closed(), "{bystander_error:?}");
+
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while let Err(error) = Connection::connect(endpoint, "wire test") {
+        assert!(
+            matches!(error, Error::Auth { .. } | Error::Connect { .. }),
+            "{error}"
+        );
+        assert!(Instant::now() < deadline, "{error}");
+        sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,46 @@
+//! The client against real servers: the oldest release it is made for, which knows passwords only as
+//! MD5, and a new one.
+
+mod checks;
+
+use checks::{login, loss, statements};
+use rqps_servers::ServerEndpoint;
+use rqps_servers::testing::Scratch;
+use rqps_wire::{Endpoint, Host};
+
+#[test]
+fn oldest_release() {
+    check_all("9.6");
+}
+
+#[test]
+fn new_release() {
+    check_all("18");
+}
+
+/// All checks on one server, in an order in which the last one may crash it.
+fn check_all(version: &str) {
+    let server = Scratch::start_with(version, |spec| spec.tcp = true).unwrap();
+    let endpoint = by_socket(server.endpoint());
+    login::connection_knows_server_and_backend(&endpoint);
+    login::failures_name_place_and_remedy(&endpoint);
+    login::tcp_works(&endpoint);
+    login::every_method_logs_in(&endpoint, &server.spec().data_dir);
+    statements::create_table(&endpoint);
+    statements::prepared_statements_count_rows(&endpoint);
+    statements::errors_leave_the_connection_usable(&endpoint);
+    statements::large_results_are_counted(&endpoint);
+    statements::copy_loads_all_or_nothing(&endpoint);
+    loss::ended_backend_says_why(&endpoint);
+    loss::killed_backend_is_a_closed_connection(&endpoint);
+}
+
+fn by_socket(server: &ServerEndpoint) -> Endpoint {
+    Endpoint {
+        host: Host::Unix(server.socket_dir.clone()),
+        port: server.port,
+        user: server.user.clone(),
+        password: server.password.clone(),
+        database: server.database.clone(),
+    }
+}
