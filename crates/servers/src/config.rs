@@ -9,7 +9,7 @@ use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::host::HostLimits;
 use crate::identity::sha256_hex;
-use crate::postgres::conf::{self, Line};
+use crate::postgres::conf::{self, Line, Setting};
 use crate::postgres::shipped;
 
 /// More levels of `include` than any sensible config has: a file that includes itself ends here.
@@ -25,8 +25,23 @@ pub struct Config {
     /// Option and value, in the order of the file; names in lower case, values without quotes, each option once (the last
     /// one counts).
     pub options: Vec<(String, String)>,
+    /// Other values for older versions.
+    #[serde(default)]
+    pub before: Vec<ValueBefore>,
     /// The text as read, with included files in place.
     pub text: String,
+}
+
+/// Another value of an option for versions before one: written as a comment behind the option, `# rqps: before 10: 1000`,
+/// where an older version takes less.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueBefore {
+    /// The option.
+    pub option: String,
+    /// The first version that has the value in [`Config::options`].
+    pub version: String,
+    /// The value for versions before.
+    pub value: String,
 }
 
 /// A config that comes with rqps.
@@ -78,34 +93,57 @@ pub fn load_config_for(name_or_path: &str, limits: &HostLimits) -> Result<Config
     let source = Source::named(name_or_path, None);
     let mut reader = Reader {
         limits,
-        options: Vec::new(),
+        settings: Vec::new(),
         text: String::new(),
     };
     reader.take(&source, 0)?;
-    let options = last_of_each(reader.options);
+    let settings = last_of_each(reader.settings);
+    let options = settings
+        .iter()
+        .map(|setting| (setting.name.clone(), setting.value.clone()));
     Ok(Config {
         name: source.config_name(),
-        hash: hash(&options),
-        options,
+        hash: hash(&settings),
+        options: options.collect(),
+        before: settings.into_iter().filter_map(value_before).collect(),
         text: reader.text,
     })
 }
 
 /// Keeps the last value of each option, at the place where it stands.
-fn last_of_each(options: Vec<(String, String)>) -> Vec<(String, String)> {
-    let mut kept: Vec<(String, String)> = Vec::with_capacity(options.len());
-    for (name, value) in options {
-        kept.retain(|(earlier, _)| *earlier != name);
-        kept.push((name, value));
+fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
+    let mut kept: Vec<Setting> = Vec::with_capacity(settings.len());
+    for setting in settings {
+        kept.retain(|earlier| earlier.name != setting.name);
+        kept.push(setting);
     }
     kept
 }
 
-fn hash(options: &[(String, String)]) -> String {
-    let mut lines: Vec<String> = options
-        .iter()
-        .map(|(name, value)| format!("{name} = {}\n", conf::quoted(value)))
-        .collect();
+fn value_before(setting: Setting) -> Option<ValueBefore> {
+    let (version, value) = setting.before?;
+    Some(ValueBefore {
+        option: setting.name,
+        version,
+        value,
+    })
+}
+
+fn hash(settings: &[Setting]) -> String {
+    let line = |setting: &Setting| {
+        let before = setting
+            .before
+            .as_ref()
+            .map_or_else(String::new, |(version, value)| {
+                format!(" before {version}: {}", conf::quoted(value))
+            });
+        format!(
+            "{} = {}{before}\n",
+            setting.name,
+            conf::quoted(&setting.value)
+        )
+    };
+    let mut lines: Vec<String> = settings.iter().map(line).collect();
     lines.sort();
     sha256_hex(lines.concat().as_bytes())
 }
@@ -147,7 +185,7 @@ impl Source {
 
 struct Reader<'a> {
     limits: &'a HostLimits,
-    options: Vec<(String, String)>,
+    settings: Vec<Setting>,
     text: String,
 }
 
@@ -169,7 +207,7 @@ impl Reader<'_> {
             };
             match conf::parse_line(line).map_err(syntax_error)? {
                 Line::Empty => {}
-                Line::Option(name, value) if name == "include" => {
+                Line::Option(setting) if setting.name == "include" => {
                     if depth >= INCLUDE_DEPTH_MAX {
                         return Err(syntax_error(format!(
                             "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
@@ -179,19 +217,19 @@ impl Reader<'_> {
                         Source::File(path) => path.parent(),
                         Source::Shipped(_) => None,
                     };
-                    let included = Source::named(&value, beside);
+                    let included = Source::named(&setting.value, beside);
                     self.text.push_str(&format!("# {line}\n"));
                     self.take(&included, depth + 1)?;
                     self.text
                         .push_str(&format!("# end of {}\n", included.shown()));
                     continue;
                 }
-                Line::Option(name, _) if name.starts_with("include_") => {
+                Line::Option(Setting { name, .. }) if name.starts_with("include_") => {
                     return Err(syntax_error(format!(
                         "{name} is not supported: write include 'file.conf'"
                     )));
                 }
-                Line::Option(name, value) => self.options.push((name, value)),
+                Line::Option(setting) => self.settings.push(setting),
             }
             self.text.push_str(line);
             self.text.push('\n');

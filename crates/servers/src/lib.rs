@@ -20,7 +20,9 @@ pub mod testing;
 pub mod user;
 
 pub use build::{Build, install, list_builds, resolve};
-pub use config::{Config, ShippedConfig, load_config, load_config_for, shipped_configs};
+pub use config::{
+    Config, ShippedConfig, ValueBefore, load_config, load_config_for, shipped_configs,
+};
 pub use data_dir::{reap_leftover, remove_data_dir};
 pub use dirs::Dirs;
 pub use error::{Error, Result};

@@ -306,6 +306,15 @@ impl Server {
         }
     }
 
+    /// Ends it at once, sessions and all, but keeps its place: for statements that would not end by themselves. The next
+    /// start recovers.
+    pub fn end_now(&mut self) {
+        self.send(Signal::QUIT);
+        if !self.wait(Duration::from_secs(10)) {
+            self.kill();
+        }
+    }
+
     fn kill(&mut self) {
         self.send(Signal::KILL);
         self.wait(Duration::from_secs(30));

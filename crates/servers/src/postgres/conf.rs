@@ -5,9 +5,22 @@
 pub(crate) enum Line {
     /// Nothing, or a comment.
     Empty,
-    /// An option in lower case, and its value without quotes.
-    Option(String, String),
+    Option(Setting),
 }
+
+/// An option and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// In lower case.
+    pub name: String,
+    /// Without quotes.
+    pub value: String,
+    /// Another value for versions before one, from a comment `# rqps: before 10: 1000`.
+    pub before: Option<(String, String)>,
+}
+
+/// Starts a comment that rqps reads.
+const ANNOTATION: &str = "# rqps:";
 
 /// Reads one line: `name value` or `name = value`, the value in single quotes or bare, a comment behind it.
 pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
@@ -53,7 +66,24 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
             "`{after}` behind the value of `{name}`: put the value in single quotes, or a # before a comment"
         ));
     }
-    Ok(Line::Option(name.to_ascii_lowercase(), value))
+    Ok(Line::Option(Setting {
+        before: after
+            .strip_prefix(ANNOTATION)
+            .map(parse_before)
+            .transpose()?,
+        name: name.to_ascii_lowercase(),
+        value,
+    }))
+}
+
+/// Version and value of `before 10: 1000`.
+fn parse_before(text: &str) -> Result<(String, String), String> {
+    text.trim()
+        .strip_prefix("before ")
+        .and_then(|rest| rest.split_once(": "))
+        .map(|(version, value)| (version.trim().to_owned(), value.trim().to_owned()))
+        .filter(|(version, value)| super::version::number(version) > 0 && bare(value).is_ok())
+        .ok_or_else(|| format!("after `{ANNOTATION}` rqps expects such as `before 10: 1000`"))
 }
 
 /// The value up to a space or comment, and what follows.
@@ -126,7 +156,7 @@ mod tests {
 
     fn option(line: &str) -> (String, String) {
         match parse_line(line).unwrap() {
-            Line::Option(name, value) => (name, value),
+            Line::Option(setting) => (setting.name, setting.value),
             Line::Empty => panic!("{line}"),
         }
     }
@@ -166,6 +196,19 @@ mod tests {
         ] {
             assert!(parse_line(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_value_for_older_versions() {
+        let Ok(Line::Option(setting)) = parse_line("x = 2000 # rqps: before 10: 1000") else {
+            panic!("not an option");
+        };
+        assert_eq!(setting.before, Some(("10".to_owned(), "1000".to_owned())));
+        assert!(parse_line("x = 2000 # rqps: 9.6 has 1000").is_err());
+        assert!(matches!(
+            parse_line("x = 1 # before 10: 2"),
+            Ok(Line::Option(Setting { before: None, .. }))
+        ));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! A directory with `bin/postgres` as a build: one's own compilation, or a distribution's package.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rqps_plan::Dbms;
 use serde::{Deserialize, Serialize};
 
-use super::programs;
+use super::programs::{self, NEEDED};
 use crate::build::Build;
 use crate::cache::BUILD_SUBDIRECTORIES;
 use crate::dirs::{Dirs, create_open_dir};
@@ -15,6 +15,21 @@ use crate::identity::{ProgramFiles, sha256_hex};
 
 /// What belongs to Postgres in a prefix that it shares with other programs, such as `/usr`.
 const SHARED_PREFIX_SUBDIRECTORIES: [&str; 2] = ["lib/postgresql", "share/postgresql"];
+
+/// How the names of Postgres's programs start.
+const POSTGRES_PROGRAMS: [&str; 11] = [
+    "pg",
+    "post",
+    "psql",
+    "initdb",
+    "create",
+    "drop",
+    "vacuum",
+    "reindexdb",
+    "clusterdb",
+    "ecpg",
+    "oid2name",
+];
 
 /// See [`crate::resolve`].
 pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
@@ -25,13 +40,12 @@ pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
     if !path.exists() {
         return Err(not_a_build("it does not exist"));
     }
-    let root = fs::canonicalize(path).map_err(Error::file("examine", path))?;
-    let bin_dir = root.join("bin");
-    for program in ["postgres", "initdb"] {
-        if !bin_dir.join(program).is_file() {
+    for program in NEEDED {
+        if !path.join("bin").join(program).is_file() {
             return Err(not_a_build(&format!("it has no bin/{program}")));
         }
     }
+    let (root, bin_dir) = real_place(path)?;
     let (files, hash_covers) = program_files(&root)?;
     let hash = hash(dirs, &root, &files)?;
     let (version, version_text) = programs::identify(&root, &bin_dir)?;
@@ -51,10 +65,18 @@ pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
     Ok(build)
 }
 
+/// The directory with its programs, behind links: Postgres looks for its own files from where its program really is.
+fn real_place(path: &Path) -> Result<(PathBuf, PathBuf)> {
+    let program = path.join("bin/postgres");
+    let program = fs::canonicalize(&program).map_err(Error::file("examine", &program))?;
+    let bin_dir = program.parent().unwrap_or(path);
+    let root = bin_dir.parent().unwrap_or(bin_dir);
+    Ok((root.to_path_buf(), bin_dir.to_path_buf()))
+}
+
 /// The files that are hashed, and the phrase that says so.
 fn program_files(root: &Path) -> Result<(ProgramFiles, String)> {
-    let shared_prefix = root.join("lib/postgresql").is_dir() && root.join("bin/env").exists();
-    let of_its_own = if shared_prefix {
+    let of_its_own = if shares_its_prefix(root)? {
         None
     } else {
         ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?
@@ -73,13 +95,27 @@ fn program_files(root: &Path) -> Result<(ProgramFiles, String)> {
                 reason: "it holds too many files to be one build".to_owned(),
             }
         })?;
-    files.add("bin/postgres")?;
-    files.add("bin/initdb")?;
+    for program in NEEDED {
+        files.add(&format!("bin/{program}"))?;
+    }
     let covers = format!(
-        "{} files: bin/postgres, bin/initdb, lib/postgresql and share/postgresql of a prefix shared with other programs",
+        "{} files: bin/postgres, bin/initdb, lib/postgresql and share/postgresql of a directory shared with other programs",
         files.count()
     );
     Ok((files, covers))
+}
+
+/// Whether `bin` also holds programs that are not of Postgres.
+fn shares_its_prefix(root: &Path) -> Result<bool> {
+    let bin_dir = root.join("bin");
+    let entries = fs::read_dir(&bin_dir).map_err(Error::file("list", &bin_dir))?;
+    Ok(entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        !POSTGRES_PROGRAMS
+            .iter()
+            .any(|start| name.starts_with(start))
+    }))
 }
 
 /// A hash computed before, and the state of the files it was computed from.

@@ -55,6 +55,8 @@ fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)>
 }
 
 fn unreachable(request: &Request, reason: String, builds: &[Build]) -> Error {
+    let mut builds: Vec<&Build> = builds.iter().collect();
+    builds.sort_by_key(|build| std::cmp::Reverse(build.version_num()));
     let versions: Vec<&str> = builds.iter().map(|build| build.version.as_str()).collect();
     Error::Unreachable {
         dbms: Dbms::Postgres,

@@ -28,7 +28,7 @@ const PACKAGES: [(&str, &str); 14] = [
 ];
 
 /// The programs that a server needs.
-const NEEDED: [&str; 2] = ["postgres", "initdb"];
+pub(crate) const NEEDED: [&str; 2] = ["postgres", "initdb"];
 
 /// A program of the build, guarded, with the server's user.
 pub(crate) fn program(
@@ -59,7 +59,7 @@ pub(crate) fn check_runnable(build: &Build) -> Result<()> {
     for name in NEEDED {
         let path = build.bin_dir.join(name);
         user.check_reachable(&build.bin_dir, "RQPS_CACHE")?;
-        // The loader names one missing library at a time; ldd-like listing of all would need tools of the system.
+        // The loader names only the first missing library of each.
         let output = run(build, name, &user, &["--version"])?;
         if output.status.success() {
             continue;

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use super::conf::quoted;
-use super::programs;
+use super::{programs, version};
 use crate::build::Build;
-use crate::config::Config;
+use crate::config::{Config, ValueBefore};
 use crate::data_dir::write_private;
 use crate::error::{Error, Result};
 use crate::server::{Applied, LeftOut};
@@ -70,7 +70,7 @@ impl Settings<'_> {
         let stock_path = self.data_dir.join(STOCK);
         let stock = fs::read_to_string(&stock_path).map_err(Error::file("read", &stock_path))?;
         self.write(&stock)?;
-        let (kept, left_out) = self.sort_out(&config.options)?;
+        let (kept, left_out) = self.sort_out(config)?;
         let mut applied = Applied {
             left_out,
             added: own_settings(listen),
@@ -107,33 +107,40 @@ impl Settings<'_> {
     }
 
     /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
-    fn sort_out(
-        &self,
-        options: &[(String, String)],
-    ) -> Result<(Vec<(String, String)>, Vec<LeftOut>)> {
+    fn sort_out(&self, config: &Config) -> Result<(Vec<(String, String)>, Vec<LeftOut>)> {
         let listed = self.listed_options()?;
+        let version = &self.build.version;
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
-        for (option, value) in options {
+        for (option, value) in &config.options {
+            let of_extension = option.contains('.');
             let reason = if OWN_OPTIONS.contains(&option.as_str()) {
                 Some("rqps sets it itself".to_owned())
-            } else if option.contains('.') || listed.contains(option) || self.answers_to(option)? {
-                None
-            } else {
+            } else if !of_extension && !listed.contains(option) && !self.answers_to(option)? {
+                Some(format!("PostgreSQL {version} does not know it"))
+            } else if let Some(before) = self.value_before(config, option) {
+                kept.push((option.clone(), before.value.clone()));
                 Some(format!(
-                    "PostgreSQL {} does not know it",
-                    self.build.version
+                    "{1} is used: the config has it for versions before {0}",
+                    before.version, before.value
                 ))
+            } else {
+                kept.push((option.clone(), value.clone()));
+                None
             };
-            match reason {
-                None => kept.push((option.clone(), value.clone())),
-                Some(reason) => left_out.push(LeftOut {
-                    option: option.clone(),
-                    value: value.clone(),
-                    reason,
-                }),
-            }
+            left_out.extend(reason.map(|reason| LeftOut {
+                option: option.clone(),
+                value: value.clone(),
+                reason,
+            }));
         }
         Ok((kept, left_out))
+    }
+
+    /// The value for older versions, when the build is one.
+    fn value_before<'c>(&self, config: &'c Config, option: &str) -> Option<&'c ValueBefore> {
+        config.before.iter().find(|before| {
+            before.option == option && self.build.version_num() < version::number(&before.version)
+        })
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {

@@ -92,13 +92,20 @@ fn greets(socket: &Path) -> bool {
     let length = i32::try_from(body.len() + 4).unwrap_or(i32::MAX);
     let mut message = length.to_be_bytes().to_vec();
     message.append(&mut body);
-    let mut kind = [0];
-    stream
+    let mut answer = [0; 5];
+    let asks_for_password = stream
         .set_read_timeout(Some(Duration::from_secs(2)))
         .is_ok()
         && stream.write_all(&message).is_ok()
-        && stream.read_exact(&mut kind).is_ok()
-        && kind == *b"R"
+        && stream.read_exact(&mut answer).is_ok()
+        && answer[0] == b'R';
+    if asks_for_password {
+        // Closing with something unread would be noted in the log. The length counts itself.
+        let [_, length @ ..] = answer;
+        let rest = u64::from(u32::from_be_bytes(length).saturating_sub(4).min(1024));
+        let _read = std::io::copy(&mut stream.take(rest), &mut std::io::sink());
+    }
+    asks_for_password
 }
 
 /// Whether trying the start again may help: a port taken in between, or processes of the server before that are still

@@ -1,0 +1,57 @@
+//! Runs one server until standard input ends: `cargo run -p rqps-servers --example serve -- postgres-18 x10a_c8r32 [tcp]`.
+//! Prints a line that `psql` understands. The data stays for the next time; `--remove` as last argument removes it.
+
+use std::error::Error;
+use std::io::Read;
+
+use rqps_plan::BuildSpec;
+use rqps_servers::{Dirs, Server, ServerSpec, load_config, remove_data_dir, resolve};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    rqps_servers::run_shim_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [build, config, options @ ..] = arguments.as_slice() else {
+        return Err("usage: serve BUILD CONFIG [tcp] [--remove]".into());
+    };
+    let build: BuildSpec = build.parse()?;
+    let dirs = Dirs::from_env();
+    dirs.create_work()?;
+    let spec = ServerSpec {
+        data_dir: dirs.work.join(format!("serve-{}", build.label())),
+        log_dir: dirs.work.join("logs"),
+        build: resolve(&dirs, &build)?,
+        config: load_config(config)?,
+        clients_max: 100,
+        tcp: options.iter().any(|option| option == "tcp"),
+    };
+    println!("{:#?}", spec.build);
+    if !spec.data_dir.exists() {
+        Server::init(&spec)?;
+    }
+    let server = Server::start(&spec)?;
+    for left_out in &server.applied().left_out {
+        println!(
+            "left out: {} = {} ({})",
+            left_out.option, left_out.value, left_out.reason
+        );
+    }
+    let endpoint = server.endpoint();
+    let host = endpoint.tcp.map_or_else(
+        || endpoint.socket_dir.display().to_string(),
+        |ip| ip.to_string(),
+    );
+    println!(
+        "pid {}: PGPASSWORD={} psql -h {host} -p {} -U {} {}",
+        server.pid(),
+        endpoint.password,
+        endpoint.port,
+        endpoint.user,
+        endpoint.database
+    );
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    server.stop()?;
+    if options.iter().any(|option| option == "--remove") {
+        remove_data_dir(&spec.data_dir)?;
+    }
+    Ok(())
+}

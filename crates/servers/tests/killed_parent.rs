@@ -1,0 +1,96 @@
+//! A server must not outlive the program that started it, however that ends. This test has a `main` of its own, as it
+//! starts itself again: once as a program with the start shim, once as one without.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rqps_servers::testing::Scratch;
+use rqps_servers::{Server, run_shim_if_asked};
+
+fn main() {
+    let without_shim = std::env::var_os("TEST_WITHOUT_SHIM").is_some();
+    if !without_shim {
+        run_shim_if_asked();
+    }
+    if let Some(version) = std::env::var_os("TEST_HOLD_SERVER") {
+        hold_server(version.to_str().unwrap());
+    }
+    for (name, variable) in [
+        ("with the shim", "TEST_WITH_SHIM"),
+        ("without", "TEST_WITHOUT_SHIM"),
+    ] {
+        server_ends_with_its_killed_parent(variable);
+        println!("test a killed program takes its server along, {name} ... ok");
+    }
+    data_of_a_killed_program_starts_again();
+    println!("test data of a killed program starts again ... ok");
+}
+
+/// The program that will be killed: says what it started and waits.
+fn hold_server(version: &str) -> ! {
+    let scratch = Scratch::start(version).unwrap();
+    println!("{} {}", scratch.pid(), scratch.spec().data_dir.display());
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Starts a program that holds a server, kills it once the server runs, and returns the server's pid and data directory.
+fn kill_a_holder(variable: &str) -> (u32, String) {
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .env("TEST_HOLD_SERVER", "18")
+        .env(variable, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let (pid, data_dir) = line
+        .trim()
+        .split_once(' ')
+        .expect("the holder started its server");
+    let pid: u32 = pid.parse().unwrap();
+    assert!(Path::new(&format!("/proc/{pid}")).exists());
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    (pid, data_dir.to_owned())
+}
+
+fn server_ends_with_its_killed_parent(variable: &str) {
+    let (pid, data_dir) = kill_a_holder(variable);
+    wait_for_end(pid);
+    std::fs::remove_dir_all(Path::new(&data_dir).parent().unwrap()).unwrap();
+}
+
+fn wait_for_end(pid: u32) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(
+            Instant::now() < deadline,
+            "server {pid} outlived its parent"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Started at once: the old server may still be ending, and the data needs recovery.
+fn data_of_a_killed_program_starts_again() {
+    let (old_pid, data_dir) = kill_a_holder("TEST_WITH_SHIM");
+    let data_dir = Path::new(&data_dir);
+    let (_dir, mut spec) = Scratch::prepare("18").unwrap();
+    spec.data_dir = data_dir.to_path_buf();
+    let server = Server::start(&spec).unwrap();
+    assert_ne!(server.pid(), old_pid);
+    assert!(
+        server.log_tail(50).contains("not properly shut down"),
+        "{}",
+        server.log_tail(50)
+    );
+    server.stop().unwrap();
+    wait_for_end(old_pid);
+    std::fs::remove_dir_all(data_dir.parent().unwrap()).unwrap();
+}
