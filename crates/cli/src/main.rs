@@ -1,2 +1,88 @@
-//! Did it get slower, by how much, and why: relative benchmarks of database servers.
-fn main() {}
+//! The command line: arguments in, one verb run, an exit code out. Every verb is a file in `verbs/`.
+
+mod args;
+mod context;
+mod out;
+mod progress;
+mod verbs;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use context::Context;
+use std::process::ExitCode;
+
+/// Usage or plan error.
+const EXIT_USAGE: u8 = 2;
+/// A run failed.
+const EXIT_FAILED: u8 = 3;
+/// Ctrl-C.
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// An error that is the user's to mend: a plan with mistakes, an unknown run.
+#[derive(Debug)]
+struct Usage(String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+fn main() -> ExitCode {
+    rqps_servers::run_shim_if_asked();
+    let cli = Cli::parse();
+    let outcome = Context::new(&cli).and_then(|context| run(&context, cli.verb));
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("rqps: {}", chain(&error));
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
+    match verb {
+        Verb::Demo(args) => verbs::demo::run(context, &args),
+        Verb::Run(args) => verbs::run::run(context, &args),
+        Verb::Resume(args) => verbs::resume::run(context, &args),
+        Verb::Status(args) => verbs::status::run(context, &args),
+        Verb::Ls => verbs::ls::run(context),
+        Verb::Show(args) => verbs::show::run(context, &args),
+        Verb::Compare(args) => verbs::compare::run(context, &args),
+        Verb::Report(args) => verbs::report::run(context, &args),
+        Verb::Install(args) => verbs::install::run(context, &args),
+        Verb::Builds => verbs::builds::run(context),
+        Verb::Configs(args) => verbs::configs::run(context, &args),
+        Verb::Host => verbs::host::run(context),
+        Verb::Plan(args) => verbs::plan::run(context, &args),
+        Verb::Serve(args) => verbs::serve::run(context, &args),
+        Verb::Drive(args) => verbs::drive::run(context, &args),
+    }
+}
+
+/// The error and its causes in one paragraph, each said once.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<rqps_executor::Error>() {
+        Some(rqps_executor::Error::Interrupted) => EXIT_INTERRUPTED,
+        Some(_) => EXIT_FAILED,
+        None if error.is::<Usage>() || error.is::<rqps_report::Error>() => EXIT_USAGE,
+        None => EXIT_FAILED,
+    }
+}

@@ -13,5 +13,5 @@ mod warmup;
 mod worker;
 
 pub use result::{KindResult, StepResult};
-pub use spec::{EndedBy, Limit, Observer, Pace, StepSpec, Warmup, Work};
+pub use spec::{EndedBy, Flush, Limit, Observer, Pace, StepSpec, Warmup, Work};
 pub use step::{StepError, run_step};

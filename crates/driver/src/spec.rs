@@ -32,19 +32,17 @@ pub struct StepSpec {
     pub pace: Pace,
     /// What is known of the tables.
     pub state: TableState,
-    /// SQL that makes each session hand in its statistics, run between phases, and how long to wait before and after.
+    /// How sessions hand in their statistics before the window, and after it when they go on.
     pub flush: Option<Flush>,
 }
 
-/// How sessions are made to hand their statistics to the server.
+/// How sessions that go on are made to hand their statistics to the server. Sessions that end do so by themselves.
 #[derive(Debug, Clone)]
 pub struct Flush {
-    /// Wait this long after the last statement.
-    pub before: Duration,
+    /// Stand still for this long after the last statement.
+    pub idle: Duration,
     /// Then each session runs this.
     pub sql: String,
-    /// Then wait this long.
-    pub after: Duration,
 }
 
 /// How warm-up ends.
@@ -118,7 +116,7 @@ pub trait Observer {
     fn window_opens(&mut self, sessions: &[u32]);
     /// The window has just closed.
     fn window_closes(&mut self);
-    /// The server's statistics now hold all of the window.
+    /// All sessions have handed in their statistics: by [`Flush`] when they still owe events, else by ending.
     fn statistics_complete(&mut self);
     /// Clients are at work: called several times a second with the phase's name, the seconds since it began and the
     /// events so far.

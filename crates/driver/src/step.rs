@@ -188,6 +188,12 @@ impl Lead<'_> {
         };
         self.phase(Phase::Window, "measure", window_time)?;
         self.observer.window_closes();
+        if !self.shared.owes_events() {
+            // The sessions end, which hands everything in.
+            self.phase(Phase::FlushAfter, "statistics", None)?;
+            self.observer.statistics_complete();
+            return Ok(Stretches { warmup });
+        }
         self.flush(Phase::FlushAfter)?;
         self.observer.statistics_complete();
         self.phase(Phase::Tail, "finish", None)?;
@@ -209,12 +215,9 @@ impl Lead<'_> {
     }
 
     fn flush(&mut self, phase: Phase) -> Result<(), Stop> {
-        let pauses = self.shared.spec.flush.as_ref().map(|f| (f.before, f.after));
-        let (before, after) = pauses.unwrap_or_default();
-        std::thread::sleep(before);
-        self.phase(phase, "statistics", None)?;
-        std::thread::sleep(after);
-        Ok(())
+        let idle = self.shared.spec.flush.as_ref().map(|flush| flush.idle);
+        std::thread::sleep(idle.unwrap_or_default());
+        self.phase(phase, "statistics", None)
     }
 
     /// Waits until every client stands, ending the phase after `time` or when the detector says so.

@@ -51,6 +51,13 @@ pub(crate) struct Shared<'a> {
     pub no_latency: &'a Histogram<u64>,
 }
 
+impl Shared<'_> {
+    /// True where clients may have to finish events after the window: fixed work.
+    pub fn owes_events(&self) -> bool {
+        !matches!(self.spec.limit, Limit::Time(_))
+    }
+}
+
 /// Why a client gave up, for the step's error.
 pub(crate) struct Failure {
     pub client: u32,
@@ -132,6 +139,7 @@ pub(crate) fn run<S: Session>(
         match phase {
             Phase::Connect => {}
             Phase::Warmup => worker.warm_up().map_err(failed("warming up"))?,
+            Phase::FlushAfter if !shared.owes_events() => return Ok(worker.report),
             Phase::FlushBefore | Phase::FlushAfter => {
                 worker.flush().map_err(failed("handing statistics in"))?;
             }

@@ -1,1 +1,21 @@
-//! Walks a schedule: servers, load, settle, windows, journal.
+//! Carries a plan out: walks the schedule, starts and stops servers, loads, settles, measures, and journals each
+//! finished action before the next one begins.
+//!
+//! [`begin`] makes a run folder for a plan, [`resume`] takes one up again, [`Execution::run`] does the work. Servers
+//! are started from the calling thread and die with it, so that thread must live as long as the run.
+
+mod arm;
+mod begin;
+mod error;
+mod literals;
+mod measure;
+mod observe;
+pub mod postgres;
+mod run;
+mod watch;
+
+pub use arm::{Ingredients, endpoint};
+pub use begin::{begin, resolve, resume};
+pub use error::{Error, Result};
+pub use run::{Execution, Finish};
+pub use watch::Watcher;

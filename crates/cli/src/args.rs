@@ -1,0 +1,328 @@
+//! The arguments of every verb.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use rqps_report::Section;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Did it get slower, by how much, and why? Runs the same work against several versions or configurations of a
+/// database on one machine, and reports relative throughput and what each operation cost.
+#[derive(Debug, Parser)]
+#[command(name = "rqps", version, max_term_width = 100)]
+pub struct Cli {
+    /// Folder that holds the runs
+    #[arg(
+        long,
+        global = true,
+        env = "RQPS_RESULTS",
+        default_value = "results",
+        value_name = "DIR"
+    )]
+    pub results: PathBuf,
+    /// Format of what goes to standard output; text unless said otherwise, markdown for `report`
+    #[arg(long, global = true, value_enum)]
+    pub format: Option<OutputFormat>,
+    /// Colours in text
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For a terminal
+    Text,
+    /// For a page or a pull request
+    Markdown,
+    /// For a spreadsheet
+    Csv,
+    /// For a program
+    Json,
+}
+
+/// When text is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What rqps can do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Compare two Postgres releases in under five minutes
+    Demo(DemoArgs),
+    /// Carry a plan out
+    Run(RunArgs),
+    /// Go on with a run that was cut off
+    Resume(ResumeArgs),
+    /// Say how far a run is
+    Status(RunName),
+    /// List the runs
+    Ls,
+    /// Show a run's tables
+    Show(ShowArgs),
+    /// Lay arms of one or more runs side by side
+    Compare(CompareArgs),
+    /// Write a run's whole report
+    Report(ReportArgs),
+    /// Obtain a build
+    Install(InstallArgs),
+    /// List the builds that are here
+    Builds,
+    /// List the shipped configs, or print one
+    Configs(ConfigsArgs),
+    /// Show the facts about this host that a run records
+    Host,
+    /// Check a plan, or show what it would do
+    Plan(PlanArgs),
+    /// Start a server of a build for a while, for other tools
+    Serve(ServeArgs),
+    /// Run one test against a server that is there
+    Drive(DriveArgs),
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Versions to compare, the first is the base
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "14,18",
+        value_name = "V,V,…"
+    )]
+    pub versions: Vec<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
+    pub plan: String,
+    /// Leave the data directories when arms are finished
+    #[arg(long)]
+    pub keep_data: bool,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The run: its folder, its name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// Go on although the host has changed
+    #[arg(long)]
+    pub force: bool,
+    /// Leave the data directories when arms are finished
+    #[arg(long)]
+    pub keep_data: bool,
+}
+
+/// A run, as named by a user.
+#[derive(Debug, Args)]
+pub struct RunName {
+    /// The run: its folder, its name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+}
+
+/// What to show of one or more runs.
+#[derive(Debug, Args, Default)]
+pub struct SectionArgs {
+    /// Only these sections, in this order: arms, host, headline, relative, absolute, chain, per-op, rates, latency,
+    /// counters, connections, loads, settles, left-out, fingerprints, plans, remarks
+    #[arg(long = "section", value_name = "SECTION,…", value_delimiter = ',')]
+    pub sections: Vec<Section>,
+    /// Every section
+    #[arg(long, conflicts_with = "sections")]
+    pub all: bool,
+    /// The arm that all others are compared with, when not the plan's base; `RUN:ARM` where two runs have it
+    #[arg(long, value_name = "ARM")]
+    pub base: Option<String>,
+    /// Show the tests that ran before the first write, too
+    #[arg(long)]
+    pub pre: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run: its folder, its name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// Only these tests
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',')]
+    pub tests: Vec<String>,
+    #[command(flatten)]
+    pub sections: SectionArgs,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The runs: folders, names, or `last`
+    #[arg(required = true, num_args = 1..)]
+    pub runs: Vec<String>,
+    /// Compare although hosts, data or steps differ; the table says so
+    #[arg(long)]
+    pub force: bool,
+    /// Only these tests
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',')]
+    pub tests: Vec<String>,
+    #[command(flatten)]
+    pub sections: SectionArgs,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run: its folder, its name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// Write it here instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `install`.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// The DBMS
+    pub dbms: String,
+    /// Versions: 18.1, or 18 for the newest 18
+    #[arg(required = true)]
+    pub versions: Vec<String>,
+}
+
+/// Arguments of `configs`.
+#[derive(Debug, Args)]
+pub struct ConfigsArgs {
+    /// Print this config as it would be used on this host
+    pub name: Option<String>,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// What to do with the plan
+    #[command(subcommand)]
+    pub verb: PlanVerb,
+}
+
+/// What can be done with a plan.
+#[derive(Debug, Subcommand)]
+pub enum PlanVerb {
+    /// Report every mistake, with line and remedy
+    Check {
+        /// A plan file, or the name of a shipped plan
+        plan: String,
+    },
+    /// Print the resolved schedule with its estimated time
+    Show {
+        /// A plan file, or the name of a shipped plan
+        plan: String,
+        /// Print the resolved plan as a plan file instead
+        #[arg(long)]
+        toml: bool,
+    },
+    /// List the shipped plans
+    Ls,
+    /// Print a shipped plan, to start one's own from
+    Print {
+        /// Its name
+        plan: String,
+    },
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The build: postgres-18.1, or a directory with bin/postgres
+    pub build: String,
+    /// A shipped config's name, or a file
+    #[arg(long, default_value = "sized")]
+    pub config: String,
+    /// Load this many tables
+    #[arg(long, default_value_t = 0)]
+    pub tables: u32,
+    /// Rows in each
+    #[arg(long, default_value_t = 100_000)]
+    pub rows: u64,
+    /// Seed of their content
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Clients that must find room
+    #[arg(long, default_value_t = 50)]
+    pub clients: u32,
+    /// Listen on loopback TCP, too
+    #[arg(long)]
+    pub tcp: bool,
+    /// A command to run with PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE and RQPS_SERVER_PID set; the server stops
+    /// when it ends. Without one it stops on Ctrl-C
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Arguments of `drive`.
+#[derive(Debug, Args)]
+pub struct DriveArgs {
+    /// The test; `load` creates and fills the tables
+    pub test: String,
+    /// Address, or directory of the Unix socket
+    #[arg(long, env = "PGHOST", value_name = "HOST")]
+    pub host: String,
+    /// Port
+    #[arg(long, env = "PGPORT", default_value_t = 5432)]
+    pub port: u16,
+    /// User
+    #[arg(long, env = "PGUSER")]
+    pub user: String,
+    /// Password
+    #[arg(long, env = "PGPASSWORD", default_value = "", hide_env_values = true)]
+    pub password: String,
+    /// Database
+    #[arg(long, env = "PGDATABASE", default_value = "postgres")]
+    pub database: String,
+    /// Tables that are there
+    #[arg(long, default_value_t = 1)]
+    pub tables: u32,
+    /// Rows in each
+    #[arg(long, default_value_t = 100_000)]
+    pub rows: u64,
+    /// Clients
+    #[arg(long, default_value_t = 1)]
+    pub clients: u32,
+    /// Seconds of the window
+    #[arg(long, default_value_t = 10.0, conflicts_with = "events")]
+    pub seconds: f64,
+    /// Events of the window, all clients together
+    #[arg(long)]
+    pub events: Option<u64>,
+    /// Seconds of warm-up
+    #[arg(long, default_value_t = 0.0)]
+    pub warmup: f64,
+    /// Open loop: events per second that are due, all clients together
+    #[arg(long, value_name = "PER_SECOND")]
+    pub rate: Option<f64>,
+    /// Seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl DriveArgs {
+    /// The address, when `host` is one.
+    pub fn ip(&self) -> Option<IpAddr> {
+        match self.host.as_str() {
+            "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
+            host => host.parse().ok(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What every verb works with: folders, output, the wish to stop.
+
+use crate::Usage;
+use crate::args::{Cli, Color, OutputFormat, Verb};
+use rqps_servers::Dirs;
+use rqps_store::RunFolder;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Signals that end a run in good order; a second one ends rqps at once, and its servers with it.
+const STOP_SIGNALS: [i32; 3] = [
+    signal_hook::consts::SIGINT,
+    signal_hook::consts::SIGTERM,
+    signal_hook::consts::SIGHUP,
+];
+
+/// What every verb works with.
+pub struct Context {
+    /// Where runs are kept.
+    pub results: PathBuf,
+    /// Where builds and data directories are kept.
+    pub dirs: Dirs,
+    /// Format of standard output.
+    pub format: OutputFormat,
+    /// Whether text is coloured.
+    pub color: bool,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Context {
+    /// From the arguments and the environment.
+    pub fn new(cli: &Cli) -> anyhow::Result<Self> {
+        let default = if matches!(cli.verb, Verb::Report(_)) {
+            OutputFormat::Markdown
+        } else {
+            OutputFormat::Text
+        };
+        let format = cli.format.unwrap_or(default);
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = match cli.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => !no_color && std::io::stdout().is_terminal(),
+        };
+        Ok(Self {
+            results: cli.results.clone(),
+            dirs: Dirs::from_env(),
+            format,
+            color: color && format == OutputFormat::Text,
+            stop: Arc::new(AtomicBool::new(false)),
+        })
+    }
+
+    /// Has signals set `stop` instead of ending the program; for verbs that have something to bring to an end.
+    pub fn catch_signals(&self) -> anyhow::Result<()> {
+        for signal in STOP_SIGNALS {
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.stop))?;
+            signal_hook::flag::register(signal, Arc::clone(&self.stop))?;
+        }
+        Ok(())
+    }
+
+    /// The folder of a run that a user named by path, name, or `last`.
+    pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
+        if name == "last" {
+            let newest = RunFolder::list(&self.results)?
+                .into_iter()
+                .max_by_key(|run| run.created_at_ms);
+            return match newest {
+                Some(run) => Ok(run.folder.path().to_owned()),
+                None => Err(Usage(format!(
+                    "no run in {}; make one with `rqps demo` or `rqps run PLAN`, or name another folder with --results",
+                    self.results.display()
+                ))
+                .into()),
+            };
+        }
+        let candidates = [PathBuf::from(name), self.results.join(name)];
+        match candidates.iter().find(|path| is_run(path)) {
+            Some(path) => Ok(path.clone()),
+            None => Err(Usage(format!(
+                "`{name}` is no run: neither it nor {} holds a run.db; `rqps ls` lists the runs",
+                self.results.join(name).display()
+            ))
+            .into()),
+        }
+    }
+}
+
+fn is_run(path: &Path) -> bool {
+    path.join("run.db").is_file()
+}

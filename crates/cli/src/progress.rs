@@ -1,0 +1,153 @@
+//! Progress on standard error: a bar on a terminal, a line per finished step everywhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rqps_executor::{Execution, Watcher};
+use rqps_plan::estimate::{duration_text, estimate};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// How often the bar is drawn again at the most.
+const DRAWS_PER_SECOND: u8 = 5;
+
+/// Draws a run's progress.
+pub struct Progress {
+    bar: ProgressBar,
+    /// Estimated seconds of each action.
+    estimates: Vec<f64>,
+    done: BTreeSet<u32>,
+    /// Seconds that finished actions were estimated at, and took.
+    expected_s: f64,
+    taken_s: f64,
+    current: Option<(u32, Instant)>,
+    title: String,
+    name_width: usize,
+    arm_width: usize,
+}
+
+impl Progress {
+    /// For a run that is about to start or go on.
+    pub fn new(execution: &Execution) -> Self {
+        let (plan, schedule) = (execution.plan(), execution.schedule());
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(1000), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}") {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        let names = schedule
+            .actions
+            .iter()
+            .map(|action| action.kind.name().len());
+        Self {
+            bar,
+            estimates: estimate(schedule, plan),
+            done: execution.done().clone(),
+            expected_s: 0.0,
+            taken_s: 0.0,
+            current: None,
+            title: String::new(),
+            name_width: names.max().unwrap_or(0),
+            arm_width: plan
+                .arms
+                .iter()
+                .map(|arm| arm.name.len())
+                .max()
+                .unwrap_or(0),
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn line(&self, text: &str) {
+        if self.bar.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            self.bar.println(text);
+        }
+    }
+
+    fn remaining_s(&self) -> f64 {
+        let pending = self
+            .estimates
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !self.done.contains(&(*i as u32)));
+        let ahead: f64 = pending.map(|(_, s)| s).sum();
+        let inside = self.current.map_or(0.0, |(seq, since)| {
+            since
+                .elapsed()
+                .as_secs_f64()
+                .min(self.estimates.get(seq as usize).copied().unwrap_or(0.0))
+        });
+        // What finished actions took against their estimate, drawn towards 1 while there is little to go by.
+        let pace = (self.taken_s + 10.0) / (self.expected_s + 10.0);
+        (ahead - inside).max(0.0) * pace
+    }
+
+    fn draw(&self, detail: &str) {
+        let total: f64 = self.estimates.iter().sum();
+        let left = self.remaining_s();
+        if total > 0.0 {
+            self.bar
+                .set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
+        }
+        self.bar.set_message(format!(
+            "{}  {detail}  {} left",
+            self.title,
+            duration_text(left)
+        ));
+    }
+}
+
+impl Watcher for Progress {
+    fn begins(&mut self, seq: u32, arm: &str, action: &str) {
+        self.current = Some((seq, Instant::now()));
+        self.title = format!("{}/{} {arm} {action}", seq + 1, self.estimates.len());
+        self.draw("");
+    }
+
+    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &'static str)>) {
+        let rate = rate
+            .map(|(rate, unit)| format!(" {rate:.0} {unit}"))
+            .unwrap_or_default();
+        self.draw(&format!("{doing} {elapsed_s:.0} s{rate}"));
+    }
+
+    fn ends(&mut self, seq: u32, arm: &str, action: &str, result: &str) {
+        if let Some((_, since)) = self.current.take() {
+            self.taken_s += since.elapsed().as_secs_f64();
+            self.expected_s += self.estimates.get(seq as usize).copied().unwrap_or(0.0);
+        }
+        self.done.insert(seq);
+        let (arm_width, name_width) = (self.arm_width, self.name_width);
+        self.line(&format!("{arm:arm_width$}  {action:name_width$}  {result}"));
+        self.draw("");
+    }
+
+    fn note(&mut self, text: &str) {
+        self.line(&format!("note: {text}"));
+    }
+}
+
+/// A line that says what is being done, with the time when it is done.
+pub fn doing<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let spinner = if std::io::stderr().is_terminal() {
+        let spinner = ProgressBar::new_spinner();
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        spinner.set_message(what.to_owned());
+        spinner
+    } else {
+        eprintln!("{what}");
+        ProgressBar::hidden()
+    };
+    let done = work();
+    spinner.finish_and_clear();
+    done
+}

@@ -1,0 +1,58 @@
+//! `demo`: a real comparison of two releases without writing a plan.
+
+use crate::Usage;
+use crate::args::DemoArgs;
+use crate::context::Context;
+use rqps_plan::shipped::shipped_plan;
+use rqps_plan::{Arm, BuildSource, BuildSpec, Dbms, Plan, PlanContext};
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
+    let plan = plan(&args.versions)?;
+    eprintln!(
+        "the microbenchmarks on {}, at demo scale: a look at the tool, not a verdict",
+        args.versions.join(" and ")
+    );
+    super::run::carry_out(context, super::run::begin(context, plan)?)
+}
+
+/// The shipped demo plan with other versions.
+fn plan(versions: &[String]) -> anyhow::Result<Plan> {
+    let shipped =
+        shipped_plan("demo").ok_or_else(|| Usage("there is no shipped plan `demo`".to_owned()))?;
+    let mut plan = Plan::parse(shipped.text, "demo", &PlanContext::trusting())?.plan;
+    let config = plan.arms[plan.base_index()].config.clone();
+    let mut arms: Vec<Arm> = Vec::new();
+    for version in versions {
+        let version = version.trim().trim_start_matches("postgres-");
+        let source = BuildSource::Version(version.to_owned());
+        let mut arm = Arm::new(
+            BuildSpec {
+                dbms: Dbms::Postgres,
+                source,
+            },
+            config.clone(),
+        );
+        arm.name = format!("pg{version}");
+        if !version.starts_with(|c: char| c.is_ascii_digit())
+            || !rqps_plan::limits::is_folder_name(&arm.name)
+        {
+            return Err(Usage(format!(
+                "`{version}` is no version: write --versions 14,18 or --versions 16.11,17.7"
+            ))
+            .into());
+        }
+        if arms.iter().any(|other| other.name == arm.name) {
+            arm.name.push_str("-again");
+        }
+        arms.push(arm);
+    }
+    plan.base = arms.first().map(|arm| arm.name.clone()).unwrap_or_default();
+    plan.arms = arms;
+    // What the resolved plan says is checked like any other.
+    let text = plan.to_toml()?;
+    Ok(Plan::parse(&text, "demo", &PlanContext::trusting())
+        .map_err(|e| Usage(e.to_string()))?
+        .plan)
+}

@@ -1,0 +1,165 @@
+//! `drive`: one test against a server that is there, as other load generators do it.
+
+use crate::args::{DriveArgs, OutputFormat};
+use crate::context::Context;
+use crate::progress::doing;
+use crate::{EXIT_FAILED, Usage, out};
+use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup, run_step};
+use rqps_executor::postgres::load::{Tables, load};
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Host};
+use rqps_workloads::expect::TableState;
+use rqps_workloads::{Dialect, Test, microbenchmarks, step};
+use serde_json::json;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
+    let endpoint = Endpoint {
+        host: args
+            .ip()
+            .map_or_else(|| Host::Unix(args.host.clone().into()), Host::Tcp),
+        port: args.port,
+        user: args.user.clone(),
+        password: args.password.clone(),
+        database: args.database.clone(),
+    };
+    context.catch_signals()?;
+    if args.test == "load" {
+        return load_tables(context, args, &endpoint);
+    }
+    let Some(test) = microbenchmarks::test_by_name(&args.test) else {
+        let nearest = step::parse_step(&args.test).err().and_then(|e| e.nearest);
+        let hint = nearest
+            .map(|name| format!("; did you mean `{name}`?"))
+            .unwrap_or_default();
+        return Err(Usage(format!("no test `{}`{hint}", args.test)).into());
+    };
+    let spec = spec(args, test)?;
+    let connect = |_| Connection::connect(&endpoint, "rqps drive");
+    let result = run_step(&spec, connect, &mut Quiet(Arc::clone(&context.stop)))?;
+    out::print_line(&rendered(context, test, &result))?;
+    if let Some(why) = &result.invalid {
+        eprintln!("rqps: invalid: {why}");
+        return Ok(ExitCode::from(EXIT_FAILED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load_tables(
+    context: &Context,
+    args: &DriveArgs,
+    endpoint: &Endpoint,
+) -> anyhow::Result<ExitCode> {
+    let tables = Tables {
+        tables: args.tables,
+        rows: args.rows,
+        seed: args.seed,
+    };
+    let loaded = doing("loading", || {
+        load(endpoint, tables, |_, _| {
+            !context.stop.load(Ordering::Relaxed)
+        })
+    })?;
+    let Some(times) = loaded else {
+        return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
+    };
+    let (rows, indexes) = (times.rows.as_secs_f64(), times.indexes.as_secs_f64());
+    let rate = u64::from(args.tables) as f64 * args.rows as f64 / (rows + indexes);
+    out::print_line(&format!(
+        "{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
+    let positive = |name: &str, ok: bool| {
+        if ok {
+            Ok(())
+        } else {
+            Err(Usage(format!("--{name} must be above zero")))
+        }
+    };
+    positive("tables", args.tables > 0)?;
+    positive("rows", args.rows > 0)?;
+    positive("clients", args.clients > 0)?;
+    positive("seconds", args.seconds > 0.0)?;
+    positive("rate", args.rate.is_none_or(|rate| rate > 0.0))?;
+    Ok(StepSpec {
+        test,
+        step: test.name.to_owned(),
+        dialect: Dialect::Postgres,
+        tables: args.tables,
+        clients: args.clients,
+        seed: args.seed,
+        attempt: 1,
+        warmup: Warmup::Time(Duration::try_from_secs_f64(args.warmup)?),
+        limit: match args.events {
+            Some(events) => Limit::Events(events),
+            None => Limit::Time(Duration::try_from_secs_f64(args.seconds)?),
+        },
+        removed_rows_max: None,
+        pace: args.rate.map_or(Pace::Closed, Pace::EventsPerSecond),
+        // What earlier tests left of the tables is not known here, so that only gross errors are found.
+        state: TableState {
+            rows: args.rows,
+            complete: false,
+            concurrent_writes: args.clients > 1,
+        },
+        flush: None,
+    })
+}
+
+fn rendered(context: &Context, test: &Test, result: &StepResult) -> String {
+    let us = |quantile: f64| result.event_ns.value_at_quantile(quantile) as f64 / 1e3;
+    if context.format == OutputFormat::Json {
+        let scheduled = result
+            .scheduled_ns
+            .as_ref()
+            .map(|h| h.value_at_quantile(0.99) as f64 / 1e3);
+        return json!({
+            "test": test.name,
+            "events": result.events,
+            "events_per_s": result.events_per_s,
+            "queries": result.queries,
+            "queries_per_s": result.queries_per_s(),
+            "statements": result.statements,
+            "noop_statements": result.noop_statements,
+            "rows": result.rows,
+            "changed_rows": result.changed_rows,
+            "retries": result.retries,
+            "elapsed_s": result.elapsed.as_secs_f64(),
+            "event_p50_us": us(0.5), "event_p95_us": us(0.95), "event_p99_us": us(0.99),
+            "event_max_us": result.event_ns.max() as f64 / 1e3,
+            "scheduled_p99_us": scheduled,
+        })
+        .to_string();
+    }
+    let (queries, events) = (result.queries_per_s(), result.events_per_s);
+    let (p50, p95, p99) = (us(0.5), us(0.95), us(0.99));
+    let noop = result.noop_statements as f64 / result.statements.max(1) as f64 * 100.0;
+    format!(
+        "{}: {queries:.0} queries/s, {events:.0} events/s, {:.3} s, no-op statements {noop:.1} %\n\
+         latency of an event: p50 {p50:.0} us, p95 {p95:.0} us, p99 {p99:.0} us, max {:.0} us",
+        test.name,
+        result.elapsed.as_secs_f64(),
+        result.event_ns.max() as f64 / 1e3
+    )
+}
+
+/// Watches nothing, but heeds Ctrl-C. The server is not ours to stop: a statement in flight is waited for.
+struct Quiet(Arc<AtomicBool>);
+
+impl Observer for Quiet {
+    fn window_opens(&mut self, _sessions: &[u32]) {}
+    fn window_closes(&mut self) {}
+    fn statistics_complete(&mut self) {}
+    fn progress(&mut self, _phase: &'static str, _elapsed_s: f64, _events: u64) {}
+    fn cancelled(&mut self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+    fn force(&mut self) {}
+}

@@ -1,0 +1,17 @@
+//! The verbs, one a file.
+
+pub mod builds;
+pub mod compare;
+pub mod configs;
+pub mod demo;
+pub mod drive;
+pub mod host;
+pub mod install;
+pub mod ls;
+pub mod plan;
+pub mod report;
+pub mod resume;
+pub mod run;
+pub mod serve;
+pub mod show;
+pub mod status;

@@ -1,0 +1,126 @@
+//! `serve`: a throw-away server of a build, loaded if wanted, for as long as a command runs.
+
+use crate::args::ServeArgs;
+use crate::context::Context;
+use crate::progress::doing;
+use crate::{EXIT_FAILED, Usage};
+use rqps_executor::postgres::load::{Tables, load};
+use rqps_servers::{Server, ServerSpec, remove_data_dir};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    context.dirs.create_work()?;
+    let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
+    let build = doing(&format!("obtaining {}", args.build), || {
+        rqps_servers::resolve(&context.dirs, &build)
+    })?;
+    let place = context
+        .dirs
+        .work
+        .join(format!("serve-{}", std::process::id()));
+    let spec = ServerSpec {
+        build,
+        config: rqps_servers::load_config(&args.config)?,
+        data_dir: place.join("data"),
+        log_dir: place.join("logs"),
+        clients_max: args.clients,
+        tcp: args.tcp,
+    };
+    context.catch_signals()?;
+    let outcome = serve(context, args, &spec);
+    remove_data_dir(&spec.data_dir)?;
+    std::fs::remove_dir_all(&place)?;
+    outcome
+}
+
+fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Result<ExitCode> {
+    Server::init(spec)?;
+    let server = Server::start(spec)?;
+    for left in &server.applied().left_out {
+        eprintln!(
+            "left out: {} = {} ({})",
+            left.option, left.value, left.reason
+        );
+    }
+    if args.tables > 0 {
+        let tables = Tables {
+            tables: args.tables,
+            rows: args.rows,
+            seed: args.seed,
+        };
+        let endpoint = rqps_executor::endpoint(&server);
+        let loaded = doing("loading", || {
+            load(&endpoint, tables, |_, _| {
+                !context.stop.load(Ordering::Relaxed)
+            })
+        })?;
+        if let Some(times) = loaded {
+            let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
+            eprintln!(
+                "loaded {} tables of {} rows in {seconds:.3} s",
+                args.tables, args.rows
+            );
+        }
+    }
+    let code = match args.command.split_first() {
+        Some((program, rest)) => with_command(context, &server, program, rest)?,
+        None => {
+            wait_for_signal(context, &server);
+            ExitCode::SUCCESS
+        }
+    };
+    // Its data are thrown away: no need for a checkpoint.
+    server.stop_immediately()?;
+    Ok(code)
+}
+
+fn environment(server: &Server) -> Vec<(&'static str, String)> {
+    let at = server.endpoint();
+    let host = at
+        .tcp
+        .map_or_else(|| at.socket_dir.display().to_string(), |ip| ip.to_string());
+    vec![
+        ("PGHOST", host),
+        ("PGPORT", at.port.to_string()),
+        ("PGUSER", at.user.clone()),
+        ("PGPASSWORD", at.password.clone()),
+        ("PGDATABASE", at.database.clone()),
+        ("RQPS_SERVER_PID", server.pid().to_string()),
+    ]
+}
+
+fn with_command(
+    context: &Context,
+    server: &Server,
+    program: &str,
+    rest: &[String],
+) -> anyhow::Result<ExitCode> {
+    let mut child = Command::new(program)
+        .args(rest)
+        .envs(environment(server))
+        .spawn()
+        .map_err(|e| Usage(format!("can't run {program}: {e}")))?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            return Ok(ExitCode::from(code.unwrap_or(EXIT_FAILED)));
+        }
+        if context.stop.load(Ordering::Relaxed) {
+            child.kill()?;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn wait_for_signal(context: &Context, server: &Server) {
+    for (name, value) in environment(server) {
+        eprintln!("export {name}={value}");
+    }
+    eprintln!("Ctrl-C stops the server and removes its data");
+    while !context.stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}

@@ -1,0 +1,46 @@
+//! `show`: a run's tables.
+
+use crate::args::{OutputFormat, SectionArgs, ShowArgs};
+use crate::context::Context;
+use crate::out;
+use rqps_report::{Format, Options, Section};
+use rqps_store::RunFolder;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let run = RunFolder::open(&context.run_path(&args.run)?)?;
+    let options = Options {
+        tests: args.tests.clone(),
+        ..options(context, &args.sections)
+    };
+    out::print_line(&rqps_report::show(&run, &options)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the user asked to see, in the context's format.
+pub fn options(context: &Context, args: &SectionArgs) -> Options {
+    let sections = match (args.all, args.sections.is_empty()) {
+        (true, _) => Section::ALL.iter().map(|(section, _)| *section).collect(),
+        (false, false) => args.sections.clone(),
+        (false, true) => Section::DEFAULT.to_vec(),
+    };
+    Options {
+        format: format(context),
+        color: context.color,
+        include_pre: args.pre,
+        base: args.base.clone(),
+        sections,
+        tests: Vec::new(),
+    }
+}
+
+/// The context's format in the report's terms.
+pub fn format(context: &Context) -> Format {
+    match context.format {
+        OutputFormat::Text => Format::Text,
+        OutputFormat::Markdown => Format::Markdown,
+        OutputFormat::Csv => Format::Csv,
+        OutputFormat::Json => Format::Json,
+    }
+}

@@ -1,0 +1,285 @@
+//! Beginning a run, and taking one up again.
+
+use crate::arm::{Ingredients, record};
+use crate::error::{Error, Result};
+use crate::run::Execution;
+use rqps_plan::{
+    ActionKind, Arm, Limit, Plan, PlanContext, Transport, Warmup, WriteWork, schedule,
+};
+use rqps_probe::HostFacts;
+use rqps_servers::{Build, Dirs, load_config};
+use rqps_store::{Fact, Meta, PlannedStep, RunFolder, Setting, Status, now_ms};
+use std::path::{Path, PathBuf};
+
+/// Changes when a statement, a parameter or the order of the steps changes: runs of two revisions don't compare.
+const WORKLOAD_REVISION: &str = "1";
+
+/// Obtains every arm's build and reads its config, in the plan's order. `tell` is called before each that may take
+/// long.
+pub fn resolve(plan: &Plan, dirs: &Dirs, tell: impl FnMut(&str)) -> Result<Vec<Ingredients>> {
+    let builds = resolve_builds(plan, dirs, tell)?;
+    let with_config = |(arm, build): (&Arm, Build)| {
+        let config = load_config(&arm.config)?;
+        Ok(Ingredients { build, config })
+    };
+    plan.arms.iter().zip(builds).map(with_config).collect()
+}
+
+fn resolve_builds(plan: &Plan, dirs: &Dirs, mut tell: impl FnMut(&str)) -> Result<Vec<Build>> {
+    let build = |arm: &Arm| {
+        tell(&format!("{}: obtaining {}", arm.name, arm.build));
+        Ok(rqps_servers::resolve(dirs, &arm.build)?)
+    };
+    plan.arms.iter().map(build).collect()
+}
+
+/// Makes a run folder for a plan below `results`.
+pub fn begin(
+    plan: Plan,
+    ingredients: Vec<Ingredients>,
+    dirs: &Dirs,
+    results: &Path,
+    program_version: &str,
+) -> Result<Execution> {
+    dirs.create_work()?;
+    let folder = RunFolder::create(results, &plan.name)?;
+    let mut writer = RunFolder::open_for_writing(folder.path())?;
+    let schedule = schedule(&plan);
+    let toml = plan.to_toml().map_err(|e| Error::Plan {
+        path: folder.plan_path(),
+        problem: e.to_string(),
+    })?;
+    let arms: Vec<_> = plan
+        .arms
+        .iter()
+        .zip(&ingredients)
+        .map(|(arm, made_of)| record(arm, arm.name == plan.base, made_of, None, None))
+        .collect();
+    let meta = meta(&plan, schedule.actions.len() as u32, program_version);
+    pin_configs(&plan, &ingredients, &folder)?;
+    writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host_facts(dirs)?)?;
+    Ok(Execution::new(
+        plan,
+        schedule,
+        ingredients,
+        dirs.clone(),
+        writer,
+    ))
+}
+
+/// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
+pub fn resume(
+    path: &Path,
+    dirs: &Dirs,
+    other_host: bool,
+    tell: impl FnMut(&str),
+) -> Result<Execution> {
+    let run = RunFolder::open(path)?;
+    if run.status.status == Status::Complete {
+        return Err(Error::Complete(path.to_owned()));
+    }
+    let writer = RunFolder::open_for_writing(path)?;
+    let plan_path = run.folder.plan_path();
+    let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
+        action: "read",
+        path: plan_path.clone(),
+        source,
+    })?;
+    let plan = Plan::parse(
+        &text,
+        &plan_path.to_string_lossy(),
+        &PlanContext::trusting(),
+    )
+    .map_err(|problem| Error::Plan {
+        path: plan_path,
+        problem: problem.to_string(),
+    })?
+    .plan;
+    let mut ingredients = resolve_builds(&plan, dirs, tell)?;
+    let ingredients = plan
+        .arms
+        .iter()
+        .zip(ingredients.drain(..))
+        .zip(&run.arms)
+        .map(|((arm, build), then)| {
+            same_build(then, &build)?;
+            let pinned = pinned_config(&run.folder, &arm.name);
+            let mut config = load_config(&pinned.to_string_lossy())?;
+            config.name.clone_from(&then.config_name);
+            Ok(Ingredients { build, config })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    if !other_host {
+        same_host(&run, dirs)?;
+    }
+    let schedule = schedule(&plan);
+    let mut execution = Execution::new(plan, schedule, ingredients, dirs.clone(), writer);
+    execution.take_up(&run)?;
+    Ok(execution)
+}
+
+fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
+    if then.build_hash == now.hash {
+        return Ok(());
+    }
+    Err(Error::Changed {
+        arm: then.name.clone(),
+        then: then.build_hash.clone(),
+        now: now.hash.clone(),
+    })
+}
+
+/// Where a run keeps an arm's config as it was when the run began: a file may be edited meanwhile, and `sized` depends
+/// on the free space of the disk.
+fn pinned_config(folder: &RunFolder, arm: &str) -> PathBuf {
+    folder.path().join("configs").join(format!("{arm}.conf"))
+}
+
+fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> Result<()> {
+    for (arm, made_of) in plan.arms.iter().zip(ingredients) {
+        let path = pinned_config(folder, &arm.name);
+        let dir = path.parent().unwrap_or(&path);
+        let written =
+            std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &made_of.config.text));
+        written.map_err(|source| Error::File {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+fn same_host(run: &rqps_store::Run, dirs: &Dirs) -> Result<()> {
+    let now = host_facts(dirs)?;
+    let differences: Vec<String> = run
+        .host
+        .iter()
+        .filter(|fact| fact.comparable)
+        .filter_map(|then| {
+            let now = now.iter().find(|fact| fact.key == then.key)?;
+            (now.value != then.value)
+                .then(|| format!("{} was {}, is {}", then.key, then.value, now.value))
+        })
+        .collect();
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::OtherHost(differences.join("; ")))
+    }
+}
+
+fn host_facts(dirs: &Dirs) -> Result<Vec<Fact>> {
+    let facts = HostFacts::collect(&dirs.work)?;
+    let comparable: Vec<String> = facts.fingerprint();
+    let fact = |(key, value): (&str, String)| Fact {
+        key: key.to_owned(),
+        value,
+        comparable: comparable
+            .iter()
+            .any(|fact| fact.split('=').next() == Some(key)),
+    };
+    Ok(facts.key_values().into_iter().map(fact).collect())
+}
+
+fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {
+    let workload = &plan.workload;
+    let warmup = match workload.warmup {
+        Warmup::Seconds(seconds) => format!("{seconds} s"),
+        Warmup::Detect => "until the rate is steady".to_owned(),
+    };
+    let writes = match workload.write_work {
+        WriteWork::AsBase => "base by time, every other arm exactly base's operations",
+        WriteWork::Time => "every arm by time",
+    };
+    let transport = match workload.transport {
+        Transport::Unix => "Unix socket",
+        Transport::Tcp => "TCP over loopback",
+    };
+    let method = [
+        ("read window", format!("{} s", workload.read_seconds)),
+        ("write window", format!("{} s", workload.write_seconds)),
+        ("work of writes", writes.to_owned()),
+        ("warm-up", warmup),
+        ("connections", transport.to_owned()),
+        (
+            "delete stops at",
+            format!("{} of the rows", workload.delete_share_max),
+        ),
+        (
+            "settle at most",
+            format!("{} s", workload.settle_seconds_max),
+        ),
+        (
+            "vacuum after load",
+            if workload.vacuum_after_load {
+                "yes"
+            } else {
+                "no"
+            }
+            .to_owned(),
+        ),
+    ];
+    Meta {
+        name: plan.name.clone(),
+        program_version: program_version.to_owned(),
+        created_at_ms: now_ms(),
+        workload: "microbenchmarks".to_owned(),
+        workload_revision: WORKLOAD_REVISION.to_owned(),
+        protocol: "sequence".to_owned(),
+        seed: plan.seed,
+        tables: workload.tables,
+        rows_per_table: workload.rows,
+        clients: workload.clients,
+        actions_total,
+        method: method
+            .map(|(name, value)| Setting {
+                name: name.to_owned(),
+                value,
+            })
+            .to_vec(),
+    }
+}
+
+/// The steps as planned for the base arm; the others have the same.
+fn steps(plan: &Plan) -> Vec<PlannedStep> {
+    let base = plan.base_index();
+    let schedule = schedule(plan);
+    let actions = schedule
+        .actions
+        .into_iter()
+        .filter(|action| action.arm == base);
+    let mut steps = Vec::new();
+    for action in actions {
+        let step = |name: &str, kind: &str| PlannedStep {
+            position: steps.len() as u32,
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            test: None,
+            group: None,
+            clients: plan.workload.clients,
+            amount: String::new(),
+        };
+        let planned = match &action.kind {
+            ActionKind::Start | ActionKind::Stop => continue,
+            ActionKind::Load => step("load", "load"),
+            ActionKind::Vacuum => step("vacuum", "vacuum"),
+            ActionKind::Settle(settle) => PlannedStep {
+                amount: format!("at most {} s", settle.seconds_max),
+                ..step(&settle.step, "settle")
+            },
+            ActionKind::Measure(measure) => PlannedStep {
+                test: Some(measure.test.name.to_owned()),
+                group: Some(measure.test.group.key().to_owned()),
+                clients: measure.clients,
+                amount: match measure.limit {
+                    Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
+                    Limit::Events(events) => format!("{events} events"),
+                },
+                ..step(&measure.step, "measure")
+            },
+        };
+        steps.push(planned);
+    }
+    steps
+}

@@ -1,0 +1,56 @@
+//! A test's statements with literal values: what the server is asked to explain.
+
+use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
+use rqps_workloads::{Param, Protocol, Statement, Test, dialect};
+
+/// SQL of a statement on table 1 with values from the middle of the table, lists spread evenly over it: the same for
+/// every arm, so that plans can be laid beside each other.
+pub(crate) fn explainable_sql(test: &Test, statement: &Statement, rows: u64) -> String {
+    let range = u64::from(test.range);
+    let key = (rows / 2).saturating_sub(range).max(1);
+    let mut stream = Stream::new(&[0]);
+    let mut values = Vec::new();
+    for param in statement.params {
+        match param {
+            Param::Key | Param::K => values.push(key.to_string()),
+            Param::RangeEnd => values.push((key + range - 1).to_string()),
+            Param::Keys => values.extend((0..range).map(|i| (1 + i * rows / range).to_string())),
+            Param::HotKeys => values.extend((0..range).map(|i| (rows / 2 + i + 1).to_string())),
+            Param::C => values.push(text::<C_LEN>(&mut stream, statement)),
+            Param::Pad => values.push(text::<PAD_LEN>(&mut stream, statement)),
+        }
+    }
+    dialect::literal_sql(statement, 1, test.range, &values)
+}
+
+fn text<const LEN: usize>(stream: &mut Stream, statement: &Statement) -> String {
+    let mut digits = [0; LEN];
+    stream.digits(&mut digits);
+    let digits: String = digits.iter().map(|d| char::from(*d)).collect();
+    match statement.protocol {
+        Protocol::Prepared => format!("'{digits}'"),
+        Protocol::Text => digits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_workloads::microbenchmarks::tests;
+
+    #[test]
+    fn every_statement_becomes_sql_without_gaps() {
+        for test in tests() {
+            for statement in test.statements() {
+                let sql = explainable_sql(test, statement, 100_000);
+                assert!(!sql.contains(['?', '{', '$']), "{}: {sql}", test.name);
+                assert!(
+                    !sql.contains("()") && !sql.contains(",,"),
+                    "{}: {sql}",
+                    test.name
+                );
+                assert_eq!(sql.matches('\'').count() % 2, 0, "{}: {sql}", test.name);
+            }
+        }
+    }
+}

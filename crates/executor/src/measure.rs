@@ -1,0 +1,346 @@
+//! A measured step: fingerprint, plans, the window with its probe, and what the run folder keeps of it.
+
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
+use crate::literals::explainable_sql;
+use crate::observe::{StepFindings, observation};
+use crate::watch::Watcher;
+use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work, run_step};
+use rqps_plan::{Limit, Measure, Plan, Warmup};
+use rqps_probe::postgres::counters::{CounterDelta, CounterSet, snapshot};
+use rqps_probe::postgres::{explain, fingerprint, flush};
+use rqps_probe::{Sampler, WindowCost, WindowProbe, WindowStart};
+use rqps_store::{Observation, QueryPlan, now_ms};
+use rqps_wire::postgres::Connection;
+use rqps_workloads::expect::TableState;
+use rqps_workloads::{Dialect, Role, microbenchmarks};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Name by which the server knows the sessions that are measured.
+const CLIENT_NAME: &str = "rqps client";
+/// Warm-up that is detected ends after this time at the latest.
+const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
+/// How long sessions may take to leave the server.
+const LEAVE_MOST: Duration = Duration::from_secs(10);
+
+/// What a step is run with.
+pub(crate) struct StepInput<'a> {
+    pub plan: &'a Plan,
+    pub measure: &'a Measure,
+    pub attempt: u32,
+    /// What base did in this step, for steps that repeat it.
+    pub base_work: Option<Work>,
+    pub stop: &'a AtomicBool,
+}
+
+/// A step's outcome.
+pub(crate) struct StepOutput {
+    pub observation: Observation,
+    pub work: Work,
+    pub invalid: Option<String>,
+    /// The rate in a few words.
+    pub summary: String,
+}
+
+/// Runs a step on an arm's server.
+pub(crate) fn measure(
+    arm: &mut ActiveArm,
+    input: &StepInput<'_>,
+    watcher: &mut dyn Watcher,
+) -> Result<StepOutput> {
+    let measure = input.measure;
+    let mut admin = arm.admin("preparing a step")?;
+    let state_before = fingerprint::fingerprint(&mut admin)?.key_values();
+    let plans = plans(&mut admin, input.plan, measure)?;
+    let procedure = flush::procedure(arm.version_num);
+    let spec = step_spec(
+        input,
+        Some(Flush {
+            idle: Duration::from_millis(procedure.idle_ms),
+            sql: procedure.session_sql.to_owned(),
+        }),
+    );
+    let endpoint = arm.endpoint.clone();
+    let mut eyes = Eyes {
+        admin,
+        arm,
+        watcher,
+        stop: input.stop,
+        settle: Duration::from_millis(procedure.settle_ms),
+        owes_events: !matches!(spec.limit, rqps_driver::Limit::Time(_)),
+        queries_per_event: f64::from(measure.test.queries_per_event()),
+        open: None,
+        counters_before: None,
+        cost: None,
+        samples: Vec::new(),
+        counters: Vec::new(),
+        started_at_ms: 0,
+        trouble: None,
+    };
+    let connect = |_| Connection::connect(&endpoint, CLIENT_NAME);
+    let outcome = run_step(&spec, connect, &mut eyes);
+    eyes.into_output(input, &spec, outcome, state_before, plans)
+}
+
+fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
+    let mut plans = Vec::new();
+    for statement in measure.test.statements() {
+        let sql = explainable_sql(measure.test, statement, plan.workload.rows);
+        let explained = explain::explain(admin, &sql)?;
+        plans.push(QueryPlan {
+            statement: statement.kind.to_owned(),
+            sql,
+            text: explained.text,
+            json: explained.json,
+        });
+    }
+    Ok(plans)
+}
+
+fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
+    let (plan, measure) = (input.plan, input.measure);
+    let workload = &plan.workload;
+    let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
+    let limit = match (measure.limit, &input.base_work) {
+        (Limit::Seconds(s), _) | (Limit::AsBase { seconds: s }, None) => seconds(s),
+        (Limit::Events(events), _) => rqps_driver::Limit::Events(events),
+        (Limit::AsBase { .. }, Some(work)) => rqps_driver::Limit::Work(work.clone()),
+    };
+    let rows_total = workload.rows_total() as f64;
+    StepSpec {
+        test: measure.test,
+        step: measure.step.clone(),
+        dialect: Dialect::Postgres,
+        tables: workload.tables,
+        clients: measure.clients,
+        seed: plan.seed,
+        attempt: input.attempt,
+        warmup: match measure.warmup {
+            Warmup::Seconds(seconds) => rqps_driver::Warmup::Time(Duration::from_secs_f64(seconds)),
+            Warmup::Detect => rqps_driver::Warmup::Detect {
+                most: WARMUP_DETECT_MOST,
+            },
+        },
+        limit,
+        removed_rows_max: measure
+            .delete_share_max
+            .map(|share| (rows_total * share) as u64),
+        pace: measure
+            .rate_per_second
+            .map_or(Pace::Closed, Pace::EventsPerSecond),
+        state: table_state(plan, measure, input.attempt),
+        flush,
+    }
+}
+
+/// What is known of the tables: they are complete until a step has deleted or inserted rows for good.
+fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
+    let changes_ids = |name: &str| {
+        let test = name
+            .split('.')
+            .next()
+            .and_then(microbenchmarks::test_by_name);
+        test.is_some_and(|test| test.shrinks || test.name == "insert")
+    };
+    let earlier = plan
+        .steps()
+        .into_iter()
+        .take(measure.position.saturating_sub(1) as usize);
+    let cut_off = attempt > 1 && changes_ids(measure.test.name);
+    TableState {
+        rows: plan.workload.rows,
+        complete: !cut_off && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
+        concurrent_writes: measure.clients > 1 && measure.test.writes(),
+    }
+}
+
+/// What is known of an open window.
+struct OpenWindow {
+    probe: WindowProbe,
+    start: WindowStart,
+    sampler: Sampler,
+}
+
+/// Watches a step: counters at both ends of the window, samples in between.
+struct Eyes<'a> {
+    admin: Connection,
+    arm: &'a mut ActiveArm,
+    watcher: &'a mut dyn Watcher,
+    stop: &'a AtomicBool,
+    /// How long the server takes to show what sessions handed in.
+    settle: Duration,
+    /// Sessions stay after the window.
+    owes_events: bool,
+    queries_per_event: f64,
+    open: Option<OpenWindow>,
+    counters_before: Option<CounterSet>,
+    cost: Option<WindowCost>,
+    samples: Vec<rqps_probe::Column>,
+    counters: Vec<CounterDelta>,
+    started_at_ms: i64,
+    /// The first thing that went wrong with the counters: the step then has no result.
+    trouble: Option<Error>,
+}
+
+impl Eyes<'_> {
+    fn note_trouble<T>(&mut self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.trouble.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
+        std::thread::sleep(self.settle);
+        self.counters_before = Some(snapshot(&mut self.admin)?);
+        self.started_at_ms = now_ms();
+        let perf = self.arm.perf.clone();
+        let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(perf.clone()));
+        let sampler = Sampler::start(Some(perf))?;
+        let start = probe.begin()?;
+        self.open = Some(OpenWindow {
+            probe,
+            start,
+            sampler,
+        });
+        Ok(())
+    }
+
+    fn close_window(&mut self) -> Result<()> {
+        if let Some(window) = self.open.take() {
+            self.cost = Some(window.probe.end(&window.start)?);
+            self.samples = window.sampler.stop()?.columns();
+        }
+        Ok(())
+    }
+
+    fn read_counters(&mut self) -> Result<()> {
+        self.wait_for_sessions_to_leave()?;
+        std::thread::sleep(self.settle);
+        let after = snapshot(&mut self.admin)?;
+        if let Some(before) = self.counters_before.take() {
+            self.counters = CounterSet::difference(&before, &after);
+        }
+        Ok(())
+    }
+
+    /// Sessions that have ended hand in their statistics as their processes go. Sessions that still owe events stay.
+    fn wait_for_sessions_to_leave(&mut self) -> Result<()> {
+        if self.owes_events {
+            return Ok(());
+        }
+        let doing = "waiting for sessions to leave";
+        let sql = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{CLIENT_NAME}'"
+        );
+        let start = Instant::now();
+        while start.elapsed() < LEAVE_MOST {
+            let left = self
+                .admin
+                .query(&sql)
+                .map_err(Error::session(&self.arm.name, doing))?;
+            if left.value() == Some("0") {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Eyes<'_> {
+    fn window_opens(&mut self, sessions: &[u32]) {
+        let opened = self.open_window(sessions);
+        self.note_trouble(opened);
+    }
+
+    fn window_closes(&mut self) {
+        let closed = self.close_window();
+        self.note_trouble(closed);
+    }
+
+    fn statistics_complete(&mut self) {
+        let read = self.read_counters();
+        self.note_trouble(read);
+    }
+
+    fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64) {
+        let rate = events as f64 * self.queries_per_event / elapsed_s.max(1e-3);
+        let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, "queries/s"));
+        self.watcher.goes_on(phase, elapsed_s, rate);
+    }
+
+    fn cancelled(&mut self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.trouble.is_some()
+    }
+
+    fn force(&mut self) {
+        self.arm.server.end_now();
+    }
+}
+
+impl Eyes<'_> {
+    fn into_output(
+        mut self,
+        input: &StepInput<'_>,
+        spec: &StepSpec,
+        outcome: std::result::Result<rqps_driver::StepResult, StepError>,
+        fingerprint: Vec<(String, String)>,
+        plans: Vec<QueryPlan>,
+    ) -> Result<StepOutput> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let step = input.measure.step.clone();
+        if let Some(cause) = self
+            .arm
+            .death(outcome.as_ref().err().map(ToString::to_string))
+        {
+            return Err(self.arm.died(&step, cause));
+        }
+        if let Some(trouble) = self.trouble.take() {
+            return Err(trouble);
+        }
+        let result = outcome.map_err(|source| Error::Step {
+            arm: self.arm.name.clone(),
+            step,
+            source,
+        })?;
+        let findings = StepFindings {
+            cost: self.cost.take().unwrap_or_default(),
+            samples: std::mem::take(&mut self.samples),
+            counters: std::mem::take(&mut self.counters),
+            started_at_ms: self.started_at_ms,
+            result,
+        };
+        let mut observation = observation(input.measure, input.plan.seed, &spec.state, &findings);
+        observation.fingerprint = fingerprint;
+        observation.plans = plans;
+        Ok(StepOutput {
+            summary: summary(input.measure, &observation),
+            observation,
+            work: findings.result.work,
+            invalid: findings.result.invalid,
+        })
+    }
+}
+
+fn summary(measure: &Measure, observation: &Observation) -> String {
+    let rqps_store::Measured::Window(window) = &observation.measured else {
+        return String::new();
+    };
+    let rate = window.rate().unwrap_or(0.0);
+    let unit = match measure.test.rate_unit {
+        rqps_workloads::RateUnit::Queries => "queries/s",
+        rqps_workloads::RateUnit::KiloRows => "krows/s",
+    };
+    let role = match measure.role {
+        Role::Test => "",
+        Role::Warm | Role::Pre => " (not a result)",
+    };
+    format!("{rate:.0} {unit}{role}")
+}

@@ -1,0 +1,13 @@
+//! Who watches a run: the executor tells, the command line draws.
+
+/// Told of a run's progress. Calls come from the thread that runs the schedule.
+pub trait Watcher {
+    /// An action begins: its place in the schedule, the arm's name and the action's.
+    fn begins(&mut self, seq: u32, arm: &str, action: &str);
+    /// It goes on: what it is doing, for how long, and the rate so far with its unit where it has one.
+    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &'static str)>);
+    /// It has ended, with its result in a few words.
+    fn ends(&mut self, seq: u32, arm: &str, action: &str, result: &str);
+    /// Something a user should know.
+    fn note(&mut self, text: &str);
+}
