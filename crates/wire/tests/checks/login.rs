@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Error, Host};
+use rqps_wire::{Endpoint, Error, Host, Session};
 
 use super::{connect, run, value};
 
@@ -126,7 +126,6 @@ pub fn tcp_works(endpoint: &Endpoint) {
 
 /// What the connection says of itself against what the server says.
 pub fn connection_knows_server_and_backend(endpoint: &Endpoint) {
-    use rqps_wire::Session;
     let mut connection = connect(endpoint);
     let (version, backend) = (connection.server_version_num(), connection.backend_id());
     assert_eq!(
