@@ -13,7 +13,7 @@ pub enum Error {
         /// What was being read.
         what: String,
         /// What procfs said.
-        source: procfs::ProcError,
+        source: Box<procfs::ProcError>,
     },
     /// The server's first process is gone.
     #[error("the server process {pid} is gone; the server's log says why it ended")]
@@ -35,7 +35,7 @@ pub enum Error {
         /// What was asked.
         what: String,
         /// What the connection said.
-        source: rqps_wire::Error,
+        source: Box<rqps_wire::Error>,
     },
     /// The server answered something else than expected.
     #[error("the server's answer to the probe is not understood ({what}): {found}")]
@@ -56,12 +56,18 @@ pub enum Error {
 impl Error {
     pub(crate) fn proc(what: impl Into<String>) -> impl FnOnce(procfs::ProcError) -> Self {
         let what = what.into();
-        move |source| Error::Proc { what, source }
+        move |source| Error::Proc {
+            what,
+            source: Box::new(source),
+        }
     }
 
     pub(crate) fn database(what: impl Into<String>) -> impl FnOnce(rqps_wire::Error) -> Self {
         let what = what.into();
-        move |source| Error::Database { what, source }
+        move |source| Error::Database {
+            what,
+            source: Box::new(source),
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! What the host is: the facts that have to be alike before two runs may be compared.
 
+mod read;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use procfs::process::{MMapPath, Process};
+use procfs::process::Process;
 use procfs::{CpuInfo, Current, Meminfo};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::host::device_of;
+use read::{chosen, line_of};
 
 /// Facts of a host and of the directory that holds the data. What the host does not tell is none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -100,7 +103,7 @@ impl HostFacts {
         let directory = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
         let mut facts = HostFacts {
             host_name: line_of("/proc/sys/kernel/hostname").unwrap_or_default(),
-            os: os_name(),
+            os: read::os_name(),
             kernel: [
                 line_of("/proc/sys/kernel/osrelease"),
                 line_of("/proc/sys/kernel/version"),
@@ -109,13 +112,13 @@ impl HostFacts {
             .join(" "),
             arch: std::env::consts::ARCH.to_string(),
             cpu_model: cpu.model_name(0).unwrap_or("unknown").to_string(),
-            cpu_signature: cpu_signature(&cpu),
+            cpu_signature: read::cpu_signature(&cpu),
             microcode: cpu_field("microcode"),
             cpus_online: cpu.num_cores() as u32,
-            numa_nodes: numa_nodes(),
+            numa_nodes: read::numa_nodes(),
             smt: line_of("/sys/devices/system/cpu/smt/active").map(|active| active == "1"),
-            governor: governors(),
-            turbo: turbo(),
+            governor: read::governors(),
+            turbo: read::turbo(),
             clocksource: line_of(
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource",
             ),
@@ -124,10 +127,10 @@ impl HostFacts {
             thp: line_of("/sys/kernel/mm/transparent_hugepage/enabled").map(|line| chosen(&line)),
             huge_pages: memory.hugepages_total.unwrap_or(0),
             swappiness: line_of("/proc/sys/vm/swappiness"),
-            dirty_limits: dirty_limits(),
-            hypervisor: hypervisor(&cpu),
-            libc: libc_version(),
-            mitigations: mitigations(),
+            dirty_limits: read::dirty_limits(),
+            hypervisor: read::hypervisor(&cpu),
+            libc: read::libc_version(),
+            mitigations: read::mitigations(),
             ..HostFacts::default()
         };
         facts.look_at_storage(&directory);
@@ -259,157 +262,6 @@ fn matters(field: &str) -> bool {
     !["host_name", "directory", "device"].contains(&field)
 }
 
-/// First line of a small file, without white space around it; none when it is missing or empty.
-fn line_of(path: impl AsRef<Path>) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().next()?.trim();
-    (!line.is_empty()).then(|| line.to_string())
-}
-
-/// The choice in brackets of `always [madvise] never`; the whole line where nothing is in brackets.
-fn chosen(line: &str) -> String {
-    let inside = line
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
-    inside.map_or(line, |(choice, _)| choice).to_string()
-}
-
-fn os_name() -> Option<String> {
-    let release = fs::read_to_string("/etc/os-release").ok()?;
-    let name = release
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(name.trim_matches('"').to_string())
-}
-
-fn cpu_signature(cpu: &CpuInfo) -> Option<String> {
-    let field = |name: &str| cpu.get_field(0, name);
-    let vendor = field("vendor_id")?;
-    Some(format!(
-        "{vendor} family {} model {} stepping {}",
-        field("cpu family")?,
-        field("model")?,
-        field("stepping")?
-    ))
-}
-
-fn numa_nodes() -> u32 {
-    let Ok(nodes) = fs::read_dir("/sys/devices/system/node") else {
-        return 1;
-    };
-    let is_node = |name: &str| {
-        name.strip_prefix("node")
-            .is_some_and(|number| number.parse::<u32>().is_ok())
-    };
-    let count = nodes
-        .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_node))
-        .count();
-    count.max(1) as u32
-}
-
-/// The governors in use, each once.
-fn governors() -> Option<String> {
-    let cpus = fs::read_dir("/sys/devices/system/cpu/cpufreq").ok()?;
-    let policies = cpus
-        .flatten()
-        .filter_map(|entry| line_of(entry.path().join("scaling_governor")));
-    let governors: BTreeSet<String> = policies.collect();
-    (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
-}
-
-fn turbo() -> Option<bool> {
-    let no_turbo = line_of("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| off == "0");
-    no_turbo.or_else(|| line_of("/sys/devices/system/cpu/cpufreq/boost").map(|on| on == "1"))
-}
-
-fn dirty_limits() -> Option<String> {
-    let limit = |name: &str| {
-        let bytes = line_of(format!("/proc/sys/vm/{name}_bytes")).filter(|bytes| bytes != "0");
-        let percent =
-            || line_of(format!("/proc/sys/vm/{name}_ratio")).map(|percent| format!("{percent}%"));
-        bytes.or_else(percent)
-    };
-    Some(format!(
-        "{}/{}",
-        limit("dirty_background")?,
-        limit("dirty")?
-    ))
-}
-
-fn hypervisor(cpu: &CpuInfo) -> Option<String> {
-    let flagged = cpu
-        .flags(0)
-        .is_some_and(|flags| flags.contains(&"hypervisor"));
-    let named = line_of("/sys/hypervisor/type");
-    let product = || {
-        [
-            line_of("/sys/class/dmi/id/sys_vendor"),
-            line_of("/sys/class/dmi/id/product_name"),
-        ]
-    };
-    match named {
-        Some(name) => Some(name),
-        None if flagged => {
-            let product = product()
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" ");
-            Some(if product.is_empty() {
-                "yes".to_string()
-            } else {
-                product
-            })
-        }
-        None => Some("none".to_string()),
-    }
-}
-
-fn mitigations() -> Vec<String> {
-    let Ok(flaws) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
-        return Vec::new();
-    };
-    let state = |entry: fs::DirEntry| {
-        Some(format!(
-            "{}: {}",
-            entry.file_name().to_str()?,
-            line_of(entry.path())?
-        ))
-    };
-    let states = flaws
-        .flatten()
-        .filter_map(state)
-        .filter(|state| !state.ends_with(": Not affected"));
-    states.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Version of the C library that this process has loaded, from the words glibc carries in its file.
-fn libc_version() -> Option<String> {
-    const WORDS: &[u8] = b"GNU C Library";
-    const VERSION: &str = "version ";
-    let maps = Process::myself().and_then(|process| process.maps()).ok()?;
-    let path = maps.iter().find_map(|map| match &map.pathname {
-        MMapPath::Path(path) if path.file_name()?.to_str()?.starts_with("libc") => {
-            Some(path.clone())
-        }
-        _ => None,
-    })?;
-    let bytes = fs::read(&path).ok()?;
-    let at = bytes
-        .windows(WORDS.len())
-        .position(|window| window == WORDS)?;
-    let sentence = String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 120)]).into_owned();
-    let version = sentence
-        .split_once(VERSION)?
-        .1
-        .split(['.', '\n'])
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(".");
-    Some(format!("glibc {}", version.trim()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -458,11 +310,5 @@ mod tests {
             ..a.clone()
         };
         assert_eq!(a.differences(&c)[0].field, "memory_bytes");
-    }
-
-    #[test]
-    fn the_choice_is_what_stands_in_brackets() {
-        assert_eq!(chosen("always [madvise] never"), "madvise");
-        assert_eq!(chosen("none"), "none");
     }
 }

@@ -199,7 +199,11 @@ impl WindowProbe {
             {
                 Some(backend) => backend.cpu_us = Some(cpu_us),
                 None if tree.is_root(key) => cost.add_background(roles::POSTMASTER, 1, cpu_us),
-                None => cost.add_background(roles::role_of(&title_of(key.pid)), 1, cpu_us),
+                None => match title_of(key.pid) {
+                    // Ended, only not yet waited for.
+                    title if title.is_empty() => cost.add_background(ENDED, 0, cpu_us),
+                    title => cost.add_background(roles::role_of(&title), 1, cpu_us),
+                },
             }
             let switches =
                 |after: u64, before: Option<u64>| after.saturating_sub(before.unwrap_or(0));

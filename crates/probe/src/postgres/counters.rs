@@ -172,6 +172,11 @@ fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSe
     if version_num >= flush::FORCED_SINCE {
         ask(connection, "flush of statistics", flush::FORCE_SQL)?;
     }
+    ask(
+        connection,
+        "begin of counters",
+        "SET LOCAL track_counts = off",
+    )?;
     let mut values = Vec::new();
     for view in VIEWS.iter().filter(|view| view.since <= version_num) {
         let sql = format!("SELECT * FROM {} {}", view.name, view.filter);

@@ -18,7 +18,8 @@ pub struct Fingerprint {
     pub wal_since_checkpoint_bytes: u64,
     /// Transactions since the oldest row that is not frozen.
     pub xid_age: u64,
-    /// Settings that are not at their default, by name; those of the asking session are left out.
+    /// Settings that are not at their default, by name; those of the asking session and
+    /// the places of files are left out.
     pub settings: Vec<Setting>,
 }
 
@@ -73,12 +74,13 @@ const TABLES_SQL: &str = "\
 
 const SETTINGS_SQL: &str = "\
     SELECT name, setting, unit, source FROM pg_settings \
-    WHERE source NOT IN ('default', 'client', 'session') ORDER BY name";
+    WHERE source NOT IN ('default', 'client', 'session') AND name NOT LIKE 'transaction_%' \
+      AND name NOT IN ('config_file', 'data_directory', 'hba_file', 'ident_file') ORDER BY name";
 
 const WAL_SQL: &str =
-    "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn) FROM pg_control_checkpoint()";
+    "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) FROM pg_control_checkpoint()";
 /// The same before 10.
-const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_location(), redo_location) FROM pg_control_checkpoint()";
+const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), redo_location) FROM pg_control_checkpoint()";
 
 /// Reads the state now.
 pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {

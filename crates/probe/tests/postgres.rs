@@ -1,0 +1,322 @@
+//! What real servers of old and new versions tell, and that what they tell of known work is exact.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests panic like the tests themselves"
+)]
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use rqps_probe::postgres::counters::{self, CounterDelta, CounterSet, OWN_COMMITS};
+use rqps_probe::postgres::{explain, fingerprint, flush, settle};
+use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe};
+use rqps_servers::testing::Scratch;
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Host, Session};
+
+const ROWS: u64 = 1_000;
+
+fn connect(server: &Scratch) -> Connection {
+    let place = server.endpoint();
+    let endpoint = Endpoint {
+        host: Host::Unix(place.socket_dir.clone()),
+        port: place.port,
+        user: place.user.clone(),
+        password: place.password.clone(),
+        database: place.database.clone(),
+    };
+    Connection::connect(&endpoint, "rqps-probe-test").unwrap()
+}
+
+/// A server with one table of [`ROWS`] rows and no autovacuum, and a connection to it.
+fn server_with_table(version: &str) -> (Scratch, Connection) {
+    let server = Scratch::start(version).unwrap();
+    let mut monitor = connect(&server);
+    for sql in [
+        "ALTER SYSTEM SET autovacuum = off",
+        "SELECT pg_reload_conf()",
+        "CREATE TABLE t (id int PRIMARY KEY, v int) WITH (fillfactor = 50)",
+        "INSERT INTO t SELECT n, n FROM generate_series(1, 1000) n",
+    ] {
+        monitor.query(sql).unwrap();
+    }
+    // Rows reported after the VACUUM would be taken for new ones.
+    flush(&mut [], &mut monitor);
+    monitor.query("VACUUM ANALYZE t").unwrap();
+    (server, monitor)
+}
+
+/// The procedure that the documentation of `flush` asks for.
+fn flush(clients: &mut [Connection], monitor: &mut Connection) {
+    let procedure = flush::procedure(monitor.server_version_num());
+    sleep(Duration::from_millis(procedure.idle_ms));
+    for client in clients.iter_mut() {
+        client.query(procedure.session_sql).unwrap();
+    }
+    monitor.query(procedure.session_sql).unwrap();
+    sleep(Duration::from_millis(procedure.settle_ms));
+}
+
+fn exact_snapshot(clients: &mut [Connection], monitor: &mut Connection) -> CounterSet {
+    flush(clients, monitor);
+    counters::snapshot(monitor).unwrap()
+}
+
+fn change(deltas: &[CounterDelta], view: &str, object: &str, column: &str) -> u64 {
+    let wanted = |delta: &&CounterDelta| {
+        (
+            delta.view.as_str(),
+            delta.object.as_str(),
+            delta.column.as_str(),
+        ) == (view, object, column)
+    };
+    deltas
+        .iter()
+        .find(wanted)
+        .unwrap_or_else(|| panic!("no {view}.{object}.{column}"))
+        .change() as u64
+}
+
+/// 600 selects and 400 updates, each of one row by its key.
+fn run_known_statements(clients: &mut [Connection]) {
+    for n in 0..ROWS {
+        let client = &mut clients[n as usize % 2];
+        let id = n % ROWS + 1;
+        let outcome = if n < 600 {
+            client
+                .simple(&format!("SELECT v FROM t WHERE id = {id}"))
+                .unwrap()
+        } else {
+            client
+                .simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}"))
+                .unwrap()
+        };
+        assert_eq!(outcome.rows + outcome.affected, 1);
+    }
+}
+
+fn check_exact(version: &str) {
+    let (server, mut monitor) = server_with_table(version);
+    let mut clients = [connect(&server), connect(&server)];
+    run_known_statements(&mut clients);
+    let mut before = exact_snapshot(&mut clients, &mut monitor);
+    for round in 0..3 {
+        run_known_statements(&mut clients);
+        let after = exact_snapshot(&mut clients, &mut monitor);
+        let deltas = CounterSet::difference(&before, &after);
+        let found = |view, object, column| change(&deltas, view, object, column);
+        let what = format!("PostgreSQL {version}, round {round}");
+        // Two clients and the monitor ran one flush statement each.
+        let commits = ROWS + OWN_COMMITS + 3;
+        assert_eq!(
+            found("pg_stat_database", "bench", "xact_commit"),
+            commits,
+            "{what}"
+        );
+        assert_eq!(
+            found("pg_stat_database", "bench", "tup_fetched"),
+            ROWS,
+            "{what}"
+        );
+        assert_eq!(
+            found("pg_stat_database", "bench", "tup_updated"),
+            400,
+            "{what}"
+        );
+        assert_eq!(found("pg_stat_all_tables", "t", "n_tup_upd"), 400, "{what}");
+        assert_eq!(
+            found("pg_stat_all_tables", "all", "idx_scan"),
+            ROWS,
+            "{what}"
+        );
+        assert_eq!(
+            found("pg_stat_all_indexes", "t.t_pkey", "idx_scan"),
+            ROWS,
+            "{what}"
+        );
+        assert!(
+            counters::changed(&deltas)
+                .iter()
+                .all(|delta| delta.before != Some(delta.after))
+        );
+        before = after;
+    }
+}
+
+#[test]
+fn counters_of_known_statements_are_exact_with_the_old_collector() {
+    check_exact("14");
+}
+
+#[test]
+fn counters_of_known_statements_are_exact_with_shared_statistics() {
+    check_exact("18");
+}
+
+#[test]
+fn old_servers_tell_all_they_have() {
+    check_facts(
+        "9.6",
+        &["pg_stat_bgwriter"],
+        &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"],
+    );
+}
+
+#[test]
+fn new_servers_tell_all_they_have() {
+    check_facts(
+        "17",
+        &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"],
+        &[],
+    );
+}
+
+fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
+    let (server, mut monitor) = server_with_table(version);
+    let set = counters::snapshot(&mut monitor).unwrap();
+    let views = set.views();
+    assert!(present.iter().all(|view| views.contains(view)), "{views:?}");
+    assert!(absent.iter().all(|view| !views.contains(view)), "{views:?}");
+    check_plan(&mut monitor);
+    check_debt(&mut monitor);
+    check_window(&server);
+}
+
+fn check_plan(monitor: &mut Connection) {
+    let plan = explain::explain(monitor, "DELETE FROM t WHERE id = 7;").unwrap();
+    assert!(
+        plan.text.contains("Index Scan") && plan.text.contains("cost="),
+        "{}",
+        plan.text
+    );
+    serde_json::from_str::<serde_json::Value>(&plan.json).unwrap();
+    let two = explain::explain(monitor, "SELECT 1; DELETE FROM t");
+    assert!(matches!(two, Err(Error::NotOneStatement { .. })));
+    assert_eq!(
+        monitor.query("SELECT count(*) FROM t").unwrap().value(),
+        Some("1000"),
+        "nothing was executed"
+    );
+}
+
+/// Updates make dead rows and dirty buffers; VACUUM and CHECKPOINT take them away, and the facts say so.
+fn check_debt(monitor: &mut Connection) {
+    monitor.query("CHECKPOINT").unwrap();
+    let clean = settle::facts(monitor).unwrap();
+    monitor.query("UPDATE t SET v = v + 1").unwrap();
+    flush(&mut [], monitor);
+    let dirty = settle::facts(monitor).unwrap();
+    let state = fingerprint::fingerprint(monitor).unwrap();
+    assert_eq!(dirty.dead_rows, ROWS, "{dirty:?}");
+    assert_eq!(
+        (state.live_rows(), state.dead_rows()),
+        (ROWS, ROWS),
+        "{state:?}"
+    );
+    assert!(
+        dirty.dirty_buffers.clone().unwrap() > clean.dirty_buffers.clone().unwrap(),
+        "{clean:?} {dirty:?}"
+    );
+    assert!(state.wal_since_checkpoint_bytes > ROWS * 20, "{state:?}");
+    assert!(
+        state.tables[0].heap_bytes >= 8192 && state.tables[0].index_bytes >= 8192,
+        "{state:?}"
+    );
+    assert!(
+        state
+            .settings
+            .iter()
+            .any(|setting| setting.name == "shared_buffers"),
+        "{state:?}"
+    );
+    let values = state.key_values();
+    assert!(
+        values.contains(&("table.t.dead_rows".to_string(), ROWS.to_string())),
+        "{values:?}"
+    );
+
+    monitor.query("VACUUM t").unwrap();
+    monitor.query("CHECKPOINT").unwrap();
+    flush(&mut [], monitor);
+    let paid = settle::facts(monitor).unwrap();
+    assert_eq!(paid.dead_rows, 0, "{paid:?}");
+    assert!(
+        paid.dirty_buffers.clone().unwrap() < dirty.dirty_buffers.unwrap(),
+        "{paid:?}"
+    );
+    assert_eq!(paid.autovacuum_workers, 0);
+    assert_ne!(paid.checkpoint_lsn, dirty.checkpoint_lsn);
+    assert!(paid.checkpoints > clean.checkpoints, "{clean:?} {paid:?}");
+    assert!(
+        fingerprint::fingerprint(monitor)
+            .unwrap()
+            .wal_since_checkpoint_bytes
+            < state.wal_since_checkpoint_bytes
+    );
+}
+
+/// CPU of the sessions is theirs, and the roles of the other processes are known.
+fn check_window(server: &Scratch) {
+    const WORK: &str = "SELECT count(*) FROM generate_series(1, 2000000)";
+    let mut client = connect(server);
+    let perf = PerfCounters::attach(server.pid());
+    let target = ServerTarget {
+        postmaster_pid: server.pid(),
+    };
+    let probe = WindowProbe::new(target, vec![client.backend_id()], Some(perf));
+    let begin = probe.begin().unwrap();
+    client.query(WORK).unwrap();
+    let mut short = connect(server);
+    short.query(WORK).unwrap();
+    let process = format!("/proc/{}", short.backend_id());
+    drop(short);
+    while std::path::Path::new(&process).exists() {
+        sleep(Duration::from_millis(5));
+    }
+    let cost = probe.end(&begin).unwrap();
+
+    let server_us = cost.server.cpu.cpu_us as f64;
+    let session_us = cost.server.backends[0].cpu_us.unwrap() as f64;
+    let by_role = |role: &str| {
+        cost.server
+            .background
+            .iter()
+            .find(|found| found.role == role)
+    };
+    let ended_us = by_role("ended within the window").map_or(0.0, |role| role.cpu_us as f64);
+    assert!((0.25..0.75).contains(&(session_us / server_us)), "{cost:?}");
+    assert!((0.25..0.75).contains(&(ended_us / server_us)), "{cost:?}");
+    for role in [
+        "postmaster",
+        "checkpointer",
+        "background writer",
+        "wal writer",
+        "other session",
+    ] {
+        assert_eq!(
+            by_role(role).map(|role| role.processes),
+            Some(1),
+            "{role} in {:?}",
+            cost.server.background
+        );
+    }
+    assert!(
+        cost.server.memory.shared_kb_max > 0 && cost.server.io.is_some(),
+        "{:?}",
+        cost.server
+    );
+    if let Some(clock_us) = cost.perf.task_clock_us {
+        let apart_us = (clock_us as f64 - server_us).abs();
+        assert!(
+            apart_us < 40_000.0 + 0.02 * server_us,
+            "{clock_us} us by perf, {server_us} us by /proc"
+        );
+    }
+    let metrics = cost.metrics();
+    assert!(
+        metrics
+            .iter()
+            .any(|(name, value)| name == "server_cpu_us" && *value == server_us)
+    );
+}

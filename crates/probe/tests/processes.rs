@@ -1,0 +1,271 @@
+//! CPU of a tree of processes against what the processes themselves were told by the kernel, and the hardware counters
+//! of the same work. The tree is a shell: its subshells burn CPU and end within the window.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests panic like the tests themselves"
+)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe};
+
+/// Waits for the start, then burns CPU before the window and in it, in a process that then ends; then in one that is
+/// born and ends in it; then in the first process itself. `times` prints `0m1.230000s 0m0.010000s` for the shell, then
+/// the same for its children.
+const SCRIPT: &str = "
+burn() { i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; }
+read start
+( burn; times; echo ready; read go; burn; times; echo over )
+( burn; times; echo over )
+burn; times; echo over; read stop";
+
+/// What the kernel rounds off, for each of the times that are read.
+const ROUNDING_US: f64 = 20_000.0;
+
+struct Shell {
+    child: Child,
+    input: ChildStdin,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Shell {
+    fn start() -> Self {
+        let mut child = Command::new("sh")
+            .args(["-c", SCRIPT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Shell {
+            child,
+            input,
+            lines,
+        }
+    }
+
+    /// Own CPU time that the process tells before it says `word`, microseconds.
+    fn own_us_until(&mut self, word: &str) -> f64 {
+        let lines = self.lines.by_ref().map(Result::unwrap);
+        let told: Vec<String> = lines.take_while(|line| line != word).collect();
+        told[0].split_whitespace().map(seconds).sum::<f64>() * 1e6
+    }
+
+    fn go(&mut self) {
+        self.input.write_all(b"go\n").unwrap();
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn seconds(time: &str) -> f64 {
+    let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
+    minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+}
+
+/// Runs the script to its end under a probe that starts halfway, when the first subshell is there and has burnt
+/// something; gives what the shells were told from there on, microseconds, and the cost.
+fn measured() -> (f64, WindowCost) {
+    let mut shell = Shell::start();
+    shell.go();
+    let before_us = shell.own_us_until("ready");
+    let pid = shell.child.id();
+    let probe = WindowProbe::new(
+        ServerTarget {
+            postmaster_pid: pid,
+        },
+        vec![pid],
+        Some(PerfCounters::attach(pid)),
+    );
+    let begin = probe.begin().unwrap();
+    shell.go();
+    let told_us: f64 = (0..3).map(|_| shell.own_us_until("over")).sum();
+    let cost = probe.end(&begin).unwrap();
+    (told_us - before_us, cost)
+}
+
+#[test]
+fn cpu_of_processes_that_end_in_the_window_is_counted_and_only_that() {
+    let (told_us, cost) = measured();
+    let server_us = cost.server.cpu.cpu_us as f64;
+    let tolerance_us = 4.0 * ROUNDING_US;
+    assert!(
+        (server_us - told_us).abs() <= tolerance_us,
+        "{server_us} us by us, {told_us} us by the shells"
+    );
+
+    let parts = cost.server.backends[0].cpu_us.unwrap()
+        + cost
+            .server
+            .background
+            .iter()
+            .map(|role| role.cpu_us)
+            .sum::<u64>();
+    assert_eq!(
+        parts, cost.server.cpu.cpu_us,
+        "the parts make the whole: {cost:?}"
+    );
+    let ended = cost
+        .server
+        .background
+        .iter()
+        .find(|role| role.role.starts_with("ended"))
+        .unwrap();
+    assert!(
+        ended.cpu_us as f64 > told_us / 3.0,
+        "two of the three burns ended: {cost:?}"
+    );
+    assert_eq!(
+        cost.server.cpu.user_us + cost.server.cpu.system_us,
+        cost.server.cpu.cpu_us
+    );
+}
+
+#[test]
+fn hardware_counters_follow_forks_or_say_why_not() {
+    let (told_us, cost) = measured();
+    let clock_us = cost.perf.task_clock_us;
+    match clock_us {
+        Some(clock_us) => assert!(
+            (clock_us as f64 - told_us).abs() <= 4.0 * ROUNDING_US,
+            "{clock_us} of {told_us} us"
+        ),
+        None => assert!(
+            cost.perf
+                .unavailable
+                .iter()
+                .any(|why| why.starts_with("task-clock: ")),
+            "{:?}",
+            cost.perf
+        ),
+    }
+    match cost.perf.instructions_user {
+        Some(count) => assert!(
+            count > 10_000_000,
+            "450,000 turns of a shell's loop took {count} instructions"
+        ),
+        None => assert!(
+            cost.perf
+                .unavailable
+                .iter()
+                .any(|why| why.starts_with("instructions:u: ")),
+            "{:?}",
+            cost.perf
+        ),
+    }
+}
+
+/// The same by `perf stat` on the same process and its later children: instructions, or where the host has no hardware
+/// counters the task clock, which is inherited in the same way. Nothing to hold against where there is no `perf`.
+#[test]
+fn counters_agree_with_perf_stat() {
+    let mut shell = Shell::start();
+    let pid = shell.child.id();
+    let perf = PerfCounters::attach(pid);
+    let (event, tolerance) = match perf.read_instructions_user() {
+        Some(_) => ("instructions:u", 0.005),
+        None => ("task-clock", 0.02),
+    };
+    let mut command = Command::new("perf");
+    command
+        .args(["stat", "-x,", "-e", event, "-p", &pid.to_string()])
+        .env("LC_ALL", "C");
+    let Ok(mut stat) = command.stderr(Stdio::piped()).spawn() else {
+        return;
+    };
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let probe = WindowProbe::new(
+        ServerTarget {
+            postmaster_pid: pid,
+        },
+        Vec::new(),
+        Some(perf),
+    );
+    let begin = probe.begin().unwrap();
+    shell.go();
+    shell.own_us_until("ready");
+    shell.go();
+    for _ in 0..3 {
+        shell.own_us_until("over");
+    }
+    let cost = probe.end(&begin).unwrap();
+    drop(shell);
+    let mut text = String::new();
+    stat.stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    stat.wait().unwrap();
+    let Some(theirs) = text
+        .lines()
+        .find_map(|line| line.split(',').next()?.parse::<f64>().ok())
+    else {
+        assert!(
+            cost.perf.task_clock_us.is_none(),
+            "perf stat counted nothing, we did: {text}"
+        );
+        return;
+    };
+    let ours = match cost.perf.instructions_user {
+        Some(count) => count as f64,
+        None => cost.perf.task_clock_us.unwrap() as f64 / 1e3,
+    };
+    assert!(
+        (ours / theirs - 1.0).abs() < tolerance,
+        "{event}: {ours} by us, {theirs} by perf stat"
+    );
+}
+
+#[test]
+fn sampler_keeps_to_seconds_and_costs_less_than_a_thousandth_of_a_core() {
+    let server = ServerTarget {
+        postmaster_pid: std::process::id(),
+    };
+    let probe = WindowProbe::new(server, Vec::new(), None);
+    let sampler = Sampler::start(None).unwrap();
+    let begin = probe.begin().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(3_700));
+    let cost = probe.end(&begin).unwrap();
+    let series = sampler.stop().unwrap();
+
+    assert_eq!(
+        series.samples.len(),
+        4,
+        "three whole seconds and what was left: {series:?}"
+    );
+    for (second, sample) in series.samples.iter().take(3).enumerate() {
+        let late_us = sample.at_us - (second as u64 + 1) * 1_000_000;
+        assert!(late_us < 100_000, "sample {second} came {late_us} us late");
+    }
+    let switches: u64 = series
+        .samples
+        .iter()
+        .map(|sample| sample.context_switches)
+        .sum();
+    let apart = (switches as f64 / cost.host.context_switches as f64 - 1.0).abs();
+    assert!(
+        apart < 0.1,
+        "{switches} in the series, {} in the window",
+        cost.host.context_switches
+    );
+    let own_us_per_s = series.own_cpu_us as f64 / 3.7;
+    assert!(
+        own_us_per_s < 1_000.0,
+        "{own_us_per_s} us of CPU each second"
+    );
+    assert_eq!(series.columns()[0].values.len(), 4);
+    assert!(
+        series.samples[0].available_kb > 64 * 1024,
+        "{:?}",
+        series.samples[0]
+    );
+}
