@@ -1,1 +1,28 @@
-//! Tables and reports from a run folder.
+//! Tables and reports: a run folder in, text out. Nothing here starts a server, reads a clock or knows a terminal.
+//!
+//! Where to look: `tables/` has one file for each table, with the meaning of its columns; `per_op.rs` has the
+//! formulas of the per-operation columns; `render/` has one file for each output format; `comparable.rs` decides
+//! whether two runs may stand in one table.
+
+mod comparable;
+mod compare;
+mod document;
+mod error;
+mod format;
+mod groups;
+mod markdown_report;
+mod number;
+mod per_op;
+mod render;
+mod section;
+mod show;
+mod sides;
+mod tables;
+
+pub use comparable::Difference;
+pub use compare::{CompareOptions, compare};
+pub use error::{Error, Result};
+pub use format::Format;
+pub use markdown_report::{markdown_report, report};
+pub use section::Section;
+pub use show::{Options, show};

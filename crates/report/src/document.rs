@@ -1,0 +1,229 @@
+//! What a report consists of, before it takes the form of text, Markdown, CSV or JSON.
+
+/// A report: blocks in the order of reading.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    pub blocks: Vec<Block>,
+}
+
+impl Document {
+    pub fn push(&mut self, block: Block) {
+        self.blocks.push(block);
+    }
+
+    /// All tables, in the order of reading.
+    pub fn tables(&self) -> Vec<&Table> {
+        fn collect<'a>(blocks: &'a [Block], tables: &mut Vec<&'a Table>) {
+            for block in blocks {
+                match block {
+                    Block::Table(table) => tables.push(table),
+                    Block::Fold(_, inner) => collect(inner, tables),
+                    Block::Heading(..) | Block::Text(_) | Block::Items(_) | Block::Code(_) => {}
+                }
+            }
+        }
+        let mut tables = Vec::new();
+        collect(&self.blocks, &mut tables);
+        tables
+    }
+
+    /// All headings and remarks, in the order of reading.
+    pub fn remarks(&self) -> Vec<&str> {
+        fn collect<'a>(blocks: &'a [Block], remarks: &mut Vec<&'a str>) {
+            for block in blocks {
+                match block {
+                    Block::Heading(_, text) | Block::Text(text) | Block::Code(text) => {
+                        remarks.push(text)
+                    }
+                    Block::Items(items) => remarks.extend(items.iter().map(String::as_str)),
+                    Block::Fold(_, inner) => collect(inner, remarks),
+                    Block::Table(_) => {}
+                }
+            }
+        }
+        let mut remarks = Vec::new();
+        collect(&self.blocks, &mut remarks);
+        remarks
+    }
+
+    pub fn extend(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        self.blocks.extend(blocks);
+    }
+}
+
+/// A piece of a report.
+#[derive(Debug)]
+pub(crate) enum Block {
+    /// A heading; level 1 is the title.
+    Heading(u8, String),
+    /// A paragraph.
+    Text(String),
+    /// A list.
+    Items(Vec<String>),
+    /// Text to be shown as it is.
+    Code(String),
+    /// A table.
+    Table(Table),
+    /// What few will read in full, under a summary: folded away in Markdown.
+    Fold(String, Vec<Block>),
+}
+
+/// A table. The last `labels` columns name the row: text and Markdown show them last, CSV and JSON first.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// Names the kind of table in CSV and JSON, such as `rqps`.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: String,
+    /// What the whole table is about, as a column of CSV and JSON: its heading and value, such as `test`.
+    pub subject: Option<(&'static str, String)>,
+    /// Lines above the table: `Relative to: …`, `col-1 : …`.
+    pub preamble: Vec<String>,
+    /// What must be read with it: these stand inside the table, in every format.
+    pub warnings: Vec<String>,
+    pub columns: Vec<Column>,
+    pub labels: usize,
+    pub rows: Vec<Row>,
+    /// Lines below the table.
+    pub footnotes: Vec<String>,
+}
+
+impl Table {
+    /// An empty table whose last `labels` columns name the row.
+    pub fn new(
+        id: &'static str,
+        title: impl Into<String>,
+        columns: Vec<Column>,
+        labels: usize,
+    ) -> Self {
+        Self {
+            id,
+            title: title.into(),
+            columns,
+            labels,
+            ..Self::default()
+        }
+    }
+
+    /// The table, about `value`.
+    pub fn about(mut self, key: &'static str, value: &str) -> Self {
+        self.subject = Some((key, value.to_owned()));
+        self
+    }
+
+    /// Adds a row outside of any group.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(Row {
+            group: None,
+            kind: RowKind::Body,
+            cells,
+        });
+    }
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    /// Heading in text and Markdown: `col-1`, `cpu/o`.
+    pub name: String,
+    /// Heading in CSV and JSON: the arm, `cpu_per_op`.
+    pub key: String,
+    pub align: Align,
+}
+
+impl Column {
+    /// A column of numbers.
+    pub fn number(name: impl Into<String>, key: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            key: key.into(),
+            align: Align::Right,
+        }
+    }
+
+    /// A column of words, called the same everywhere.
+    pub fn words(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            key: name.to_owned(),
+            align: Align::Left,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A row. Rows of one group stand together under its heading.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub group: Option<String>,
+    pub kind: RowKind,
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    /// A measurement.
+    Body,
+    /// A statistic over the rows above it; left out of CSV and kept apart in JSON.
+    Summary,
+}
+
+/// A cell: what is printed, and the number behind it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    pub text: String,
+    pub value: Option<f64>,
+    pub tint: Tint,
+}
+
+impl Cell {
+    /// Words.
+    pub fn words(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A number and how it is printed.
+    pub fn number(value: f64, text: String) -> Self {
+        Self {
+            text,
+            value: Some(value),
+            tint: Tint::None,
+        }
+    }
+
+    /// A value that was not measured; the table's footnotes say why.
+    pub fn missing() -> Self {
+        Self::words(MISSING)
+    }
+
+    /// A number printed with `decimals`, or [`Cell::missing`].
+    pub fn fixed(value: Option<f64>, decimals: usize) -> Self {
+        value.map_or_else(Self::missing, |value| {
+            Self::number(value, format!("{value:.decimals$}"))
+        })
+    }
+
+    /// Whether nothing was measured for this cell.
+    pub fn is_missing(&self) -> bool {
+        self.value.is_none() && self.text == MISSING
+    }
+}
+
+const MISSING: &str = "-";
+
+/// Colour of a cell in text, when colours are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tint {
+    #[default]
+    None,
+    Red,
+    Green,
+}

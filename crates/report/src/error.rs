@@ -1,0 +1,74 @@
+//! What can go wrong when a report is made. Each message names the remedy.
+
+use crate::comparable::Difference;
+
+/// Result of a report.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of a report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The run folder could not be read.
+    #[error(transparent)]
+    Store(#[from] rqps_store::Error),
+    /// A run without arms.
+    #[error(
+        "{run} has no arms to compare: it was stopped before its first one was recorded. Run the plan again"
+    )]
+    NoArms {
+        /// The run.
+        run: String,
+    },
+    /// The base that was asked for is not there.
+    #[error("no arm is called {name:?}; there are: {}", known.join(", "))]
+    UnknownArm {
+        /// The name asked for.
+        name: String,
+        /// Names that would do.
+        known: Vec<String>,
+    },
+    /// Several runs have an arm of that name.
+    #[error("several runs have an arm called {name:?}; say which: {}", known.join(", "))]
+    AmbiguousArm {
+        /// The name asked for.
+        name: String,
+        /// Names that would do.
+        known: Vec<String>,
+    },
+    /// A test that the run does not have.
+    #[error("no step is called {name:?}; `rqps plan show` on the run's plan.toml lists the steps")]
+    UnknownTest {
+        /// The name asked for.
+        name: String,
+    },
+    /// Nothing to compare was given.
+    #[error("compare needs at least one run folder")]
+    NoRuns,
+    /// The same folder was given twice.
+    #[error("{run} was given twice: name each run once")]
+    RunTwice {
+        /// The run.
+        run: String,
+    },
+    /// The runs are too unlike to stand in one table.
+    #[error(
+        "these runs are not comparable:\n{}\nmeasure both under the same conditions, or use --force to see the table \
+         with a warning in it",
+        list(differences)
+    )]
+    NotComparable {
+        /// Each thing in which they differ.
+        differences: Vec<Difference>,
+    },
+    /// The output could not be formed.
+    #[error("the table could not be written: {0}")]
+    Output(String),
+}
+
+fn list(differences: &[Difference]) -> String {
+    differences
+        .iter()
+        .map(|difference| format!("  - {difference}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}

@@ -1,0 +1,152 @@
+//! The whole report of one run: what was compared, on what, how, what came out, and how far to trust it.
+
+use rqps_store::{RateUnit, Run};
+
+use crate::document::{Block, Document};
+use crate::error::Result;
+use crate::format::Format;
+use crate::number;
+use crate::render::render;
+use crate::section::Section;
+use crate::sides::Sides;
+use crate::tables::host;
+
+/// The report as Markdown, ready for a blog or a pull request.
+pub fn markdown_report(run: &Run) -> Result<String> {
+    report(run, Format::Markdown, false)
+}
+
+/// The report in any format; `color` matters to text only.
+pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
+    let sides = Sides::new(&[run], None, &[])?;
+    let mut document = Document::default();
+    document.push(Block::Heading(1, title(&sides)));
+    document.push(Block::Text(format!(
+        "Run {}, begun {}, {}.",
+        run.folder.name(),
+        number::utc(run.meta.created_at_ms),
+        run.status.status
+    )));
+    document.extend(
+        sides
+            .warnings
+            .iter()
+            .map(|warning| Block::Text(format!("WARNING: {warning}."))),
+    );
+    let blocks = |sections: &[Section]| -> Result<Vec<Block>> {
+        let blocks: Result<Vec<Vec<Block>>> = sections
+            .iter()
+            .map(|section| section.blocks(&sides, false))
+            .collect();
+        Ok(blocks?.into_iter().flatten().collect())
+    };
+    let mut part = |heading: &str, blocks: Vec<Block>| {
+        document.push(Block::Heading(2, heading.to_owned()));
+        document.extend(blocks);
+    };
+    part(
+        "Headline",
+        blocks(&[Section::Headline])?
+            .into_iter()
+            .chain(how_sure(run))
+            .collect(),
+    );
+    part(
+        "What was compared",
+        blocks(&[Section::Arms, Section::LeftOut])?,
+    );
+    let method = Block::Items(host::method(run));
+    part(
+        "Method and host",
+        std::iter::once(method)
+            .chain(blocks(&[Section::Host])?)
+            .collect(),
+    );
+    part(
+        "Rates",
+        blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
+    );
+    part("Plans that changed", blocks(&[Section::Plans])?);
+    part(
+        "Load and settle",
+        blocks(&[Section::Loads, Section::Settles])?,
+    );
+    let remarks = blocks(&[Section::Remarks])?;
+    if !remarks.is_empty() {
+        part("What did not go as planned", remarks);
+    }
+    let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
+    part(
+        "Cost of an operation",
+        vec![Block::Items(legend(run)), costs],
+    );
+    let details = [
+        ("Events and statements", Section::Rates),
+        ("CPU per connection", Section::Connections),
+        ("Latency", Section::Latency),
+    ];
+    let details: Result<Vec<Block>> = details
+        .into_iter()
+        .map(|(summary, section)| Ok(Block::Fold(summary.to_owned(), blocks(&[section])?)))
+        .collect();
+    part("Details", details?);
+    render(&document, format, color)
+}
+
+fn title(sides: &Sides<'_>) -> String {
+    let others: Vec<String> = sides.others().map(|side| side.arm.variant()).collect();
+    match others.as_slice() {
+        [] => sides.base.arm.variant(),
+        [one] => format!("{one} relative to {}", sides.base.arm.variant()),
+        several => format!(
+            "{} variants relative to {}",
+            several.len(),
+            sides.base.arm.variant()
+        ),
+    }
+}
+
+/// How far the figures can be trusted.
+fn how_sure(run: &Run) -> Vec<Block> {
+    let single = "Each figure is from one pass: one server start, one window for each test. There are no error bars. \
+        Without repeats, a difference of a few percent cannot be told from noise: published repeats of this kind of \
+        benchmark differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up to 18 % for scan. \
+        The thresholds 0.95 and 1.05 are a reading aid, not a test of significance.";
+    let mut blocks = vec![Block::Text(single.to_owned())];
+    if run.meta.protocol == "sequence" {
+        let sequence = "The tests share state: a variant that was left with more dead rows or dirty pages by one \
+            test starts the next one worse off.";
+        blocks.push(Block::Text(sequence.to_owned()));
+    }
+    blocks
+}
+
+/// What the columns of the per-operation tables mean.
+fn legend(run: &Run) -> Vec<String> {
+    let mut lines: Vec<String> = [
+        "o is one query as sysbench counts them, BEGIN and COMMIT included; for the load it is one row",
+        "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; the client is in it",
+        "cpu_us/o: microseconds of CPU of the server's own processes",
+        "cs/o: context switches of the host; r/o, w/o: reads and writes of the data's device; rKB/o, wKB/o: KB",
+        "o/s: operations per second; instr/o: user instructions of the server",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let mut rows: Vec<&str> = Vec::new();
+    for window in run
+        .windows
+        .iter()
+        .filter(|window| window.result.rate_unit == RateUnit::Rows)
+    {
+        if !rows.contains(&window.result.test.as_str()) {
+            rows.push(&window.result.test);
+        }
+    }
+    if !rows.is_empty() {
+        lines.push(format!(
+            "for {} an operation is a thousand rows, over all clients",
+            rows.join(", ")
+        ));
+    }
+    lines
+}

@@ -1,0 +1,117 @@
+//! Numbers as they are printed, and the few statistics that tables show.
+
+/// Red at or below, green at or above, as printed with two decimals.
+const RED_POINTS: i64 = 95;
+const GREEN_POINTS: i64 = 105;
+
+/// A ratio in points of 0.01, as printed: 0.954 is 95. Colours and lists use this, so that two cells that read the
+/// same are treated the same.
+pub(crate) fn points(ratio: f64) -> i64 {
+    (ratio * 100.0).round() as i64
+}
+
+/// Whether a ratio, as printed, is at or beyond the thresholds: below -1, above 1, between 0.
+pub(crate) fn side_of_band(ratio: f64) -> i8 {
+    match points(ratio) {
+        low if low <= RED_POINTS => -1,
+        high if high >= GREEN_POINTS => 1,
+        _ => 0,
+    }
+}
+
+/// A change in points with its sign: `-5`, `+12`, `0`.
+pub(crate) fn points_change(ratio: f64) -> String {
+    match points(ratio) - 100 {
+        0 => "0".to_owned(),
+        change => format!("{change:+}"),
+    }
+}
+
+/// A rate: no decimals from 100 on, one from 10 on, else two.
+pub(crate) fn rate(value: f64) -> String {
+    match value.abs() {
+        large if large >= 99.95 => format!("{value:.0}"),
+        middle if middle >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A number with at most `digits` significant digits and no trailing zeros, like C's `%g`.
+pub(crate) fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    if !(-5..15).contains(&exponent) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
+    let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// The median; the mean of the two middle values when their number is even. None of nothing.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+/// The smallest value; none of nothing.
+pub(crate) fn min(values: &[f64]) -> Option<f64> {
+    values.iter().copied().min_by(f64::total_cmp)
+}
+
+/// The largest value; none of nothing.
+pub(crate) fn max(values: &[f64]) -> Option<f64> {
+    values.iter().copied().max_by(f64::total_cmp)
+}
+
+/// A time in milliseconds since 1970 as `2026-07-30 14:15:03 UTC`.
+pub(crate) fn utc(at_ms: i64) -> String {
+    let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at_ms.max(0) as u64);
+    humantime::format_rfc3339_seconds(at)
+        .to_string()
+        .replace('T', " ")
+        .replace('Z', " UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_the_same_is_judged_the_same() {
+        assert_eq!(
+            [0.944, 0.954, 0.956, 1.044, 1.046].map(side_of_band),
+            [-1, -1, 0, 0, 1]
+        );
+        assert_eq!([0.85, 1.0, 1.26].map(points_change), ["-15", "0", "+26"]);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+
+    #[test]
+    fn significant_digits() {
+        let text = |value| significant(value, 6);
+        assert_eq!(text(0.0), "0");
+        assert_eq!(text(2.0), "2");
+        assert_eq!(text(0.000557), "0.000557");
+        assert_eq!(text(1234567.0), "1234567");
+        assert_eq!(text(1.23456789), "1.23457");
+        assert_eq!(text(1.5e-7), "1.50000e-7");
+    }
+}

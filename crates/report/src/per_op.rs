@@ -1,0 +1,303 @@
+//! What an operation cost: the per-operation columns, their formulas and the rule for ratios that would be no news.
+//!
+//! Every column is a total over the window divided by the window's operations. An operation is a query as sysbench
+//! counts them (BEGIN and COMMIT included); for tests that count rows (`scan`) it is a thousand rows, summed over all
+//! clients; for a load it is a row. Totals and operations cover the same measured stretch, warm-up excluded.
+//!
+//! | column | formula |
+//! | --- | --- |
+//! | `cpu/o` | user + system CPU of the whole host in percent of all its CPUs, divided by operations per second. It is no time: times CPUs times 10,000 it is microseconds. Client and background work are in it |
+//! | `cpu_us/o` | microseconds of CPU of the server's own processes |
+//! | `cs/o` | context switches of the whole host |
+//! | `r/o`, `w/o` | read and write requests to the data's device |
+//! | `rKB/o`, `wKB/o` | KB read from and written to it |
+//! | `o/s` | operations per second |
+//! | `instr/o` | user instructions of the server, where the host counts them |
+//!
+//! A ratio divides by the base's value. Where that value rests on next to nothing, the ratio is noise: below
+//! `per_op_min` per operation, or fewer than `count_min` events (microseconds, for CPU) in the base's window. If both
+//! values are that small the ratio is printed as `~`; if only the base's is, as `>` and the ratio to the smallest
+//! value that would have counted. 0/0 is 1.
+
+use rqps_store::{Load, Metrics, Recorded, Window};
+
+use crate::document::{Cell, Column};
+use crate::number;
+
+/// The operations of one observation and its totals.
+pub(crate) struct Cost<'a> {
+    operations: f64,
+    elapsed_us: f64,
+    metrics: &'a Metrics,
+}
+
+impl<'a> From<&'a Recorded<Window>> for Cost<'a> {
+    fn from(window: &'a Recorded<Window>) -> Self {
+        Self {
+            operations: window.result.operations(),
+            elapsed_us: window.result.elapsed_us as f64,
+            metrics: &window.metrics,
+        }
+    }
+}
+
+impl<'a> From<&'a Recorded<Load>> for Cost<'a> {
+    fn from(load: &'a Recorded<Load>) -> Self {
+        let elapsed_us = load.result.load_us + load.result.index_us;
+        Self {
+            operations: load.result.rows as f64,
+            elapsed_us: elapsed_us as f64,
+            metrics: &load.metrics,
+        }
+    }
+}
+
+/// One per-operation column.
+pub(crate) struct PerOp {
+    pub name: &'static str,
+    pub key: &'static str,
+    source: Source,
+    print: fn(f64) -> String,
+    per_op_min: f64,
+    count_min: f64,
+}
+
+/// What a column is made of.
+enum Source {
+    /// A metric's total per operation.
+    Metric(&'static str),
+    /// The host's busy CPU in percent, per operation per second.
+    HostCpu,
+    /// Operations per second.
+    Rate,
+}
+
+/// The columns, in the order of the tables.
+pub(crate) static COLUMNS: [PerOp; 9] = [
+    CPU,
+    PerOp {
+        print: |value| format!("{value:.1}"),
+        ..metric(
+            "cpu_us/o",
+            "cpu_us_per_op",
+            "server_cpu_us",
+            0.0,
+            CPU_US_MIN,
+        )
+    },
+    metric(
+        "cs/o",
+        "context_switches_per_op",
+        "host_context_switches",
+        0.01,
+        EVENTS_MIN,
+    ),
+    metric("r/o", "reads_per_op", "disk_reads", 0.01, EVENTS_MIN),
+    metric("rKB/o", "read_kb_per_op", "disk_read_kb", 0.1, KB_MIN),
+    metric("w/o", "writes_per_op", "disk_writes", 0.01, EVENTS_MIN),
+    metric("wKB/o", "write_kb_per_op", "disk_write_kb", 0.1, KB_MIN),
+    PerOp {
+        name: "o/s",
+        key: "ops_per_s",
+        source: Source::Rate,
+        print: number::rate,
+        per_op_min: 0.0,
+        count_min: 0.0,
+    },
+    PerOp {
+        print: |value| format!("{value:.0}"),
+        ..metric(
+            "instr/o",
+            "server_instructions_per_op",
+            "server_instructions_user",
+            0.0,
+            0.0,
+        )
+    },
+];
+
+/// `cpu/o`, which headlines quote too.
+pub(crate) const CPU: PerOp = PerOp {
+    name: "cpu/o",
+    key: "cpu_per_op",
+    source: Source::HostCpu,
+    print: |value| format!("{value:.6}"),
+    per_op_min: 0.0,
+    count_min: CPU_US_MIN,
+};
+
+/// Events in a window below which their number is mostly chance (100 events: 10 %).
+const EVENTS_MIN: f64 = 100.0;
+/// KB below which a window's I/O is a handful of requests.
+const KB_MIN: f64 = 4000.0;
+/// CPU time is counted in ticks of 10 ms: below ten of them a ratio says little.
+const CPU_US_MIN: f64 = 100_000.0;
+
+const fn metric(
+    name: &'static str,
+    key: &'static str,
+    metric: &'static str,
+    per_op_min: f64,
+    count_min: f64,
+) -> PerOp {
+    PerOp {
+        name,
+        key,
+        source: Source::Metric(metric),
+        print: |value| format!("{value:.3}"),
+        per_op_min,
+        count_min,
+    }
+}
+
+impl Cost<'_> {
+    fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.get(name).copied()
+    }
+}
+
+impl PerOp {
+    /// The column in a table.
+    pub fn column(&self) -> Column {
+        Column::number(self.name, self.key)
+    }
+
+    /// The value per operation; none when it was not measured or there were no operations.
+    pub fn value(&self, cost: &Cost<'_>) -> Option<f64> {
+        let value = match self.source {
+            Source::Metric(name) => cost.metric(name)? / cost.operations,
+            Source::HostCpu => {
+                let busy_us = cost.metric("host_user_us")? + cost.metric("host_system_us")?;
+                busy_us / (cost.metric("cpus")? * CPU_US_PER_UNIT) / cost.operations
+            }
+            Source::Rate => cost.operations / (cost.elapsed_us / 1e6),
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// The value as a cell.
+    pub fn absolute(&self, cost: Option<&Cost<'_>>) -> Cell {
+        let value = cost.and_then(|cost| self.value(cost));
+        value.map_or_else(Cell::missing, |value| {
+            Cell::number(value, (self.print)(value))
+        })
+    }
+
+    /// The ratio to the base as a cell, by the rule above.
+    pub fn relative(&self, base: Option<&Cost<'_>>, cost: Option<&Cost<'_>>) -> Cell {
+        self.ratio(base, cost).unwrap_or_else(Cell::missing)
+    }
+
+    fn ratio(&self, base: Option<&Cost<'_>>, cost: Option<&Cost<'_>>) -> Option<Cell> {
+        let (base, cost) = (base?, cost?);
+        let (low, high, floor) = (self.value(base)?, self.value(cost)?, self.floor(base));
+        if low == 0.0 && high == 0.0 {
+            return Some(Cell::number(1.0, "1.00".to_owned()));
+        }
+        if low > 0.0 && low >= floor {
+            return Some(Cell::number(high / low, format!("{:.2}", high / low)));
+        }
+        if high < floor || floor <= 0.0 {
+            return Some(Cell::words("~"));
+        }
+        Some(Cell::words(format!(">{:.2}", high / floor)))
+    }
+
+    /// The smallest value per operation of the base that a ratio may divide by.
+    fn floor(&self, base: &Cost<'_>) -> f64 {
+        let count_min = match self.source {
+            Source::HostCpu => {
+                self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT)
+            }
+            Source::Metric(_) | Source::Rate => self.count_min,
+        };
+        self.per_op_min.max(count_min / base.operations)
+    }
+}
+
+/// Microseconds of CPU in one unit of `cpu/o`, on one CPU: a percent of a second.
+const CPU_US_PER_UNIT: f64 = 1e4;
+
+/// What `~` and `>` mean, for the foot of a table that has them.
+pub(crate) const LEGEND: &str = "~ : both values are too small for a ratio. \
+    >N : the base's value is too small; N is the ratio to the smallest value that counts";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(metrics: &Metrics, operations: f64) -> Cost<'_> {
+        Cost {
+            operations,
+            elapsed_us: 1e6,
+            metrics,
+        }
+    }
+
+    fn by_name(name: &str) -> &'static PerOp {
+        COLUMNS.iter().find(|column| column.name == name).unwrap()
+    }
+
+    #[test]
+    fn formulas_give_the_published_figures() {
+        // One second of a window with 25,817 queries on 48 CPUs that were 14.4 % busy.
+        let metrics: Metrics = [
+            ("cpus", 48.0),
+            ("host_user_us", 0.144 * 48.0 * 1e6 - 1e6),
+            ("host_system_us", 1e6),
+            ("host_context_switches", 176_167.0),
+            ("disk_reads", 35_503.0),
+            ("disk_read_kb", 373.7 * 1024.0),
+            ("disk_write_kb", 1345.1 * 1024.0),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let cost = cost(&metrics, 25_817.0);
+        let close = |name: &str, expected: f64, within: f64| {
+            let value = by_name(name).value(&cost).unwrap();
+            assert!(
+                (value - expected).abs() <= within,
+                "{name}: {value} is not {expected}"
+            );
+        };
+        close("r/o", 1.375, 0.0005);
+        close("rKB/o", 14.82, 0.005);
+        close("wKB/o", 53.35, 0.005);
+        close("cs/o", 6.824, 0.0005);
+        close("cpu/o", 0.000557, 0.000001);
+        close("o/s", 25_817.0, 1e-6);
+        // 0.000557 on 48 CPUs is 267 microseconds of host CPU per operation.
+        let cpu_us = by_name("cpu/o").value(&cost).unwrap() * 48.0 * 1e4;
+        assert!((cpu_us - 267.0).abs() < 1.0, "{cpu_us}");
+        assert_eq!(
+            by_name("w/o").value(&cost),
+            None,
+            "what was not measured is not 0"
+        );
+    }
+
+    #[test]
+    fn ratios_on_next_to_nothing_are_not_printed_as_news() {
+        let reads = |count: f64| Metrics::from([("disk_reads".to_owned(), count)]);
+        let ratio = |base: f64, other: f64| {
+            let (base, other) = (reads(base), reads(other));
+            by_name("r/o")
+                .relative(Some(&cost(&base, 1e6)), Some(&cost(&other, 1e6)))
+                .text
+        };
+        assert_eq!(ratio(0.0, 0.0), "1.00");
+        assert_eq!(
+            ratio(1000.0, 2000.0),
+            "~",
+            "0.001 and 0.002 reads per operation"
+        );
+        assert_eq!(ratio(1000.0, 500_000.0), ">50.00", "new reads are news");
+        assert_eq!(ratio(500_000.0, 0.0), "0.00");
+        assert_eq!(ratio(500_000.0, 600_000.0), "1.20");
+        let few = reads(40.0);
+        let text = by_name("r/o")
+            .relative(Some(&cost(&few, 50.0)), Some(&cost(&few, 50.0)))
+            .text;
+        assert_eq!(text, "~", "0.8 per operation, but of 40 reads only");
+    }
+}

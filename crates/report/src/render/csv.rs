@@ -1,0 +1,103 @@
+//! CSV: the names first, then the group, then numbers in full precision. Statistics over rows are left out: whoever
+//! reads CSV computes them. Several tables are parted by an empty line and a `# title`.
+
+use crate::document::{Cell, Document, RowKind, Table};
+use crate::error::{Error, Result};
+
+/// The document's tables as CSV. Tables of one kind with the same columns become one.
+pub(crate) fn render(document: &Document) -> Result<String> {
+    let mut kinds: Vec<Vec<&Table>> = Vec::new();
+    for table in document.tables() {
+        match kinds
+            .iter_mut()
+            .find(|tables| tables[0].id == table.id && header(tables[0]) == header(table))
+        {
+            Some(tables) => tables.push(table),
+            None => kinds.push(vec![table]),
+        }
+    }
+    let mut parts = Vec::new();
+    for tables in &kinds {
+        let csv = render_tables(tables).map_err(|error| Error::Output(error.to_string()))?;
+        let title = if tables.len() == 1 {
+            &*tables[0].title
+        } else {
+            tables[0].id
+        };
+        parts.push(if kinds.len() == 1 {
+            csv
+        } else {
+            format!("# {title}\n{csv}")
+        });
+    }
+    Ok(parts.join("\n"))
+}
+
+fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::error::Error>> {
+    let mut writer = csv::WriterBuilder::new()
+        .flexible(false)
+        .from_writer(Vec::new());
+    let header = header(tables[0]);
+    writer.write_record(&header)?;
+    for warning in &tables[0].warnings {
+        let mut record = vec![format!("WARNING: {warning}")];
+        record.resize(header.len(), String::new());
+        writer.write_record(&record)?;
+    }
+    for table in tables {
+        for row in table.rows.iter().filter(|row| row.kind == RowKind::Body) {
+            let group = has_groups(table).then(|| row.group.clone().unwrap_or_default());
+            let values = row.cells.iter().map(value).collect();
+            writer.write_record(ordered(
+                table,
+                values,
+                table.subject.as_ref().map(|(_, value)| value.clone()),
+                group,
+            ))?;
+        }
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+fn header(table: &Table) -> Vec<String> {
+    let keys = table
+        .columns
+        .iter()
+        .map(|column| column.key.clone())
+        .collect();
+    let group = has_groups(table).then(|| "group".to_owned());
+    ordered(
+        table,
+        keys,
+        table.subject.as_ref().map(|(key, _)| (*key).to_owned()),
+        group,
+    )
+}
+
+fn has_groups(table: &Table) -> bool {
+    table.rows.iter().any(|row| row.group.is_some())
+}
+
+fn value(cell: &Cell) -> String {
+    match cell.value {
+        Some(value) => value.to_string(),
+        None if cell.is_missing() => String::new(),
+        None => cell.text.clone(),
+    }
+}
+
+/// The subject, then the labels, the most telling (last) one first, then the group, then the rest.
+fn ordered(
+    table: &Table,
+    mut fields: Vec<String>,
+    subject: Option<String>,
+    group: Option<String>,
+) -> Vec<String> {
+    let labels = fields.split_off(fields.len().saturating_sub(table.labels));
+    subject
+        .into_iter()
+        .chain(labels.into_iter().rev())
+        .chain(group)
+        .chain(fields)
+        .collect()
+}

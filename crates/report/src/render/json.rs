@@ -1,0 +1,60 @@
+//! JSON: one object with the headings and remarks in `text`, and every table with its numbers in full precision.
+//! What was not measured is null.
+
+use serde_json::{Map, Value, json};
+
+use crate::document::{Cell, Document, Row, RowKind, Table};
+use crate::error::{Error, Result};
+
+/// The document as one JSON object.
+pub(crate) fn render(document: &Document) -> Result<String> {
+    let tables: Vec<Value> = document.tables().into_iter().map(render_table).collect();
+    let mut output =
+        serde_json::to_string_pretty(&json!({ "text": document.remarks(), "tables": tables }))
+            .map_err(|error| Error::Output(error.to_string()))?;
+    output.push('\n');
+    Ok(output)
+}
+
+fn render_table(table: &Table) -> Value {
+    let rows = |kind: RowKind| -> Vec<Value> {
+        table
+            .rows
+            .iter()
+            .filter(|row| row.kind == kind)
+            .map(|row| render_row(table, row))
+            .collect()
+    };
+    json!({
+        "id": table.id,
+        "title": table.title,
+        "about": table.preamble,
+        "warnings": table.warnings,
+        "columns": table.columns.iter().map(|column| column.key.as_str()).collect::<Vec<_>>(),
+        "rows": rows(RowKind::Body),
+        "summary": rows(RowKind::Summary),
+        "footnotes": table.footnotes,
+    })
+}
+
+fn render_row(table: &Table, row: &Row) -> Value {
+    let mut object = Map::new();
+    if let Some((key, value)) = &table.subject {
+        object.insert((*key).to_owned(), json!(value));
+    }
+    if let Some(group) = &row.group {
+        object.insert("group".to_owned(), json!(group));
+    }
+    for (column, cell) in table.columns.iter().zip(&row.cells) {
+        object.insert(column.key.clone(), value(cell));
+    }
+    Value::Object(object)
+}
+
+fn value(cell: &Cell) -> Value {
+    match cell.value {
+        Some(value) => json!(value),
+        None if cell.is_missing() => Value::Null,
+        None => json!(cell.text),
+    }
+}

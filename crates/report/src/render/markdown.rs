@@ -1,0 +1,98 @@
+//! Markdown for a blog or a pull request: pipe tables, the row's name last as in the other formats for the eye.
+
+use crate::document::{Align, Block, Document, RowKind, Table};
+use crate::render::by_group;
+
+/// The document as Markdown.
+pub(crate) fn render(document: &Document) -> String {
+    let blocks: Vec<String> = document.blocks.iter().map(render_block).collect();
+    let mut text = blocks.join("\n\n");
+    text.push('\n');
+    text
+}
+
+fn render_block(block: &Block) -> String {
+    match block {
+        Block::Heading(level, heading) => {
+            format!("{} {}", "#".repeat(usize::from(*level)), escape(heading))
+        }
+        Block::Text(text) => escape(text),
+        Block::Items(items) => list(items),
+        Block::Code(code) => fenced(code),
+        Block::Table(table) => render_table(table),
+        Block::Fold(summary, blocks) => {
+            let blocks: Vec<String> = blocks.iter().map(render_block).collect();
+            let summary = escape(summary);
+            format!(
+                "<details><summary>{summary}</summary>\n\n{}\n\n</details>",
+                blocks.join("\n\n")
+            )
+        }
+    }
+}
+
+fn render_table(table: &Table) -> String {
+    let mut parts = vec![format!("### {}", escape(&table.title))];
+    if !table.preamble.is_empty() {
+        parts.push(list(&table.preamble));
+    }
+    for (group, rows) in by_group(table) {
+        parts.extend(group.map(|group| format!("**{}**", escape(group))));
+        let mut lines = vec![
+            cells(table.columns.iter().map(|column| escape(&column.name))),
+            cells(table.columns.iter().map(|column| match column.align {
+                Align::Right => "---:".to_owned(),
+                Align::Left => "---".to_owned(),
+            })),
+        ];
+        for warning in &table.warnings {
+            let mut row = vec![String::new(); table.columns.len().saturating_sub(1)];
+            row.push(format!("**WARNING: {}**", escape(warning)));
+            lines.push(cells(row.into_iter()));
+        }
+        for row in rows {
+            lines.push(cells(row.cells.iter().map(|cell| match row.kind {
+                RowKind::Summary if !cell.text.is_empty() => format!("*{}*", escape(&cell.text)),
+                RowKind::Summary | RowKind::Body => escape(&cell.text),
+            })));
+        }
+        parts.push(lines.join("\n"));
+    }
+    if !table.footnotes.is_empty() {
+        parts.push(list(&table.footnotes));
+    }
+    parts.join("\n\n")
+}
+
+fn cells(texts: impl Iterator<Item = String>) -> String {
+    texts.fold("|".to_owned(), |line, text| format!("{line} {text} |"))
+}
+
+fn list(items: &[String]) -> String {
+    items
+        .iter()
+        .map(|item| format!("- {}", escape(item)))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A fenced block whose fence is longer than any run of backticks in it.
+fn fenced(code: &str) -> String {
+    let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", code.trim_end())
+}
+
+/// Text that Markdown shows as it is, also inside a table's cell.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '|' | '*' | '`' | '~' => escaped.extend(['\\', c]),
+            '<' => escaped.push_str("&lt;"),
+            '\n' | '\r' => escaped.push(' '),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,36 @@
+//! A document in each of the output formats.
+
+mod csv;
+mod json;
+mod markdown;
+mod text;
+
+use crate::document::{Document, Row, Table};
+use crate::error::Result;
+use crate::format::Format;
+
+/// The document as text in `format`; `color` matters to [`Format::Text`] only.
+pub(crate) fn render(document: &Document, format: Format, color: bool) -> Result<String> {
+    match format {
+        Format::Text => Ok(text::render(document, color)),
+        Format::Markdown => Ok(markdown::render(document)),
+        Format::Csv => csv::render(document),
+        Format::Json => json::render(document),
+    }
+}
+
+/// The table's rows, group by group in their order.
+fn by_group(table: &Table) -> Vec<(Option<&str>, Vec<&Row>)> {
+    let mut groups: Vec<(Option<&str>, Vec<&Row>)> = Vec::new();
+    for row in &table.rows {
+        let group = row.group.as_deref();
+        match groups.last_mut() {
+            Some((last, rows)) if *last == group => rows.push(row),
+            _ => groups.push((group, vec![row])),
+        }
+    }
+    if groups.is_empty() {
+        groups.push((None, Vec::new()));
+    }
+    groups
+}

@@ -1,0 +1,168 @@
+//! The sections of a report, by the names that a command line takes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::document::Block;
+use crate::error::Result;
+use crate::sides::{Sides, Which};
+use crate::tables;
+
+/// A section: one kind of table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// What was compared.
+    Arms,
+    /// The host.
+    Host,
+    /// Medians per group, and tests outside 0.95..1.05.
+    Headline,
+    /// Rates relative to the base.
+    Relative,
+    /// Rates.
+    Absolute,
+    /// Each arm relative to the arm before it.
+    Chain,
+    /// Cost of an operation, test by test.
+    PerOp,
+    /// Events, working statements, no-ops, retries.
+    Rates,
+    /// Latency by kind of statement.
+    Latency,
+    /// Server counters per operation.
+    Counters,
+    /// CPU seconds per connection.
+    Connections,
+    /// Loads.
+    Loads,
+    /// Settle steps.
+    Settles,
+    /// Options that a build does not know.
+    LeftOut,
+    /// State of the servers before each test.
+    Fingerprints,
+    /// Query plans that differ from the base's.
+    Plans,
+    /// Invalid and repeated steps, notes.
+    Remarks,
+}
+
+impl Section {
+    /// All sections with their names, in the order of a full report.
+    pub const ALL: [(Section, &'static str); 17] = [
+        (Section::Arms, "arms"),
+        (Section::Host, "host"),
+        (Section::Headline, "headline"),
+        (Section::Relative, "relative"),
+        (Section::Absolute, "absolute"),
+        (Section::Chain, "chain"),
+        (Section::PerOp, "per-op"),
+        (Section::Rates, "rates"),
+        (Section::Latency, "latency"),
+        (Section::Counters, "counters"),
+        (Section::Connections, "connections"),
+        (Section::Loads, "loads"),
+        (Section::Settles, "settles"),
+        (Section::LeftOut, "left-out"),
+        (Section::Fingerprints, "fingerprints"),
+        (Section::Plans, "plans"),
+        (Section::Remarks, "remarks"),
+    ];
+
+    /// What `show` and `compare` print unless told otherwise.
+    pub const DEFAULT: [Section; 5] = [
+        Section::Headline,
+        Section::Relative,
+        Section::Absolute,
+        Section::Chain,
+        Section::Remarks,
+    ];
+
+    /// The section's name.
+    pub fn name(self) -> &'static str {
+        Section::ALL
+            .iter()
+            .find(|(section, _)| *section == self)
+            .map_or("", |(_, name)| name)
+    }
+
+    /// The section's blocks. Tests that ran before any write are added where they were asked for.
+    pub(crate) fn blocks(self, sides: &Sides<'_>, include_pre: bool) -> Result<Vec<Block>> {
+        let mut blocks = self.of(sides, Which::Tests)?;
+        let has_pre = !sides.steps(Which::Pre).is_empty();
+        if include_pre && has_pre && self.has_tests() {
+            blocks.extend(self.of(sides, Which::Pre)?);
+        }
+        Ok(blocks)
+    }
+
+    fn has_tests(self) -> bool {
+        use Section::{
+            Absolute, Connections, Counters, Fingerprints, Latency, PerOp, Plans, Rates, Relative,
+        };
+        matches!(
+            self,
+            Relative
+                | Absolute
+                | PerOp
+                | Rates
+                | Latency
+                | Counters
+                | Connections
+                | Fingerprints
+                | Plans
+        )
+    }
+
+    fn of(self, sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+        let one = |table| Ok(vec![Block::Table(table)]);
+        match self {
+            Section::Arms => one(tables::arms::table(sides)),
+            Section::Host => Ok(sides
+                .runs()
+                .into_iter()
+                .map(|run| Block::Table(tables::host::table(run)))
+                .collect()),
+            Section::Headline => Ok(tables::headline::blocks(sides)),
+            Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
+            Section::Relative => one(tables::relative::table(sides, which)),
+            Section::Absolute => one(tables::absolute::table(sides, which)),
+            Section::Chain => Ok(tables::chain::table(sides)
+                .map(Block::Table)
+                .into_iter()
+                .collect()),
+            Section::PerOp => Ok(tables::metrics::blocks(sides, which)),
+            Section::Rates => one(tables::rates::table(sides, which)),
+            Section::Latency => tables::latency::blocks(sides, which),
+            Section::Counters => tables::counters::blocks(sides, which),
+            Section::Connections => one(tables::connections::table(sides, which)),
+            Section::Loads => one(tables::loads::table(sides)),
+            Section::Settles => one(tables::settles::table(sides)),
+            Section::LeftOut => Ok(tables::left_out::blocks(sides)),
+            Section::Fingerprints => tables::fingerprints::blocks(sides, which),
+            Section::Plans => tables::plans::blocks(sides, which),
+            Section::Remarks => Ok(tables::remarks::blocks(sides)),
+        }
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Section {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        Section::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(section, _)| *section)
+            .ok_or_else(|| {
+                let names: Vec<&str> = Section::ALL.iter().map(|(_, name)| *name).collect();
+                format!("unknown section {text:?}; there are: {}", names.join(", "))
+            })
+    }
+}

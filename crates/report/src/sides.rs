@@ -1,0 +1,324 @@
+//! The arms of a comparison, whichever runs they come from, and the steps they share.
+
+use std::collections::BTreeMap;
+
+use rqps_store::{
+    Arm, Load, Outcome, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status, Window,
+};
+
+use crate::document::Column;
+use crate::error::{Error, Result};
+use crate::groups;
+
+/// One arm in a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub run: &'a Run,
+    pub arm: &'a Arm,
+    /// Whether the arm's name alone would not say which one is meant.
+    ambiguous: bool,
+}
+
+/// The arms of a table: what is compared, with what, and what must be said about it.
+pub(crate) struct Sides<'a> {
+    /// What the others are relative to.
+    pub base: Side<'a>,
+    /// All arms, base included, in the plan's order.
+    pub all: Vec<Side<'a>>,
+    /// What must stand in every table.
+    pub warnings: Vec<String>,
+    /// Tests to show; all when empty.
+    only: Vec<String>,
+}
+
+/// Why a window has no value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Missing {
+    /// It ran and must not be used.
+    Invalid(String),
+    /// It has not run.
+    NotRun,
+}
+
+/// A measured step of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TestStep {
+    pub name: String,
+    pub group: String,
+}
+
+/// Which steps a table shows. Warm-ups (`.warm`, `.warmpre`) are never shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The tests.
+    Tests,
+    /// The tests that ran before any write (`.pre`).
+    Pre,
+}
+
+impl<'a> Side<'a> {
+    /// How the arm is called in tables: its variant, its own name where that says more, and its run where several
+    /// have an arm of that name.
+    pub fn label(&self) -> String {
+        let variant = self.arm.variant();
+        match (variant == self.arm.name, self.ambiguous) {
+            (true, false) => variant,
+            (true, true) => format!("{variant} ({})", self.run.folder.name()),
+            (false, _) => format!("{variant} ({})", self.reference()),
+        }
+    }
+
+    /// How the arm is called on the command line and in CSV and JSON: its name, or `run:name`.
+    pub fn reference(&self) -> String {
+        match self.ambiguous {
+            true => self.qualified(),
+            false => self.arm.name.clone(),
+        }
+    }
+
+    fn qualified(&self) -> String {
+        format!("{}:{}", self.run.folder.name(), self.arm.name)
+    }
+
+    /// The arm's window of a step, or why there is none.
+    pub fn window(&self, step: &str) -> std::result::Result<&'a Recorded<Window>, Missing> {
+        let of_step =
+            |action: &rqps_store::ActionRecord| action.arm == self.arm.name && action.step == step;
+        if let Some(action) = self
+            .run
+            .actions
+            .iter()
+            .find(|action| of_step(action) && action.outcome == Outcome::Invalid)
+        {
+            let reason = action
+                .note
+                .clone()
+                .unwrap_or_else(|| "no reason given".to_owned());
+            return Err(Missing::Invalid(reason));
+        }
+        self.run
+            .windows
+            .iter()
+            .find(|window| of_step(&window.action))
+            .ok_or(Missing::NotRun)
+    }
+
+    /// The arm's load.
+    pub fn load(&self) -> Option<&'a Recorded<Load>> {
+        self.run
+            .loads
+            .iter()
+            .find(|load| load.action.arm == self.arm.name && load.valid())
+    }
+
+    /// The arm's settles, in order.
+    pub fn settles(&self) -> impl Iterator<Item = &'a Recorded<Settle>> {
+        let name = &self.arm.name;
+        self.run
+            .settles
+            .iter()
+            .filter(move |settle| settle.action.arm == *name)
+    }
+
+    /// The rate of a step; none when it is missing or had no length.
+    pub fn rate(&self, step: &str) -> Option<f64> {
+        self.window(step).ok()?.result.rate()
+    }
+}
+
+impl<'a> Sides<'a> {
+    /// All arms of `runs`, relative to the arm called `base`, or to the first run's base. Steps are those of the tests
+    /// in `only`, or all when that is empty.
+    pub fn new(runs: &[&'a Run], base: Option<&str>, only: &[String]) -> Result<Self> {
+        let mut names: BTreeMap<&str, u32> = BTreeMap::new();
+        let arms = || {
+            runs.iter()
+                .flat_map(|run| run.arms.iter().map(move |arm| (*run, arm)))
+        };
+        for (_, arm) in arms() {
+            *names.entry(&arm.name).or_default() += 1;
+        }
+        let all: Vec<Side<'a>> = arms()
+            .map(|(run, arm)| Side {
+                run,
+                arm,
+                ambiguous: names.get(arm.name.as_str()).is_some_and(|count| *count > 1),
+            })
+            .collect();
+        let base = match base {
+            Some(name) => find(&all, name)?,
+            None => all
+                .iter()
+                .find(|side| side.arm.role == Role::Base)
+                .or(all.first())
+                .copied()
+                .ok_or_else(|| Error::NoArms {
+                    run: runs
+                        .first()
+                        .map(|run| run.folder.name())
+                        .unwrap_or_default(),
+                })?,
+        };
+        let warnings = runs.iter().filter_map(|run| incomplete(run)).collect();
+        let sides = Self {
+            base,
+            all,
+            warnings,
+            only: only.to_vec(),
+        };
+        match only.iter().find(|name| !sides.has(name)) {
+            Some(name) => Err(Error::UnknownTest { name: name.clone() }),
+            None => Ok(sides),
+        }
+    }
+
+    /// Whether no tests were picked out.
+    pub fn shows_all(&self) -> bool {
+        self.only.is_empty()
+    }
+
+    /// The runs, each once.
+    pub fn runs(&self) -> Vec<&'a Run> {
+        let mut runs: Vec<&'a Run> = Vec::new();
+        for side in &self.all {
+            if !runs.iter().any(|run| std::ptr::eq(*run, side.run)) {
+                runs.push(side.run);
+            }
+        }
+        runs
+    }
+
+    fn has(&self, test: &str) -> bool {
+        self.all
+            .iter()
+            .flat_map(|side| &side.run.steps)
+            .any(|step| is_of(&step.name, test))
+    }
+
+    fn shows(&self, step: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|test| is_of(step, test))
+    }
+
+    /// The arms that are compared with the base, in the plan's order.
+    pub fn others(&self) -> impl Iterator<Item = &Side<'a>> {
+        self.all.iter().filter(|side| !self.is_base(side))
+    }
+
+    /// Base first, then the others.
+    pub fn base_first(&self) -> Vec<Side<'a>> {
+        std::iter::once(self.base)
+            .chain(self.others().copied())
+            .collect()
+    }
+
+    fn is_base(&self, side: &Side<'_>) -> bool {
+        std::ptr::eq(side.arm, self.base.arm)
+    }
+
+    /// The steps of a table: by group in the order of the tables, alphabetical inside.
+    pub fn steps(&self, which: Which) -> Vec<TestStep> {
+        let mut steps: Vec<TestStep> = Vec::new();
+        for side in &self.all {
+            let wanted =
+                |step: &&PlannedStep| role(&step.name) == Some(which) && self.shows(&step.name);
+            for step in side
+                .run
+                .steps
+                .iter()
+                .filter(|step| step.kind == "measure")
+                .filter(wanted)
+            {
+                let step = TestStep {
+                    name: step.name.clone(),
+                    group: step.group.clone().unwrap_or_default(),
+                };
+                if !steps.contains(&step) {
+                    steps.push(step);
+                }
+            }
+        }
+        steps.sort_by(|a, b| {
+            (groups::order(&a.group), &a.name).cmp(&(groups::order(&b.group), &b.name))
+        });
+        steps
+    }
+
+    /// Steps whose rate counts rows instead of queries.
+    pub fn row_tests(&self, steps: &[TestStep]) -> Vec<String> {
+        let counts_rows = |step: &TestStep| {
+            let mut windows = self
+                .all
+                .iter()
+                .filter_map(|side| side.window(&step.name).ok());
+            windows.any(|window| window.result.rate_unit == RateUnit::Rows)
+        };
+        steps
+            .iter()
+            .filter(|step| counts_rows(step))
+            .map(|step| step.name.clone())
+            .collect()
+    }
+}
+
+/// Columns `col-1`, `col-2`… and the lines that say what they are.
+pub(crate) fn numbered(sides: &[Side<'_>]) -> (Vec<Column>, Vec<String>) {
+    let column = |(index, side): (usize, &Side<'_>)| {
+        Column::number(format!("col-{}", index + 1), side.reference())
+    };
+    let line = |(index, side): (usize, &Side<'_>)| format!("col-{} : {}", index + 1, side.label());
+    (
+        sides.iter().enumerate().map(column).collect(),
+        sides.iter().enumerate().map(line).collect(),
+    )
+}
+
+/// What a step is for, by the suffix of its name; none for a warm-up.
+fn role(step: &str) -> Option<Which> {
+    match step.rsplit_once('.') {
+        Some((_, "warm" | "warmpre")) => None,
+        Some((_, "pre")) => Some(Which::Pre),
+        _ => Some(Which::Tests),
+    }
+}
+
+/// Whether a step runs that test, or is the step of that name.
+fn is_of(step: &str, test: &str) -> bool {
+    step == test || step.strip_suffix(".pre") == Some(test)
+}
+
+fn find<'a>(all: &[Side<'a>], name: &str) -> Result<Side<'a>> {
+    let named: Vec<Side<'a>> = all
+        .iter()
+        .filter(|side| side.arm.name == name || side.qualified() == name)
+        .copied()
+        .collect();
+    let known = |sides: &[Side<'_>]| sides.iter().map(Side::reference).collect();
+    match named.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Error::UnknownArm {
+            name: name.to_owned(),
+            known: known(all),
+        }),
+        several => Err(Error::AmbiguousArm {
+            name: name.to_owned(),
+            known: known(several),
+        }),
+    }
+}
+
+/// What to say of a run that is not complete.
+fn incomplete(run: &Run) -> Option<String> {
+    let state = match (run.status.status, run.folder.in_use_by()) {
+        (Status::Complete, _) => return None,
+        (Status::Running, None) => "interrupted; `rqps resume` goes on".to_owned(),
+        (status, _) => match &run.status.reason {
+            Some(reason) => format!("{status}: {reason}"),
+            None => status.to_string(),
+        },
+    };
+    let (done, total) = (run.actions.len(), run.meta.actions_total);
+    Some(format!(
+        "{} is incomplete, {done} of {total} actions done ({state})",
+        run.folder.name()
+    ))
+}

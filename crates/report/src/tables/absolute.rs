@@ -1,0 +1,42 @@
+//! QPS, the absolute rate.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `col-N` | rate of the variant that the line `col-N : …` names: queries per second as sysbench counts them (BEGIN and COMMIT are queries); thousand rows per second over all clients for tests that count rows |
+//! | `test` | the test; alphabetical in its group |
+
+use crate::document::{Cell, Column, Row, RowKind, Table};
+use crate::groups;
+use crate::number;
+use crate::sides::{Sides, Which, numbered};
+use crate::tables::footnotes;
+
+/// The table of all arms, base first.
+pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+    let all = sides.base_first();
+    let steps = sides.steps(which);
+    let (mut columns, lines) = numbered(&all);
+    columns.push(Column::words("test"));
+    let (id, title) = match which {
+        Which::Tests => ("qps", "QPS"),
+        Which::Pre => ("qps_pre", "QPS before any write (.pre)"),
+    };
+    let mut table = Table::new(id, title, columns, 1);
+    for step in &steps {
+        let cells = all.iter().map(|side| {
+            let rate = side.rate(&step.name);
+            rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)))
+        });
+        let cells = cells.chain([Cell::words(&*step.name)]).collect();
+        table.rows.push(Row {
+            group: Some(groups::title(&step.group).to_owned()),
+            kind: RowKind::Body,
+            cells,
+        });
+    }
+    table.preamble = lines;
+    table.warnings.clone_from(&sides.warnings);
+    table.footnotes = footnotes::of_steps(sides, &steps);
+    table.footnotes.extend(footnotes::of_rates(sides, &steps));
+    table
+}

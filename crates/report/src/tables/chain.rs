@@ -1,0 +1,47 @@
+//! The chain of adjacent versions: each arm relative to the arm before it in the plan's order.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `col-N` | rQPS of a variant relative to the one before it, as the line `col-N : …` says |
+//! | `test` | the test; alphabetical in its group |
+
+use crate::document::{Column, Table};
+use crate::sides::{Sides, Which};
+use crate::tables::relative::{Pair, ratios};
+
+/// The table; none with fewer than three arms, where it would repeat the relative one.
+pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
+    if sides.all.len() < 3 {
+        return None;
+    }
+    let pairs: Vec<Pair<'_>> = sides
+        .all
+        .windows(2)
+        .map(|adjacent| Pair {
+            base: adjacent[0],
+            side: adjacent[1],
+        })
+        .collect();
+    let columns = pairs.iter().enumerate().map(|(index, pair)| {
+        Column::number(
+            format!("col-{}", index + 1),
+            format!("{} / {}", pair.side.reference(), pair.base.reference()),
+        )
+    });
+    let steps = sides.steps(Which::Tests);
+    let mut table = ratios(
+        sides,
+        "chain",
+        "Adjacent versions",
+        &pairs,
+        columns.collect(),
+        &steps,
+    );
+    for (index, pair) in pairs.iter().enumerate() {
+        let (side, base) = (pair.side.label(), pair.base.label());
+        table
+            .preamble
+            .push(format!("col-{} : {side} relative to {base}", index + 1));
+    }
+    Some(table)
+}

@@ -1,0 +1,93 @@
+//! Server counters that changed during a test, per operation.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `col-N` | after minus before, divided by the window's operations (queries; thousands of rows for tests that count rows), of the variant that the line `col-N : …` names |
+//! | `counter` | view and column; `(all)` sums every object that has the counter, otherwise the object is named. Shown when it is not zero for at least one variant |
+
+use std::collections::BTreeMap;
+
+use crate::document::{Block, Cell, Column, Table};
+use crate::error::Result;
+use crate::number;
+use crate::sides::{Side, Sides, TestStep, Which, numbered};
+use crate::tables::footnotes;
+
+/// View, column and object; the sum over objects has none.
+type Name = (String, String, Option<String>);
+
+/// One table for each test that has counters.
+pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for step in &sides.steps(which) {
+        blocks.extend(of_test(sides, step)?.map(Block::Table));
+    }
+    Ok(blocks)
+}
+
+fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
+    let all = sides.base_first();
+    let mut by_name: BTreeMap<Name, Vec<Option<f64>>> = BTreeMap::new();
+    for (column, side) in all.iter().enumerate() {
+        for (name, value) in per_operation(side, step)? {
+            by_name.entry(name).or_insert_with(|| vec![None; all.len()])[column] = Some(value);
+        }
+    }
+    by_name.retain(|_, values| values.iter().flatten().any(|value| *value != 0.0));
+    if by_name.is_empty() {
+        return Ok(None);
+    }
+    let (mut columns, lines) = numbered(&all);
+    columns.push(Column::words("counter"));
+    let title = format!("Counters per operation: {}", step.name);
+    let mut table = Table::new("counters", title, columns, 1).about("test", &step.name);
+    for ((view, column, object), values) in by_name {
+        let cells = values.into_iter().map(|value| {
+            value.map_or_else(Cell::missing, |value| {
+                Cell::number(value, number::significant(value, 6))
+            })
+        });
+        let object = object.unwrap_or_else(|| "(all)".to_owned());
+        let label = format!("{view}.{column} {object}");
+        table.row(cells.chain([Cell::words(label.trim_end())]).collect());
+    }
+    table.preamble = lines;
+    table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
+    table
+        .footnotes
+        .push("no value (-) where a version does not have the counter".to_owned());
+    table.warnings.clone_from(&sides.warnings);
+    Ok(Some(table))
+}
+
+/// Differences per operation: each object, and the sum where there are several.
+fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>> {
+    let mut values = BTreeMap::new();
+    let Ok(window) = side.window(&step.name) else {
+        return Ok(values);
+    };
+    let operations = window.result.operations();
+    if operations <= 0.0 {
+        return Ok(values);
+    }
+    let mut objects: BTreeMap<(String, String), (u32, f64)> = BTreeMap::new();
+    for counter in side.run.counters(window.action.seq)? {
+        let Some(delta) = counter.delta() else {
+            continue;
+        };
+        let sum = objects
+            .entry((counter.view.clone(), counter.column.clone()))
+            .or_default();
+        *sum = (sum.0 + 1, sum.1 + delta);
+        values.insert(
+            (counter.view, counter.column, Some(counter.object)),
+            delta / operations,
+        );
+    }
+    for ((view, column), (count, sum)) in objects {
+        if count > 1 {
+            values.insert((view, column, None), sum / operations);
+        }
+    }
+    Ok(values)
+}

@@ -1,0 +1,51 @@
+//! The state each server was in just before a test.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `col-N` | the value for the variant that the line `col-N : …` names |
+//! | `state` | what it is: dead and live rows, sizes, WAL since the last checkpoint, settings |
+
+use std::collections::BTreeMap;
+
+use crate::document::{Align, Block, Cell, Column, Table};
+use crate::error::Result;
+use crate::sides::{Sides, TestStep, Which, numbered};
+
+/// One table for each test that has fingerprints.
+pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for step in &sides.steps(which) {
+        blocks.extend(of_test(sides, step)?.map(Block::Table));
+    }
+    Ok(blocks)
+}
+
+fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
+    let all = sides.base_first();
+    let mut by_key: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
+    for (column, side) in all.iter().enumerate() {
+        let Ok(window) = side.window(&step.name) else {
+            continue;
+        };
+        for (key, value) in side.run.fingerprint(window.action.seq)? {
+            by_key
+                .entry(key)
+                .or_insert_with(|| vec![Cell::missing(); all.len()])[column] = Cell::words(value);
+        }
+    }
+    if by_key.is_empty() {
+        return Ok(None);
+    }
+    let (mut columns, lines) = numbered(&all);
+    columns
+        .iter_mut()
+        .for_each(|column| column.align = Align::Left);
+    columns.push(Column::words("state"));
+    let title = format!("State before {}", step.name);
+    let mut table = Table::new("fingerprints", title, columns, 1).about("test", &step.name);
+    table.preamble = lines;
+    for (key, cells) in by_key {
+        table.row(cells.into_iter().chain([Cell::words(key)]).collect());
+    }
+    Ok(Some(table))
+}

@@ -1,0 +1,129 @@
+//! What to read first: each variant's median per group, and the tests outside 0.95..1.05.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `rQPS` | rate relative to the base |
+//! | `points` | its change in points of 0.01 |
+//! | `cpu/o` | `cpu/o` relative to the base's; see `per_op.rs` |
+//! | `dbms` | the variant |
+//! | `test` | the test; listed when its rQPS, as printed, is 0.95 or less, or 1.05 or more |
+
+use crate::document::{Block, Cell, Column, Table};
+use crate::groups;
+use crate::number;
+use crate::per_op::{CPU, Cost};
+use crate::sides::{Side, Sides, TestStep, Which};
+use crate::tables::relative::{Pair, ratio};
+
+/// The headline's blocks: a sentence for each variant and the table of tests outside the band.
+pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
+    let steps = sides.steps(Which::Tests);
+    if sides.others().next().is_none() {
+        return vec![Block::Text(format!(
+            "{} stands alone: there is nothing to compare it with.",
+            sides.base.label()
+        ))];
+    }
+    let sentences = sides
+        .others()
+        .map(|side| {
+            sentence(
+                &Pair {
+                    base: sides.base,
+                    side: *side,
+                },
+                &steps,
+            )
+        })
+        .collect();
+    let mut blocks = vec![Block::Items(sentences)];
+    let outside = outside(sides, &steps);
+    if !outside.rows.is_empty() {
+        blocks.push(Block::Table(outside));
+    }
+    blocks
+}
+
+fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
+    let ratios: Vec<f64> = steps
+        .iter()
+        .filter_map(|step| ratio(pair, &step.name))
+        .collect();
+    let outside = ratios
+        .iter()
+        .filter(|ratio| number::side_of_band(**ratio) != 0)
+        .count();
+    format!(
+        "{}: median rQPS {}. {outside} of {} tests outside 0.95..1.05",
+        pair.side.label(),
+        medians(pair, steps),
+        ratios.len()
+    )
+}
+
+/// `point 0.97 (-3 points), range 1.01 (+1)`: the median of each group.
+fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
+    let mut parts = Vec::new();
+    for of_group in steps.chunk_by(|a, b| a.group == b.group) {
+        let ratios: Vec<f64> = of_group
+            .iter()
+            .filter_map(|step| ratio(pair, &step.name))
+            .collect();
+        let (group, unit) = (
+            groups::short(&of_group[0].group),
+            if parts.is_empty() { " points" } else { "" },
+        );
+        parts.push(match number::median(&ratios) {
+            Some(median) => format!(
+                "{group} {median:.2} ({}{unit})",
+                number::points_change(median)
+            ),
+            None => format!("{group} -"),
+        });
+    }
+    parts.join(", ")
+}
+
+fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
+    let columns = vec![
+        Column::number("rQPS", "rqps"),
+        Column::number("points", "points"),
+        Column::number("cpu/o", "cpu_per_op_ratio"),
+        Column::words("dbms"),
+        Column::words("test"),
+    ];
+    let mut table = Table::new("outside", "Tests outside 0.95..1.05", columns, 2);
+    table
+        .preamble
+        .push(format!("Relative to: {}", sides.base.label()));
+    for step in steps {
+        for side in sides.others() {
+            let pair = Pair {
+                base: sides.base,
+                side: *side,
+            };
+            let ratio = ratio(&pair, &step.name).filter(|ratio| number::side_of_band(*ratio) != 0);
+            let Some(ratio) = ratio else { continue };
+            table.row(vec![
+                Cell::fixed(Some(ratio), 2),
+                Cell::number(
+                    (number::points(ratio) - 100) as f64,
+                    number::points_change(ratio),
+                ),
+                cpu(&sides.base, side, &step.name),
+                Cell::words(side.label()),
+                Cell::words(&*step.name),
+            ]);
+        }
+    }
+    table.warnings.clone_from(&sides.warnings);
+    table
+}
+
+fn cpu(base: &Side<'_>, side: &Side<'_>, step: &str) -> Cell {
+    CPU.relative(cost(base, step).as_ref(), cost(side, step).as_ref())
+}
+
+fn cost<'a>(side: &Side<'a>, step: &str) -> Option<Cost<'a>> {
+    side.window(step).ok().map(Cost::from)
+}

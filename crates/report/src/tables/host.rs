@@ -1,0 +1,75 @@
+//! The host, and how the runs were made.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `fact` | what it is |
+//! | `value` | its value |
+//! | `compared` | `yes`: two runs that differ in it may not be compared |
+
+use std::collections::BTreeMap;
+
+use rqps_store::Run;
+
+use crate::document::{Cell, Column, Table};
+
+/// The facts of a run's host.
+pub(crate) fn table(run: &Run) -> Table {
+    let columns = ["fact", "value", "compared"].map(Column::words).to_vec();
+    let mut table = Table::new("host", format!("Host of {}", run.folder.name()), columns, 0);
+    for fact in &run.host {
+        let compared = if fact.comparable { "yes" } else { "no" };
+        table.row(vec![
+            Cell::words(&*fact.key),
+            Cell::words(&*fact.value),
+            Cell::words(compared),
+        ]);
+    }
+    table
+}
+
+/// The method of a run, a line for each parameter.
+pub(crate) fn method(run: &Run) -> Vec<String> {
+    let meta = &run.meta;
+    let mut lines = vec![
+        format!(
+            "workload: {}, revision {}, made by rqps {}",
+            meta.workload, meta.workload_revision, meta.program_version
+        ),
+        format!("protocol: {}", protocol(&meta.protocol)),
+        format!(
+            "data: {} tables of {} rows, seed {}",
+            meta.tables, meta.rows_per_table, meta.seed
+        ),
+        format!("clients: {}", meta.clients),
+        format!("windows: {}", amounts(run)),
+    ];
+    lines.extend(
+        meta.method
+            .iter()
+            .map(|setting| format!("{}: {}", setting.name, setting.value)),
+    );
+    lines
+}
+
+fn protocol(name: &str) -> String {
+    match name {
+        "sequence" => "sequence: the tests run in a fixed order and each finds the state that those before it left".to_owned(),
+        "isolated" => "isolated: each test starts from the same snapshot".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// How long the measured steps are: `26 of 600 s, 9 of 900 s`.
+fn amounts(run: &Run) -> String {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for step in run.steps.iter().filter(|step| step.kind == "measure") {
+        *counts.entry(&step.amount).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, u32)> = counts.into_iter().collect();
+    counts.sort_by_key(|(amount, count)| (std::cmp::Reverse(*count), *amount));
+    counts
+        .iter()
+        .map(|(amount, count)| format!("{count} of {amount}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,79 @@
+//! What an operation cost, test by test: the values, then each relative to the first (the base).
+//!
+//! The columns (`cpu/o`, `cpu_us/o`, `cs/o`, `r/o`, `rKB/o`, `w/o`, `wKB/o`, `o/s`, `instr/o`), their formulas and the
+//! rule for ratios on small values are in `per_op.rs`. `dbms` is the variant. The load comes first (an operation is a
+//! row), tests that count rows come last (an operation is a thousand rows).
+
+use crate::document::{Block, Cell, Column, Table};
+use crate::per_op::{COLUMNS, Cost, LEGEND};
+use crate::sides::{Side, Sides, Which};
+use crate::tables::footnotes;
+
+/// Two tables for the load and for each test.
+pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
+    let mut steps = sides.steps(which);
+    let rows = sides.row_tests(&steps);
+    steps.sort_by_key(|step| rows.contains(&step.name));
+    let mut blocks = Vec::new();
+    if which == Which::Tests
+        && sides.all.iter().any(|side| side.load().is_some())
+        && sides.shows_all()
+    {
+        blocks.extend(of_test(sides, "load", Vec::new(), |side| {
+            side.load().map(Cost::from)
+        }));
+    }
+    for step in &steps {
+        let this = std::slice::from_ref(step);
+        let mut notes = footnotes::of_steps(sides, this);
+        notes.extend(footnotes::of_rates(sides, this));
+        blocks.extend(of_test(sides, &step.name, notes, |side| {
+            side.window(&step.name).ok().map(Cost::from)
+        }));
+    }
+    blocks
+}
+
+fn of_test<'a>(
+    sides: &Sides<'a>,
+    test: &str,
+    notes: Vec<String>,
+    cost: impl Fn(&Side<'a>) -> Option<Cost<'a>>,
+) -> [Block; 2] {
+    let columns = || {
+        COLUMNS
+            .iter()
+            .map(crate::per_op::PerOp::column)
+            .chain([Column::words("dbms")])
+            .collect()
+    };
+    let mut absolute =
+        Table::new("per_op", format!("{test} --- absolute"), columns(), 1).about("test", test);
+    let title = format!("{test} --- relative to first result");
+    let mut relative = Table::new("per_op_relative", title, columns(), 1).about("test", test);
+    let base = cost(&sides.base);
+    for side in sides.base_first() {
+        let this = cost(&side);
+        let cells = COLUMNS.iter().map(|column| column.absolute(this.as_ref()));
+        absolute.row(cells.chain([Cell::words(side.label())]).collect());
+    }
+    for side in sides.others() {
+        let this = cost(side);
+        let cells = COLUMNS
+            .iter()
+            .map(|column| column.relative(base.as_ref(), this.as_ref()));
+        relative.row(cells.chain([Cell::words(side.label())]).collect());
+    }
+    if relative
+        .rows
+        .iter()
+        .flat_map(|row| &row.cells)
+        .any(|cell| cell.text.starts_with(['~', '>']))
+    {
+        relative.footnotes.push(LEGEND.to_owned());
+    }
+    absolute.footnotes = notes;
+    absolute.warnings.clone_from(&sides.warnings);
+    relative.warnings.clone_from(&sides.warnings);
+    [Block::Table(absolute), Block::Table(relative)]
+}

@@ -1,0 +1,20 @@
+//! One file for each table: what it shows, and what its columns mean.
+
+pub(crate) mod absolute;
+pub(crate) mod arms;
+pub(crate) mod chain;
+pub(crate) mod connections;
+pub(crate) mod counters;
+pub(crate) mod fingerprints;
+pub(crate) mod footnotes;
+pub(crate) mod headline;
+pub(crate) mod host;
+pub(crate) mod latency;
+pub(crate) mod left_out;
+pub(crate) mod loads;
+pub(crate) mod metrics;
+pub(crate) mod plans;
+pub(crate) mod rates;
+pub(crate) mod relative;
+pub(crate) mod remarks;
+pub(crate) mod settles;

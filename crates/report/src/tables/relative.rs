@@ -1,0 +1,128 @@
+//! rQPS, the relative rate: the rate of a variant divided by the rate of the base, same test.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `col-N` | rQPS of the variant that the line `col-N : …` names; 1.00 is equal, below is slower. Red at 0.95 and below, green at 1.05 and above, as printed |
+//! | `test` | the test; alphabetical in its group |
+//!
+//! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
+
+use crate::document::{Cell, Column, Row, RowKind, Table, Tint};
+use crate::groups;
+use crate::number;
+use crate::sides::{Side, Sides, TestStep, Which, numbered};
+use crate::tables::footnotes;
+
+/// One ratio column: a variant and what it is relative to.
+pub(crate) struct Pair<'a> {
+    pub base: Side<'a>,
+    pub side: Side<'a>,
+}
+
+/// The table of all arms relative to the base.
+pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+    let others: Vec<Side<'_>> = sides.others().copied().collect();
+    let pairs: Vec<Pair<'_>> = others
+        .iter()
+        .map(|side| Pair {
+            base: sides.base,
+            side: *side,
+        })
+        .collect();
+    let (columns, lines) = numbered(&others);
+    let (id, title) = match which {
+        Which::Tests => ("rqps", "Relative QPS"),
+        Which::Pre => ("rqps_pre", "Relative QPS before any write (.pre)"),
+    };
+    let mut table = ratios(sides, id, title, &pairs, columns, &sides.steps(which));
+    table
+        .preamble
+        .push(format!("Relative to: {}", sides.base.label()));
+    table.preamble.extend(lines);
+    table
+}
+
+/// A table of ratios with one column for each pair.
+pub(crate) fn ratios(
+    sides: &Sides<'_>,
+    id: &'static str,
+    title: &str,
+    pairs: &[Pair<'_>],
+    mut columns: Vec<Column>,
+    steps: &[TestStep],
+) -> Table {
+    columns.push(Column::words("test"));
+    let mut table = Table::new(id, title, columns, 1);
+    for of_group in steps.chunk_by(|a, b| a.group == b.group) {
+        let group = groups::title(&of_group[0].group).to_owned();
+        let ratios: Vec<Vec<Option<f64>>> = of_group
+            .iter()
+            .map(|step| pairs.iter().map(|pair| ratio(pair, &step.name)).collect())
+            .collect();
+        for (step, ratios) in of_group.iter().zip(&ratios) {
+            let cells = ratios
+                .iter()
+                .map(|ratio| cell(*ratio))
+                .chain([Cell::words(&*step.name)])
+                .collect();
+            table.rows.push(Row {
+                group: Some(group.clone()),
+                kind: RowKind::Body,
+                cells,
+            });
+        }
+        if of_group.len() > 1 {
+            table.rows.extend(summary(&group, pairs.len(), &ratios));
+        }
+    }
+    table.warnings.clone_from(&sides.warnings);
+    table.footnotes = footnotes::of_steps(sides, steps);
+    table.footnotes.extend(footnotes::of_rates(sides, steps));
+    table.footnotes.extend(footnotes::of_options(sides));
+    table
+}
+
+/// Rate of the pair's side relative to its base; none when either is missing or the base's rate is zero.
+pub(crate) fn ratio(pair: &Pair<'_>, step: &str) -> Option<f64> {
+    let ratio = pair.side.rate(step)? / pair.base.rate(step)?;
+    ratio.is_finite().then_some(ratio)
+}
+
+fn cell(ratio: Option<f64>) -> Cell {
+    let tint = match ratio.map(number::side_of_band) {
+        Some(-1) => Tint::Red,
+        Some(1) => Tint::Green,
+        _ => Tint::None,
+    };
+    Cell {
+        tint,
+        ..Cell::fixed(ratio, 2)
+    }
+}
+
+/// A statistic over the values of a column; none when it has none.
+type Statistic = fn(&[f64]) -> Option<f64>;
+
+const STATISTICS: [(&str, Statistic); 3] = [
+    ("median", number::median),
+    ("min", number::min),
+    ("max", number::max),
+];
+
+/// The rows `median`, `min` and `max` of a group, each column over the tests that have a value.
+fn summary(group: &str, columns: usize, ratios: &[Vec<Option<f64>>]) -> Vec<Row> {
+    let of_column =
+        |column: usize| -> Vec<f64> { ratios.iter().filter_map(|row| row[column]).collect() };
+    STATISTICS
+        .iter()
+        .map(|(name, statistic)| {
+            let cells = (0..columns).map(|column| cell(statistic(&of_column(column))));
+            let cells = cells.chain([Cell::words(format!("({name})"))]).collect();
+            Row {
+                group: Some(group.to_owned()),
+                kind: RowKind::Summary,
+                cells,
+            }
+        })
+        .collect()
+}

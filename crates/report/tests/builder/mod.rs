@@ -1,0 +1,412 @@
+//! Run folders made by hand, small enough to check a table by eye.
+
+use std::path::{Path, PathBuf};
+
+use rqps_store::*;
+
+/// Steps of the made-up workload: name, test, group, rate of the first arm.
+const STEPS: [(&str, &str, &str, f64); 10] = [
+    ("point-query.warm", "point-query", "point", 9000.0),
+    ("point-query.pre", "point-query", "point", 9800.0),
+    ("update-index", "update-index", "write", 1200.0),
+    ("settle-1", "", "", 0.0),
+    ("scan", "scan", "range", 2407.0),
+    (
+        "read-only_range=10",
+        "read-only_range=10",
+        "range-aggregate",
+        5100.0,
+    ),
+    ("point-query", "point-query", "point", 10_000.0),
+    ("hot-points", "hot-points", "point", 800.0),
+    ("points-covered-pk", "points-covered-pk", "point", 950.0),
+    ("delete", "delete", "write", 1500.0),
+];
+
+/// What a made-up run is like; start from `RunSpec::default()` and change what a test is about.
+pub struct RunSpec {
+    /// The plan's name.
+    pub name: &'static str,
+    /// Version and config of each arm; the first is the base.
+    pub arms: Vec<(&'static str, &'static str)>,
+    /// Names of the arms where they are not their variants.
+    pub arm_names: Vec<&'static str>,
+    pub kernel: &'static str,
+    pub seed: u64,
+    pub config_hash: &'static str,
+    /// Whether the last arm stops before its reads, on an error.
+    pub cut: bool,
+    /// Whether a step of the second arm is invalid, and another repeated.
+    pub trouble: bool,
+}
+
+impl Default for RunSpec {
+    fn default() -> Self {
+        Self {
+            name: "small",
+            arms: vec![("16.11", "x10a"), ("17.7", "x10a"), ("18.1", "x10b")],
+            arm_names: vec![],
+            kernel: "6.1.0",
+            seed: 42,
+            config_hash: "c0ffee00c0ffee00",
+            cut: false,
+            trouble: false,
+        }
+    }
+}
+
+/// Writes a run like `spec` and returns its folder.
+pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
+    let folder = RunFolder::create(results, spec.name).unwrap();
+    let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
+    let arms: Vec<Arm> = (0..spec.arms.len()).map(|index| arm(spec, index)).collect();
+    let actions_total = (arms.len() * (STEPS.len() + 2)) as u32;
+    writer
+        .begin_run(
+            "plan = 1\n",
+            &meta(spec, actions_total),
+            &steps(),
+            &arms,
+            &host(spec),
+        )
+        .unwrap();
+    let mut seq = 0;
+    for (index, arm) in arms.iter().enumerate() {
+        let mut finish = |kind: &str,
+                          step: &str,
+                          attempt,
+                          fault: Option<&str>,
+                          observation: Option<Observation>| {
+            let record = ActionRecord {
+                seq,
+                arm: arm.name.clone(),
+                kind: kind.into(),
+                step: step.into(),
+                attempt,
+                started_at_ms: 0,
+                finished_at_ms: 1500,
+                outcome: if fault.is_some() {
+                    Outcome::Invalid
+                } else {
+                    Outcome::Done
+                },
+                note: fault.map(str::to_owned),
+            };
+            writer.finish_action(&record, observation.as_ref()).unwrap();
+            seq += 1;
+        };
+        finish("load", "", 1, None, Some(load(index)));
+        finish("vacuum", "", 1, None, None);
+        let cut = if spec.cut && index + 1 == arms.len() {
+            4
+        } else {
+            STEPS.len()
+        };
+        for (position, step) in STEPS.iter().enumerate().take(cut) {
+            let observation = if step.1.is_empty() {
+                settle(index)
+            } else {
+                window(spec, index, position)
+            };
+            let trouble = spec.trouble && index == 1;
+            let fault = (trouble && step.0 == "delete").then_some("the server died: out of memory");
+            let attempt = if trouble && step.0 == "update-index" {
+                2
+            } else {
+                1
+            };
+            let kind = if step.1.is_empty() {
+                "settle"
+            } else {
+                "measure"
+            };
+            finish(kind, step.0, attempt, fault, Some(observation));
+        }
+    }
+    if spec.trouble {
+        writer.add_note(None, "resumed").unwrap();
+        writer
+            .add_note(Some(&arms[1].name), "the server died")
+            .unwrap();
+    }
+    match spec.cut {
+        true => writer
+            .set_status(Status::Failed, Some("the disk is full"))
+            .unwrap(),
+        false => writer.set_status(Status::Complete, None).unwrap(),
+    }
+    folder.path().to_owned()
+}
+
+fn arm(spec: &RunSpec, index: usize) -> Arm {
+    let (version, config) = spec.arms[index];
+    let variant = format!("postgres-{version}.{config}_c8r32");
+    let left_out = LeftOut {
+        option: "vacuum_buffer_usage_limit".into(),
+        value: "256MB".into(),
+        reason: "not in this version".into(),
+    };
+    Arm {
+        name: spec
+            .arm_names
+            .get(index)
+            .map_or(variant, |name| (*name).to_owned()),
+        role: if index == 0 {
+            Role::Base
+        } else {
+            Role::Candidate
+        },
+        dbms: "postgres".into(),
+        build_version: version.into(),
+        build_hash: format!("{index:02}aabbccddeeff0011"),
+        build_origin: "registry".into(),
+        build_version_text: format!("PostgreSQL {version} on x86_64-pc-linux-gnu, compiled by gcc"),
+        config_name: format!("{config}_c8r32"),
+        config_hash: spec.config_hash.into(),
+        config_text: "jit=off\n".into(),
+        left_out: if index == 0 { vec![left_out] } else { vec![] },
+        managed: vec![],
+    }
+}
+
+fn meta(spec: &RunSpec, actions_total: u32) -> Meta {
+    Meta {
+        name: spec.name.into(),
+        program_version: "0.1.0".into(),
+        created_at_ms: 1_785_420_903_000,
+        workload: "microbenchmarks".into(),
+        workload_revision: "1".into(),
+        protocol: "sequence".into(),
+        seed: spec.seed,
+        tables: 1,
+        rows_per_table: 50_000_000,
+        clients: 2,
+        actions_total,
+        method: vec![Setting {
+            name: "connection".into(),
+            value: "unix socket".into(),
+        }],
+    }
+}
+
+fn host(spec: &RunSpec) -> Vec<Fact> {
+    let fact = |key: &str, value: &str, comparable| Fact {
+        key: key.into(),
+        value: value.into(),
+        comparable,
+    };
+    vec![
+        fact("cpu", "made-up | 8 cores", true),
+        fact("kernel", spec.kernel, true),
+        fact("uptime_s", "77", false),
+    ]
+}
+
+fn steps() -> Vec<PlannedStep> {
+    let step = |(index, (name, test, group, _)): (usize, &(&str, &str, &str, f64))| PlannedStep {
+        position: index as u32 + 1,
+        name: (*name).into(),
+        kind: if test.is_empty() { "settle" } else { "measure" }.into(),
+        test: (!test.is_empty()).then(|| (*test).into()),
+        group: (!test.is_empty()).then(|| (*group).into()),
+        clients: 2,
+        amount: if test.is_empty() {
+            "at most 60 s"
+        } else {
+            "100 s"
+        }
+        .into(),
+    };
+    STEPS.iter().enumerate().map(step).collect()
+}
+
+fn load(index: usize) -> Observation {
+    let load = Load {
+        tables: 1,
+        rows: 50_000_000,
+        load_us: 100_000_000 + 5_000_000 * index as u64,
+        index_us: 25_000_000,
+    };
+    Observation {
+        metrics: metrics(50_000_000.0, index, 0.0),
+        ..Observation::new(Measured::Load(load))
+    }
+}
+
+fn settle(index: usize) -> Observation {
+    let condition = |name: &str, before, after| SettleCondition {
+        name: name.into(),
+        before,
+        after,
+        target: 1000.0,
+    };
+    Observation::new(Measured::Settle(Settle {
+        actions: vec!["vacuum analyze".into(), "checkpoint".into()],
+        conditions: vec![
+            condition("dead_rows", 120_000.0, 0.0),
+            condition("dirty_buffers", 9000.0, 1200.0 * index as f64),
+        ],
+        elapsed_us: 12_345_678,
+        cap_us: 60_000_000,
+        reached: index == 0,
+    }))
+}
+
+/// 100 seconds in which later arms are up to 10 % faster at reads and slower at writes.
+fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
+    let (_, test, group, rate) = STEPS[position];
+    let writes = group == "write";
+    let factor = 1.0
+        + index as f64
+            * if writes {
+                -0.06
+            } else {
+                0.03 + 0.02 * (position % 3) as f64 - 0.02
+            };
+    let scans = test == "scan";
+    let count = (rate * factor * 100.0) as u64;
+    let (queries, rows) = if scans {
+        (10, count * 1000)
+    } else {
+        (count, count)
+    };
+    let noops = if test == "delete" { queries / 5 } else { 0 };
+    let window = Window {
+        test: test.into(),
+        group: group.into(),
+        position: position as u32 + 1,
+        clients: 2,
+        seed: spec.seed,
+        started_at_ms: 0,
+        warmup_us: 5_000_000,
+        elapsed_us: 100_000_000,
+        ended_by: EndedBy::Time,
+        rate_unit: if scans {
+            RateUnit::Rows
+        } else {
+            RateUnit::Queries
+        },
+        target_events_per_s: None,
+        events: if test.starts_with("read-only") {
+            queries / 16
+        } else {
+            queries
+        },
+        queries,
+        statements: queries,
+        statements_working: queries - noops,
+        noop_statements: noops,
+        rows,
+        errors: 0,
+        retries: if writes {
+            [("40P01".to_owned(), 3)].into()
+        } else {
+            [].into()
+        },
+    };
+    let operations = window.operations();
+    Observation {
+        metrics: metrics(
+            operations,
+            index,
+            if writes { 0.5 } else { 0.001 * index as f64 },
+        ),
+        backend_cpu_us: vec![41e6, 43e6 + index as f64 * 1e6],
+        counters: counters(operations, index, writes),
+        histograms: vec![histogram(operations as u64, index)],
+        plans: vec![plan(test, index)],
+        fingerprint: vec![
+            ("dead_rows".into(), (index * 1000).to_string()),
+            ("heap_mb".into(), "10538".into()),
+        ],
+        series: vec![Series {
+            name: "queries".into(),
+            unit: "1/s".into(),
+            values: vec![rate; 3],
+        }],
+        ..Observation::new(Measured::Window(window))
+    }
+}
+
+/// Totals of `operations` on 8 CPUs; `reads` is reads per operation.
+fn metrics(operations: f64, index: usize, reads: f64) -> Metrics {
+    let more = 1.0 + 0.1 * index as f64;
+    let total = |name: &str, per_op: f64| (name.to_owned(), operations * per_op);
+    let mut metrics: Metrics = [
+        total("host_user_us", 150.0 * more),
+        total("host_system_us", 50.0),
+        total("host_context_switches", 2.0 * more),
+        total("disk_reads", reads),
+        total("disk_read_kb", reads * 8.0),
+        total("disk_writes", 0.2 * more),
+        total("disk_write_kb", 3.2 * more),
+        total("server_cpu_us", 120.0 * more),
+    ]
+    .into();
+    metrics.insert("cpus".into(), 8.0);
+    if index < 2 {
+        metrics.extend([total("server_instructions_user", 250_000.0)]);
+    }
+    metrics
+}
+
+fn counters(operations: f64, index: usize, writes: bool) -> Vec<Counter> {
+    let counter = |view: &str, object: &str, column: &str, per_op: f64| Counter {
+        view: view.into(),
+        object: object.into(),
+        column: column.into(),
+        before: Some(1000.0),
+        after: Some(1000.0 + operations * per_op),
+    };
+    let mut counters = vec![
+        counter("pg_stat_all_tables", "sbtest1", "idx_scan", 0.75),
+        counter("pg_stat_all_tables", "sbtest2", "idx_scan", 0.25),
+        counter("pg_stat_all_tables", "sbtest1", "seq_scan", 0.0),
+        counter(
+            "pg_stat_wal",
+            "",
+            "wal_bytes",
+            if writes { 540.5 } else { 0.0 },
+        ),
+    ];
+    if index > 0 {
+        counters.push(counter(
+            "pg_stat_io",
+            "client backend relation",
+            "hits",
+            4.125,
+        ));
+    }
+    counters
+}
+
+fn histogram(count: u64, index: usize) -> Histogram {
+    let micros = 100.0 + 10.0 * index as f64;
+    Histogram {
+        statement: "select-point".into(),
+        from: LatencyFrom::Sent,
+        count,
+        p50_us: micros,
+        p95_us: micros * 2.0,
+        p99_us: micros * 3.0,
+        max_us: micros * 100.0,
+        mean_us: micros * 1.1,
+        v2: vec![],
+    }
+}
+
+fn plan(test: &str, index: usize) -> QueryPlan {
+    let node = if test == "hot-points" && index == 2 {
+        "Index Only Scan"
+    } else {
+        "Index Scan"
+    };
+    QueryPlan {
+        statement: "select-point".into(),
+        sql: "SELECT c FROM sbtest1 WHERE id=$1".into(),
+        text: format!(
+            "{node} using sbtest1_pkey on sbtest1  (cost=0.{index}..8.58 rows=1 width=121)\n  Index Cond: (id = 12{index})"
+        ),
+        json: "[]".into(),
+    }
+}
