@@ -125,7 +125,8 @@ fn how_sure(run: &Run) -> Vec<Block> {
 fn legend(run: &Run) -> Vec<String> {
     let mut lines: Vec<String> = [
         "o is one query as sysbench counts them, BEGIN and COMMIT included; for the load it is one row",
-        "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; the client is in it",
+        "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; the client is in it; \
+            times CPUs times 10,000 it is microseconds",
         "cpu_us/o: microseconds of CPU of the server's own processes",
         "cs/o: context switches of the host; r/o, w/o: reads and writes of the data's device; rKB/o, wKB/o: KB",
         "o/s: operations per second; instr/o: user instructions of the server",

@@ -15,7 +15,7 @@ pub enum Section {
     Arms,
     /// The host.
     Host,
-    /// Medians per group, and tests outside 0.95..1.05.
+    /// Medians per group, and tests at or beyond 0.95 or 1.05.
     Headline,
     /// Rates relative to the base.
     Relative,

@@ -150,7 +150,8 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    fn of(folder: &RunFolder) -> Self {
+    /// The line of one run.
+    pub fn of(folder: &RunFolder) -> Self {
         match RunFolder::open(&folder.path) {
             Ok(run) => Self {
                 created_at_ms: run.meta.created_at_ms,

@@ -86,10 +86,7 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
-        Err(error)
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
-                && !path.with_extension("db-wal").exists() =>
-        {
+        Err(error) if cannot_write(&error) && !path.with_extension("db-wal").exists() => {
             let name = path
                 .to_string_lossy()
                 .replace('%', "%25")
@@ -102,6 +99,11 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
         }
         read => read.map(|()| connection),
     }
+}
+
+fn cannot_write(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
 }
 
 fn has_plan(connection: &Connection) -> rusqlite::Result<bool> {

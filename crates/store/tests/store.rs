@@ -462,3 +462,25 @@ fn the_schema_document_names_every_table_and_column() {
         );
     }
 }
+
+/// Says something only when it runs as an ordinary user: permissions do not stop root.
+#[test]
+fn a_run_that_cannot_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    writer
+        .finish_action(&record(1, 1), Some(&window()))
+        .unwrap();
+    let path = writer.folder().path().to_owned();
+    drop(writer);
+    let set_mode = |mode| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(0o555);
+    let run = RunFolder::open(&path);
+    set_mode(0o755);
+    let run = run.unwrap();
+    assert_eq!(run.windows.len(), 1);
+    assert_eq!(run.counters(1).unwrap().len(), 2);
+}

@@ -1,4 +1,4 @@
-//! What to read first: each variant's median per group, and the tests outside 0.95..1.05.
+//! What to read first: each variant's median per group, and the tests at or beyond 0.95 or 1.05.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -15,7 +15,7 @@ use crate::per_op::{CPU, Cost};
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::relative::{Pair, ratio};
 
-/// The headline's blocks: a sentence for each variant and the table of tests outside the band.
+/// The headline's blocks: a sentence for each variant and the table of far tests.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     let steps = sides.steps(Which::Tests);
     if sides.others().next().is_none() {
@@ -54,7 +54,7 @@ fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
         .filter(|ratio| number::side_of_band(**ratio) != 0)
         .count();
     format!(
-        "{}: median rQPS {}. {outside} of {} tests outside 0.95..1.05",
+        "{}: median rQPS {}. {outside} of {} tests at or beyond 0.95 or 1.05",
         pair.side.label(),
         medians(pair, steps),
         ratios.len()
@@ -92,7 +92,12 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
         Column::words("dbms"),
         Column::words("test"),
     ];
-    let mut table = Table::new("outside", "Tests outside 0.95..1.05", columns, 2);
+    let mut table = Table::new(
+        "outside",
+        "Tests at 0.95 or below, or at 1.05 or above",
+        columns,
+        2,
+    );
     table
         .preamble
         .push(format!("Relative to: {}", sides.base.label()));

@@ -37,7 +37,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
         ),
         format!("protocol: {}", protocol(&meta.protocol)),
         format!(
-            "data: {} tables of {} rows, seed {}",
+            "tables: {} of {} rows, seed {}",
             meta.tables, meta.rows_per_table, meta.seed
         ),
         format!("clients: {}", meta.clients),
