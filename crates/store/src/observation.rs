@@ -141,7 +141,7 @@ impl Load {
 pub struct SettleCondition {
     /// What was measured, unit last: `dead_rows`, `dirty_buffers`.
     pub name: String,
-    /// Value before the settle.
+    /// Value before the settle; finite, as are the two others.
     pub before: f64,
     /// Value after the settle.
     pub after: f64,
@@ -193,7 +193,7 @@ pub struct Series {
     pub name: String,
     /// Unit of the values, such as `1/s`.
     pub unit: String,
-    /// One value a second, from the start of the stretch.
+    /// One value a second, from the start of the stretch; NaN where the second was missed.
     pub values: Vec<f64>,
 }
 

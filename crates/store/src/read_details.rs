@@ -32,10 +32,15 @@ impl Run {
             seq,
             "SELECT name, unit, points FROM series WHERE seq = ?1 ORDER BY name",
             |row| {
+                let points: Vec<Option<f64>> = json(row, 2)?;
+                let values = points
+                    .into_iter()
+                    .map(|value| value.unwrap_or(f64::NAN))
+                    .collect();
                 Ok(Series {
                     name: row.get(0)?,
                     unit: row.get(1)?,
-                    values: json(row, 2)?,
+                    values,
                 })
             },
         )
