@@ -203,3 +203,57 @@ impl Drop for Partial {
         let _left = fs::remove_dir_all(&self.path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept_build(cache: &Cache) -> Build {
+        let _lock = cache.lock().unwrap();
+        let partial = cache.partial().unwrap();
+        let unpacked = partial.path.join("build");
+        fs::create_dir_all(unpacked.join("bin")).unwrap();
+        fs::write(unpacked.join("bin/postgres"), "program").unwrap();
+        let build = Build {
+            dbms: Dbms::Postgres,
+            version: "18.1".to_owned(),
+            hash: program_files(&unpacked).unwrap().hash().unwrap(),
+            hash_covers: String::new(),
+            origin: String::new(),
+            root: unpacked.clone(),
+            bin_dir: unpacked.join("bin"),
+            size_bytes: 7,
+            version_text: String::new(),
+            notes: Vec::new(),
+        };
+        cache.keep(&unpacked, build, String::new()).unwrap()
+    }
+
+    #[test]
+    fn a_damaged_build_is_not_found_a_copied_one_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = Dirs {
+            cache: dir.path().to_path_buf(),
+            work: dir.path().join("work"),
+        };
+        let cache = Cache::of(&dirs, Dbms::Postgres);
+        assert!(cache.find("18.1").unwrap().is_none());
+        let build = kept_build(&cache);
+        assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));
+        assert!(cache.find("18").unwrap().is_none());
+        let program = build.bin_dir.join("postgres");
+        fs::write(&program, "program").unwrap();
+        assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));
+        fs::write(&program, "progra!").unwrap();
+        assert!(cache.find("18.1").unwrap().is_none());
+        assert!(cache.builds().unwrap().is_empty());
+        assert_eq!(kept_build(&cache), build);
+        assert_eq!(cache.builds().unwrap(), [build]);
+        let leftovers = fs::read_dir(&cache.dir).unwrap().flatten();
+        assert!(
+            !leftovers
+                .map(|entry| entry.file_name())
+                .any(|name| name.to_string_lossy().contains("partial"))
+        );
+    }
+}

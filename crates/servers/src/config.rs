@@ -91,23 +91,17 @@ pub fn load_config(name_or_path: &str) -> Result<Config> {
 /// same time, give each its share.
 pub fn load_config_for(name_or_path: &str, limits: &HostLimits) -> Result<Config> {
     let source = Source::named(name_or_path, None);
-    let mut reader = Reader {
-        limits,
-        settings: Vec::new(),
-        text: String::new(),
-    };
+    let mut reader = Reader::new(limits);
     reader.take(&source, 0)?;
-    let settings = last_of_each(reader.settings);
-    let options = settings
-        .iter()
-        .map(|setting| (setting.name.clone(), setting.value.clone()));
-    Ok(Config {
-        name: source.config_name(),
-        hash: hash(&settings),
-        options: options.collect(),
-        before: settings.into_iter().filter_map(value_before).collect(),
-        text: reader.text,
-    })
+    Ok(reader.config(source.config_name()))
+}
+
+/// The config of a text, such as the [`Config::text`] that a run kept: equal options give an equal hash.
+pub fn config_from_text(name: &str, text: &str) -> Result<Config> {
+    let limits = HostLimits::of(&Dirs::from_env().work);
+    let mut reader = Reader::new(&limits);
+    reader.take_text(&Source::Shipped(name.to_owned()), text, 0)?;
+    Ok(reader.config(name.to_owned()))
 }
 
 /// Keeps the last value of each option, at the place where it stands.
@@ -189,7 +183,29 @@ struct Reader<'a> {
     text: String,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(limits: &'a HostLimits) -> Reader<'a> {
+        Reader {
+            limits,
+            settings: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    fn config(self, name: String) -> Config {
+        let settings = last_of_each(self.settings);
+        let options = settings
+            .iter()
+            .map(|setting| (setting.name.clone(), setting.value.clone()));
+        Config {
+            name,
+            hash: hash(&settings),
+            options: options.collect(),
+            before: settings.into_iter().filter_map(value_before).collect(),
+            text: self.text,
+        }
+    }
+
     fn take(&mut self, source: &Source, depth: usize) -> Result<()> {
         let content = match source {
             Source::Shipped(name) => {
@@ -199,6 +215,10 @@ impl Reader<'_> {
                 fs::read_to_string(path).map_err(Error::file("read config", path))?
             }
         };
+        self.take_text(source, &content, depth)
+    }
+
+    fn take_text(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
         for (index, line) in content.lines().enumerate() {
             let syntax_error = |reason: String| Error::ConfigSyntax {
                 file: source.shown(),
@@ -340,6 +360,8 @@ mod tests {
         let reordered =
             load("shared_buffers = 1GB\ninclude 'x10a_c8r32'\nshared_buffers=1GB").unwrap();
         assert_eq!(config.hash, reordered.hash);
+        let kept = config_from_text("mine", &config.text).unwrap();
+        assert_eq!((kept.hash, kept.options), (config.hash, config.options));
         let message = load("jit = off\nwork_mem = 4MB extra")
             .unwrap_err()
             .to_string();

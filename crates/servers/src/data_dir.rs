@@ -97,6 +97,8 @@ impl DataDir {
             .open(&path)
             .map_err(Error::file("create", &path))?;
         match file.try_lock() {
+            // Who held it before may have removed it with the data.
+            Ok(()) if !is_same_file(&file, &path) => self.lock(),
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(Error::InUse {
                 path: self.path.clone(),
@@ -121,28 +123,25 @@ impl DataDir {
         PathBuf::from(format!("/tmp/rqps-sock-{}", &digest[..16]))
     }
 
-    /// Creates the socket directory, for the server's user alone.
+    /// Creates the socket directory anew, for the server's user alone. Call with the lock held, which says that no server
+    /// is using it.
     pub fn create_socket_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.socket_dir();
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let meta = fs::symlink_metadata(&path).map_err(Error::file("examine", &path))?;
-                let owner = meta.uid();
-                if !meta.is_dir()
-                    || (owner != user.uid && owner != rustix::process::geteuid().as_raw())
-                {
-                    return Err(Error::BadDataDir {
-                        path: self.path.clone(),
-                        reason: format!(
-                            "{} is in the way of its socket: remove it",
-                            path.display()
-                        ),
-                    });
-                }
+        if let Ok(meta) = fs::symlink_metadata(&path) {
+            let owner = meta.uid();
+            let ours = owner == user.uid || owner == rustix::process::geteuid().as_raw();
+            if !meta.is_dir() || !ours {
+                return Err(Error::BadDataDir {
+                    path: self.path.clone(),
+                    reason: format!("{} is in the way of its socket: remove it", path.display()),
+                });
             }
-            Err(error) => return Err(Error::file("create", &path)(error)),
+            fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
         }
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .map_err(Error::file("create", &path))?;
         user.give(&path)?;
         Ok(path)
     }
@@ -238,6 +237,13 @@ pub(crate) fn write_private(path: &Path, content: &[u8], user: &ServerUser) -> R
     user.give(path)
 }
 
+fn is_same_file(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => open.ino() == named.ino() && open.dev() == named.dev(),
+        _ => false,
+    }
+}
+
 fn is_empty(dir: &Path) -> Result<bool> {
     let mut entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
     Ok(entries.next().is_none())
@@ -307,7 +313,85 @@ pub(crate) fn prepare_parent(data_dir: &DataDir) -> Result<ServerUser> {
     let user = server_user()?;
     if let Some(parent) = data_dir.path.parent() {
         crate::dirs::create_open_dir(parent)?;
-        user.check_reachable(parent, "RQPS_WORK")?;
+        user.check_reachable(
+            parent,
+            "set RQPS_WORK to a directory that everybody can enter",
+        )?;
     }
     Ok(user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    fn scratch() -> (tempfile::TempDir, DataDir) {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = DataDir::at(&dir.path().join("data")).unwrap();
+        fs::create_dir(&data_dir.path).unwrap();
+        (dir, data_dir)
+    }
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("60").spawn().unwrap()
+    }
+
+    #[test]
+    fn only_the_very_process_noted_is_ended() {
+        let (_dir, data_dir) = scratch();
+        let mut ours = sleeper();
+        data_dir
+            .write_record(ours.id(), &data_dir.socket_dir())
+            .unwrap();
+        assert!(reap_leftover(&data_dir.path).unwrap());
+        assert!(!ours.wait().unwrap().success());
+        assert!(!reap_leftover(&data_dir.path).unwrap());
+
+        let mut stranger = sleeper();
+        data_dir
+            .write_record(stranger.id(), &data_dir.socket_dir())
+            .unwrap();
+        let record = fs::read_to_string(data_dir.record_path()).unwrap();
+        fs::write(
+            data_dir.record_path(),
+            record.replace("\"start_ticks\":", "\"start_ticks\":1"),
+        )
+        .unwrap();
+        assert!(!reap_leftover(&data_dir.path).unwrap());
+        assert!(stranger.try_wait().unwrap().is_none());
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn what_rqps_did_not_make_is_left_alone() {
+        let (_dir, data_dir) = scratch();
+        let file = data_dir.path.join("precious");
+        fs::write(&file, "").unwrap();
+        let message = remove_data_dir(&data_dir.path).unwrap_err().to_string();
+        assert!(message.contains("was not made by rqps"), "{message}");
+        assert!(file.exists());
+        let marker = Marker {
+            dbms: Dbms::Postgres,
+            build: "postgres-18.1".to_owned(),
+            password: "secret".to_owned(),
+        };
+        write_marker(&data_dir.path, &marker, &server_user().unwrap()).unwrap();
+        remove_data_dir(&data_dir.path).unwrap();
+        assert_eq!(
+            fs::read_dir(data_dir.path.parent().unwrap())
+                .unwrap()
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_long_path_puts_the_socket_elsewhere() {
+        let short = DataDir::at(Path::new("/var/tmp/x")).unwrap();
+        assert_eq!(short.socket_dir(), Path::new("/var/tmp/x.sock"));
+        let long = DataDir::at(&Path::new("/var/tmp").join("x".repeat(100))).unwrap();
+        assert!(long.socket_dir().starts_with("/tmp"));
+    }
 }

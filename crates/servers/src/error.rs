@@ -169,7 +169,8 @@ pub enum Error {
 
     /// The server's user cannot get to a directory.
     #[error(
-        "user {user}, as whom servers run, cannot enter {blocked} on the way to {path}; run `chmod o+x {blocked}`, or set {variable} to a directory that everybody can enter"
+        "user {user}, as whom servers run, cannot enter {blocked} on the way to {path}; run `chmod o+x {blocked}`, or \
+         {other_remedy}"
     )]
     NotReachable {
         /// The server's user.
@@ -178,8 +179,8 @@ pub enum Error {
         blocked: PathBuf,
         /// The directory wanted.
         path: PathBuf,
-        /// The environment variable that moves it.
-        variable: &'static str,
+        /// What else helps, as a clause.
+        other_remedy: &'static str,
     },
 
     /// The directory for data may be somebody else's.

@@ -178,13 +178,18 @@ fn shim_command(signal: DeathSignal) -> Result<Command> {
     Ok(command)
 }
 
-fn permission_advice(error: &io::Error) -> &'static str {
-    if error.kind() == io::ErrorKind::PermissionDenied {
-        "; the user must be able to read and execute it: check its mode, the directories above it, and that its file \
-         system is not mounted noexec"
-    } else {
-        ""
+fn permission_advice(error: &io::Error) -> String {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return String::new();
     }
+    let own = std::env::current_exe().map_or_else(
+        |_| "rqps itself".to_owned(),
+        |exe| exe.display().to_string(),
+    );
+    format!(
+        "; that user must be able to read and execute it and {own}: check their modes, the directories above, and that \
+         their file system is not mounted noexec"
+    )
 }
 
 type SpawnRequest = (Command, Sender<io::Result<Child>>);

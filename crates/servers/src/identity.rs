@@ -33,6 +33,7 @@ impl ProgramFiles {
     /// All files in the given subdirectories of `root` (those that exist), or none when there are too many to be one
     /// build. Links are followed to files outside of `root`, not to directories.
     pub fn collect(root: &Path, subdirectories: &[&str]) -> Result<Option<ProgramFiles>> {
+        let root = &fs::canonicalize(root).map_err(Error::file("examine", root))?;
         let mut files = BTreeMap::new();
         let mut open: Vec<PathBuf> = subdirectories.iter().map(PathBuf::from).collect();
         while let Some(relative) = open.pop() {
@@ -115,33 +116,34 @@ impl ProgramFiles {
 }
 
 impl Stamp {
-    /// None for what is not a file, nor a link to one.
+    /// None for what is not a file, nor a link to one. `root` has no links in it.
     fn of(root: &Path, path: &Path) -> Result<Option<Stamp>> {
         let own = fs::symlink_metadata(path).map_err(Error::file("examine", path))?;
-        let modified_ns = |meta: &fs::Metadata| {
-            i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec())
-        };
-        let (Ok(meta), Ok(target)) = (fs::metadata(path), fs::canonicalize(path)) else {
-            return Ok(None);
-        };
-        if !meta.is_file() {
-            return Ok(None);
-        }
-        let inside = fs::canonicalize(root).is_ok_and(|root| target.starts_with(root));
-        Ok(Some(if own.is_symlink() && inside {
-            Stamp {
-                size_bytes: 0,
-                modified_ns: modified_ns(&own),
-                link_to: Some(fs::read_link(path).map_err(Error::file("examine", path))?),
+        let meta = if own.is_symlink() {
+            let (Ok(meta), Ok(target)) = (fs::metadata(path), fs::canonicalize(path)) else {
+                return Ok(None);
+            };
+            if meta.is_file() && target.starts_with(root) {
+                return Ok(Some(Stamp {
+                    size_bytes: 0,
+                    modified_ns: modified_ns(&own),
+                    link_to: Some(fs::read_link(path).map_err(Error::file("examine", path))?),
+                }));
             }
+            meta
         } else {
-            Stamp {
-                size_bytes: meta.size(),
-                modified_ns: modified_ns(&meta),
-                link_to: None,
-            }
+            own
+        };
+        Ok(meta.is_file().then(|| Stamp {
+            size_bytes: meta.size(),
+            modified_ns: modified_ns(&meta),
+            link_to: None,
         }))
     }
+}
+
+fn modified_ns(meta: &fs::Metadata) -> i128 {
+    i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec())
 }
 
 /// sha256 of some bytes, as hexadecimal digits.

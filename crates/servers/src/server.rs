@@ -251,7 +251,7 @@ impl Server {
     }
 
     /// Ends it as a crash would, without a checkpoint: the next start recovers. For tests, and for data not needed again.
-    pub fn stop_immediately(mut self) -> Result<()> {
+    pub fn stop_immediately(mut self) {
         if self.alive() {
             self.send(Signal::QUIT);
             if !self.wait(Duration::from_secs(30)) {
@@ -259,7 +259,6 @@ impl Server {
             }
         }
         self.data_dir.clear_record();
-        Ok(())
     }
 
     fn shut_down(&mut self, clean_max: Duration, quick_max: Duration) -> Result<()> {

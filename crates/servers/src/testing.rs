@@ -10,7 +10,7 @@ use crate::config::{Config, load_config_for};
 use crate::dirs::Dirs;
 use crate::host::HostLimits;
 use crate::server::{Server, ServerSpec};
-use crate::{Result, build};
+use crate::{Build, Result, build};
 
 /// A running server in a temporary directory. It dereferences to its [`Server`].
 pub struct Scratch {
@@ -51,7 +51,7 @@ impl Scratch {
                 std::env::temp_dir(),
             ))?;
         let spec = ServerSpec {
-            build: build::install(&Dirs::from_env(), Dbms::Postgres, version)?,
+            build: cached_or_installed(version)?,
             config: small_config()?,
             data_dir: dir.path().join("data"),
             log_dir: dir.path().join("logs"),
@@ -74,6 +74,16 @@ impl Scratch {
         self.server = Some(Server::start(&self.spec)?);
         Ok(())
     }
+}
+
+/// The newest cached build of a version or series, without asking the network when there is one.
+fn cached_or_installed(version: &str) -> Result<Build> {
+    let dirs = Dirs::from_env();
+    let of_series = format!("{version}.");
+    let cached = build::list_builds(&dirs)?
+        .into_iter()
+        .find(|build| build.version == version || build.version.starts_with(&of_series));
+    cached.map_or_else(|| build::install(&dirs, Dbms::Postgres, version), Ok)
 }
 
 /// The options of `sized` for a host with 512 MB.
@@ -104,7 +114,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
             // The data goes away with it.
-            let _stopped = server.stop_immediately();
+            server.stop_immediately();
         }
     }
 }

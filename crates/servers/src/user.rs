@@ -109,9 +109,9 @@ impl ServerUser {
         Ok(())
     }
 
-    /// Checks that this user can enter `path` and every directory above it. `variable` is the environment variable that
-    /// would move it elsewhere.
-    pub(crate) fn check_reachable(&self, path: &Path, variable: &'static str) -> Result<()> {
+    /// Checks that this user can enter `path` and every directory above it. `other_remedy` says in a clause what helps
+    /// besides opening a directory.
+    pub(crate) fn check_reachable(&self, path: &Path, other_remedy: &'static str) -> Result<()> {
         if !self.switches {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl ServerUser {
                     user: self.name.clone(),
                     blocked: PathBuf::from(directory),
                     path: path.to_path_buf(),
-                    variable,
+                    other_remedy,
                 });
             }
         }

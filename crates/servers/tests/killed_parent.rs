@@ -1,6 +1,11 @@
 //! A server must not outlive the program that started it, however that ends. This test has a `main` of its own, as it
 //! starts itself again: once as a program with the start shim, once as one without.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test, though the lint does not know it without a #[test]"
+)]
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -58,7 +58,10 @@ pub(crate) fn check_runnable(build: &Build) -> Result<()> {
     let mut missing: Vec<String> = Vec::new();
     for name in NEEDED {
         let path = build.bin_dir.join(name);
-        user.check_reachable(&build.bin_dir, "RQPS_CACHE")?;
+        user.check_reachable(
+            &build.bin_dir,
+            "move the build to where everybody can enter (the cache: with RQPS_CACHE)",
+        )?;
         // The loader names only the first missing library of each.
         let output = run(build, name, &user, &["--version"])?;
         if output.status.success() {

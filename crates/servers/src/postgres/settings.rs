@@ -41,6 +41,9 @@ const OWN_OPTIONS: [&str; 12] = [
     "unix_socket_permissions",
 ];
 
+/// Options with their values.
+type Options = Vec<(String, String)>;
+
 /// Where one server listens, and for how many.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
@@ -107,7 +110,7 @@ impl Settings<'_> {
     }
 
     /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
-    fn sort_out(&self, config: &Config) -> Result<(Vec<(String, String)>, Vec<LeftOut>)> {
+    fn sort_out(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let listed = self.listed_options()?;
         let version = &self.build.version;
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
@@ -200,7 +203,7 @@ impl Settings<'_> {
     }
 }
 
-fn own_settings(listen: &Listen) -> Vec<(String, String)> {
+fn own_settings(listen: &Listen) -> Options {
     let addresses = if listen.tcp { "127.0.0.1" } else { "" };
     [
         ("listen_addresses", addresses.to_owned()),
