@@ -269,3 +269,38 @@ fn sampler_keeps_to_seconds_and_costs_less_than_a_thousandth_of_a_core() {
         series.samples[0]
     );
 }
+
+/// CPU time of the calling thread, microseconds.
+fn thread_cpu_us() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
+}
+
+#[test]
+fn client_cpu_keeps_what_threads_used_that_have_ended() {
+    let probe = WindowProbe::new(
+        ServerTarget {
+            postmaster_pid: std::process::id(),
+        },
+        Vec::new(),
+        None,
+    );
+    let begin = probe.begin().unwrap();
+    let burnt_us = std::thread::spawn(|| {
+        while thread_cpu_us() < 200_000 {}
+        thread_cpu_us()
+    });
+    let burnt_us = burnt_us.join().unwrap();
+    let cost = probe.end(&begin).unwrap();
+    // Other tests of this process wait for others most of the time.
+    assert!(
+        (burnt_us..burnt_us + 150_000).contains(&cost.client.cpu_us),
+        "{:?} of {burnt_us} us",
+        cost.client
+    );
+    let busy_us = cost.host.busy_us() as i64;
+    assert_eq!(
+        cost.rest_us,
+        busy_us - cost.server.cpu.cpu_us as i64 - cost.client.cpu_us as i64
+    );
+}
