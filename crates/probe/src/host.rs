@@ -243,13 +243,6 @@ pub fn dirty_bytes() -> Result<u64> {
     Ok(memory.dirty + memory.writeback)
 }
 
-/// Memory that can be had without swapping, bytes; none on kernels before 3.14.
-pub fn available_bytes() -> Result<Option<u64>> {
-    Ok(Meminfo::current()
-        .map_err(Error::proc("/proc/meminfo"))?
-        .mem_available)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,9 +14,9 @@ mod server_memory;
 mod window;
 
 pub use error::{Error, Result};
-pub use host::{DeviceCost, DiskTotals, HostCost, available_bytes, device_of, dirty_bytes};
+pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};
-pub use perf::{PerfCost, PerfCounters};
+pub use perf::{PerfCost, PerfCounters, PerfReading};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
 pub use server_memory::ServerMemory;
 pub use window::{
