@@ -3,12 +3,23 @@
 
 use std::error::Error;
 use std::io::Read;
+use std::process::ExitCode;
 
 use rqps_plan::BuildSpec;
 use rqps_servers::{Dirs, Server, ServerSpec, load_config, remove_data_dir, resolve};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     rqps_servers::run_shim_if_asked();
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [build, config, options @ ..] = arguments.as_slice() else {
         return Err("usage: serve BUILD CONFIG [tcp] [--remove]".into());

@@ -61,16 +61,25 @@ impl Cache {
 
     /// The cached build of exactly this version, when it is whole.
     pub fn find(&self, version: &str) -> Result<Option<Build>> {
+        Ok(self
+            .manifests_of(version)?
+            .iter()
+            .find_map(|path| self.load(path)))
+    }
+
+    /// Whether this version was installed once; with [`Cache::find`] finding nothing, its files are damaged.
+    pub fn was_installed(&self, version: &str) -> Result<bool> {
+        Ok(!self.manifests_of(version)?.is_empty())
+    }
+
+    fn manifests_of(&self, version: &str) -> Result<Vec<PathBuf>> {
         let prefix = format!("{version}-");
-        let of_version = |path: &PathBuf| {
+        let mut paths = self.manifests()?;
+        paths.retain(|path| {
             path.file_name()
                 .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-        };
-        Ok(self
-            .manifests()?
-            .iter()
-            .filter(|path| of_version(path))
-            .find_map(|path| self.load(path)))
+        });
+        Ok(paths)
     }
 
     /// Keeps other installs, of this and other rqps processes, out until the returned file is dropped.
@@ -246,7 +255,7 @@ mod tests {
         assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));
         fs::write(&program, "progra!").unwrap();
         assert!(cache.find("18.1").unwrap().is_none());
-        assert!(cache.builds().unwrap().is_empty());
+        assert!(cache.builds().unwrap().is_empty() && cache.was_installed("18.1").unwrap());
         assert_eq!(kept_build(&cache), build);
         assert_eq!(cache.builds().unwrap(), [build]);
         let leftovers = fs::read_dir(&cache.dir).unwrap().flatten();

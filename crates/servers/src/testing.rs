@@ -9,7 +9,8 @@ use rqps_plan::Dbms;
 use crate::config::{Config, load_config_for};
 use crate::dirs::Dirs;
 use crate::host::HostLimits;
-use crate::server::{Server, ServerSpec};
+use crate::server::Server;
+use crate::spec::ServerSpec;
 use crate::{Build, Result, build};
 
 /// A running server in a temporary directory. It dereferences to its [`Server`].

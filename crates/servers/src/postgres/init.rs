@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::guard::DeathSignal;
 use crate::log::{Log, TAIL_LINES};
 use crate::postgres::start::hint;
-use crate::server::{Applied, DATABASE, ServerSpec, USER};
+use crate::server::{DATABASE, USER};
+use crate::spec::{Applied, ServerSpec};
 use crate::user::ServerUser;
 
 /// Makes the data directory of `spec`, which must not exist or be empty. It appears only when it is whole.

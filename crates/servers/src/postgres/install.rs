@@ -48,27 +48,37 @@ fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)>
                     );
                     Ok((version, Some(note)))
                 }
-                _ => Err(unreachable(request, reason, &builds)),
+                _ => Err(unreachable(cache, request, reason)?),
             }
         }
     }
 }
 
-fn unreachable(request: &Request, reason: String, builds: &[Build]) -> Error {
-    let mut builds: Vec<&Build> = builds.iter().collect();
+/// The error that names what is cached instead.
+fn unreachable(cache: &Cache, request: &Request, reason: String) -> Result<Error> {
+    let mut builds = cache.builds()?;
     builds.sort_by_key(|build| std::cmp::Reverse(build.version_num()));
     let versions: Vec<&str> = builds.iter().map(|build| build.version.as_str()).collect();
-    Error::Unreachable {
+    let damaged = match &request.wanted {
+        Wanted::Exact(version) => cache.was_installed(&version::shown(version))?,
+        Wanted::Newest(..) => false,
+    };
+    let mut cached = if damaged {
+        "the cached copy is damaged; ".to_owned()
+    } else {
+        String::new()
+    };
+    cached.push_str(&if versions.is_empty() {
+        "nothing is cached; connect this machine, or name a directory with bin/postgres".to_owned()
+    } else {
+        format!("cached: {}", versions.join(", "))
+    });
+    Ok(Error::Unreachable {
         dbms: Dbms::Postgres,
         request: request.text.clone(),
         reason,
-        cached: if versions.is_empty() {
-            "nothing is cached; connect this machine, or name a directory with bin/postgres"
-                .to_owned()
-        } else {
-            format!("cached: {}", versions.join(", "))
-        },
-    }
+        cached,
+    })
 }
 
 fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Result<Build> {
@@ -84,7 +94,7 @@ fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Res
         Ok(_exists) => {}
         Err(NotFound::Absent) => return Err(registry::unknown_version(request)),
         Err(NotFound::Unreachable(reason)) => {
-            return Err(unreachable(request, reason, &cache.builds()?));
+            return Err(unreachable(cache, request, reason)?);
         }
     }
     let archive = registry::fetch(version)?;

@@ -16,7 +16,7 @@ use crate::build::Build;
 use crate::config::{Config, ValueBefore};
 use crate::data_dir::write_private;
 use crate::error::{Error, Result};
-use crate::server::{Applied, LeftOut};
+use crate::spec::{Applied, LeftOut};
 use crate::user::ServerUser;
 
 /// The stock file of initdb, kept in the data directory for the next start.

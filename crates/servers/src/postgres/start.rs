@@ -118,7 +118,7 @@ pub(crate) fn may_retry(tail: &str) -> bool {
 pub(crate) fn hint(tail: &str) -> String {
     let known = [
         (
-            &["No space left on device"][..],
+            &["No space left on device", "Check free disk space"][..],
             "the disk is full: free some space, or set RQPS_WORK to a directory on another disk",
         ),
         (

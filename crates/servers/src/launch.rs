@@ -1,0 +1,197 @@
+//! One attempt to start a server, and waiting until it accepts sessions.
+
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::data_dir::DataDir;
+use crate::error::{Error, Result};
+use crate::guard::DeathSignal;
+use crate::log::{Log, TAIL_LINES};
+use crate::postgres;
+use crate::postgres::settings::{Listen, Settings};
+use crate::process;
+use crate::server::{DATABASE, Server, USER};
+use crate::spec::{ServerEndpoint, ServerSpec};
+use crate::user::ServerUser;
+
+/// The port of servers that listen on their Unix socket alone: each has a directory of its own.
+const SOCKET_PORT: u16 = 5432;
+
+/// A start is given up after this long without a sign of progress (a longer log, CPU time used).
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// A start is given up after this long in any case: recovery of some 100 GB of WAL fits in.
+const START_MAX: Duration = Duration::from_secs(2 * 3600);
+
+/// Where a server will listen.
+pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
+    Ok(Listen {
+        socket_dir,
+        port: if spec.tcp { free_port()? } else { SOCKET_PORT },
+        tcp: spec.tcp,
+        clients_max: spec.clients_max,
+    })
+}
+
+/// A port that is free now; the start is repeated when it is taken before the server has it.
+fn free_port() -> Result<u16> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(Error::file("find a free port on", "127.0.0.1"))
+}
+
+/// What a start works with.
+pub(crate) struct Launch<'a> {
+    pub spec: &'a ServerSpec,
+    pub data_dir: &'a DataDir,
+    pub user: &'a ServerUser,
+    /// The superuser's.
+    pub password: &'a str,
+    /// On the data directory.
+    pub lock: &'a File,
+    /// Set by somebody else when the start is to be given up.
+    pub interrupted: &'a AtomicBool,
+}
+
+impl Launch<'_> {
+    /// Starts it and waits until it is ready. The server of a failed attempt is gone when this returns.
+    pub fn once(&self) -> Result<Server> {
+        let Launch {
+            spec,
+            data_dir,
+            user,
+            ..
+        } = *self;
+        let listen = listen(spec, data_dir.create_socket_dir(user)?)?;
+        let settings = Settings {
+            build: &spec.build,
+            user,
+            data_dir: &data_dir.path,
+        };
+        let applied = settings.apply(&spec.config, &listen)?;
+        let (log, file) = Log::open(&spec.log_dir, &data_dir.name())?;
+        let stdout = file.try_clone().map_err(Error::file("open", &log.path))?;
+        let lock = self
+            .lock
+            .try_clone()
+            .map_err(Error::file("lock", &data_dir.path))?;
+        let mut guarded =
+            postgres::programs::program(&spec.build, "postgres", user, DeathSignal::Quit)?;
+        guarded
+            .command()
+            .arg("-D")
+            .arg(&data_dir.path)
+            .stdout(stdout)
+            .stderr(file);
+        let mut server = Server {
+            build: spec.build.clone(),
+            data_dir: data_dir.clone(),
+            child: guarded.spawn()?,
+            exit: None,
+            endpoint: ServerEndpoint {
+                socket_dir: listen.socket_dir,
+                tcp: listen.tcp.then_some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+                port: listen.port,
+                user: USER.to_owned(),
+                password: self.password.to_owned(),
+                database: DATABASE.to_owned(),
+            },
+            applied,
+            log,
+            _lock: lock,
+        };
+        self.wait_until_ready(&mut server)?;
+        data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
+        Ok(server)
+    }
+
+    fn wait_until_ready(&self, server: &mut Server) -> Result<()> {
+        let path = &self.data_dir.path;
+        let socket = server
+            .endpoint
+            .socket_dir
+            .join(format!(".s.PGSQL.{}", server.endpoint.port));
+        let mut progress = Progress::new();
+        while !postgres::start::is_ready(path, server.pid(), &server.build, &socket) {
+            if !server.alive() {
+                let tail = server.log.tail(TAIL_LINES);
+                return Err(Error::Died {
+                    status: server.exit_text().unwrap_or_default(),
+                    path: path.clone(),
+                    log: server.log.path.clone(),
+                    hint: postgres::start::hint(&tail),
+                    tail,
+                });
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted { path: path.clone() });
+            }
+            if progress.look_due() {
+                // A start this long: let a later rqps find the process should this one crash.
+                self.data_dir
+                    .write_record(server.pid(), &server.endpoint.socket_dir)?;
+                progress.look(server);
+            }
+            if progress.idle() > IDLE_MAX || progress.waited() > START_MAX {
+                return Err(Error::NotReady {
+                    path: path.clone(),
+                    waited_s: progress.waited().as_secs(),
+                    idle_s: progress.idle().as_secs(),
+                    log: server.log.path.clone(),
+                    tail: server.log.tail(TAIL_LINES),
+                });
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a starting server still gets somewhere, looked at once a second.
+struct Progress {
+    start: Instant,
+    looked: Instant,
+    progressed: Instant,
+    /// Bytes of log, ticks of CPU.
+    seen: (u64, u64),
+}
+
+impl Progress {
+    fn new() -> Progress {
+        let now = Instant::now();
+        Progress {
+            start: now,
+            looked: now,
+            progressed: now,
+            seen: (0, 0),
+        }
+    }
+
+    fn look_due(&self) -> bool {
+        self.looked.elapsed() >= Duration::from_secs(1)
+    }
+
+    fn look(&mut self, server: &Server) {
+        self.looked = Instant::now();
+        let seen = (
+            server.log.len_bytes(),
+            process::family_cpu_ticks(server.pid()),
+        );
+        if seen != self.seen {
+            (self.seen, self.progressed) = (seen, self.looked);
+        }
+    }
+
+    fn waited(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn idle(&self) -> Duration {
+        self.progressed.elapsed()
+    }
+}

@@ -1,0 +1,77 @@
+//! What is to be run, and what a running server tells of itself.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::build::Build;
+use crate::config::Config;
+
+/// What is to be run, and where.
+#[derive(Debug, Clone)]
+pub struct ServerSpec {
+    /// The program.
+    pub build: Build,
+    /// Its options.
+    pub config: Config,
+    /// The directory of its data; files of the same name with a suffix are kept beside it.
+    pub data_dir: PathBuf,
+    /// Where its log goes: `<log_dir>/<name of data_dir>.log`, appended to.
+    pub log_dir: PathBuf,
+    /// How many clients will connect at the same time; probes are allowed for.
+    pub clients_max: u32,
+    /// Also listen on a free TCP port of the loopback interface.
+    pub tcp: bool,
+}
+
+/// An option of the config that the server does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub option: String,
+    /// The value in the config.
+    pub value: String,
+    /// Why it was left out, as a phrase.
+    pub reason: String,
+}
+
+/// How a config became the options of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// Options of the config that were left out.
+    pub left_out: Vec<LeftOut>,
+    /// Options that rqps set itself, with their values.
+    pub added: Vec<(String, String)>,
+    /// The whole `postgresql.conf`.
+    pub config_as_used: String,
+}
+
+/// How to reach a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerEndpoint {
+    /// The directory of its Unix socket.
+    pub socket_dir: PathBuf,
+    /// Its address, when it listens on TCP.
+    pub tcp: Option<IpAddr>,
+    /// The port, on TCP and in the socket's name.
+    pub port: u16,
+    /// The superuser.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+    /// The database for the work.
+    pub database: String,
+}
+
+/// Without the password.
+impl std::fmt::Debug for ServerEndpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerEndpoint")
+            .field("socket_dir", &self.socket_dir)
+            .field("tcp", &self.tcp)
+            .field("port", &self.port)
+            .field("database", &self.database)
+            .finish_non_exhaustive()
+    }
+}
