@@ -108,6 +108,12 @@ impl DataDir {
         }
     }
 
+    /// Takes the lock's file away. Call with the lock held, when nothing is left to lock.
+    pub fn remove_lock(&self) -> Result<()> {
+        let path = self.beside(".lock");
+        fs::remove_file(&path).map_err(Error::file("remove", &path))
+    }
+
     /// The marker, when there is one.
     pub fn marker(&self) -> Option<Marker> {
         read_marker(&self.path)
@@ -304,8 +310,7 @@ pub fn remove_data_dir(data_dir: &Path) -> Result<()> {
     let _lock = data_dir.lock()?;
     data_dir.reap()?;
     data_dir.remove()?;
-    let lock_path = data_dir.beside(".lock");
-    fs::remove_file(&lock_path).map_err(Error::file("remove", &lock_path))
+    data_dir.remove_lock()
 }
 
 /// The user servers run as, checked against the data directory's place, which is created if missing.

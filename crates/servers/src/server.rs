@@ -64,7 +64,7 @@ impl Server {
         };
         if made.is_err() {
             // The first error is the one to tell.
-            let _cleaned = data_dir.remove();
+            let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
         }
         made
     }
