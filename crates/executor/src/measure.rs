@@ -134,7 +134,7 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
     }
 }
 
-/// What is known of the tables: they are complete until a step has deleted or inserted rows for good.
+/// What is known of the tables: they are complete until a step deletes or inserts rows for good.
 fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
     let changes_ids = |name: &str| {
         let test = name
@@ -148,9 +148,12 @@ fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
         .into_iter()
         .take(measure.position.saturating_sub(1) as usize);
     let cut_off = attempt > 1 && changes_ids(measure.test.name);
+    let makes_holes = measure.test.shrinks;
     TableState {
         rows: plan.workload.rows,
-        complete: !cut_off && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
+        complete: !cut_off
+            && !makes_holes
+            && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
         concurrent_writes: measure.clients > 1 && measure.test.writes(),
     }
 }

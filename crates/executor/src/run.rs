@@ -388,6 +388,7 @@ impl Execution {
             &arm.name,
             &mut admin,
             &arm.endpoint,
+            &self.data_dir(arm.index),
             debt,
             |what, elapsed_s| {
                 watcher.goes_on(what, elapsed_s, None);

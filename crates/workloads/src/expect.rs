@@ -35,9 +35,9 @@ pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64,
     let range = u64::from(range);
     let (low, high) = match expect {
         Expect::Rows(rows) => (u64::from(rows), u64::from(rows)),
-        Expect::RangeRows => {
+        Expect::RangeRows | Expect::RangeValues => {
             let rows = range.min(state.rows + 1 - key.min(state.rows));
-            (rows, rows)
+            (if expect == Expect::RangeValues { 1 } else { rows }, rows)
         }
         Expect::DistinctKeys | Expect::ChangedKeys => (1, range),
         Expect::KList | Expect::KRange => (0, u64::MAX),

@@ -50,7 +50,7 @@ const DISTINCT: Statement = read(
     "distinct-range",
     "SELECT DISTINCT c FROM {t} WHERE id BETWEEN ? AND ? ORDER BY c",
     RANGE,
-    Expect::RangeRows,
+    Expect::RangeValues,
 );
 const COUNT: Statement = read(
     "count-range",

@@ -169,6 +169,9 @@ pub enum Expect {
     Rows(u32),
     /// The ids of the range that exist: `min(range, rows - key + 1)` rows.
     RangeRows,
+    /// The distinct values of c in the range: between 1 and as many as [`Expect::RangeRows`], since `update-inlist`
+    /// gives several rows the same c.
+    RangeValues,
     /// One row per distinct key of a uniform list: checked on the mean over the window.
     DistinctKeys,
     /// Rows whose k is in a list of random values: checked on the mean over the window, loosely, since updates move k.

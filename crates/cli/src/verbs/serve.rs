@@ -73,7 +73,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
         }
     };
     // Its data are thrown away: no need for a checkpoint.
-    server.stop_immediately()?;
+    server.stop_immediately();
     Ok(code)
 }
 

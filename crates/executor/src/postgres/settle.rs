@@ -8,14 +8,13 @@ use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Session};
 use rqps_workloads::dialect;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Dead rows that may be left, as a share of all rows.
 const DEAD_ROWS_SHARE: f64 = 0.001;
 /// Dirty shared buffers that may be left: 1 MB.
 const DIRTY_BUFFERS: f64 = 128.0;
-/// Bytes that the kernel may still have to write for the whole host.
-const KERNEL_DIRTY_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 /// Pause between two looks at the figures.
 const POLL: Duration = Duration::from_millis(250);
 
@@ -63,6 +62,7 @@ pub fn settle(
     arm: &str,
     admin: &mut Connection,
     endpoint: &Endpoint,
+    data_dir: &Path,
     debt: Debt,
     mut look: impl FnMut(&'static str, f64) -> bool,
 ) -> Result<Option<Settle>> {
@@ -78,13 +78,14 @@ pub fn settle(
     admin
         .simple("CHECKPOINT")
         .map_err(Error::session(arm, "checkpoint"))?;
+    write_back(data_dir)?;
     loop {
         let after = facts(admin)?;
         let conditions = conditions(&before, &after, debt);
         let reached = conditions.iter().all(|c| c.after <= c.target);
         if reached || start.elapsed() >= debt.cap {
             return Ok(Some(Settle {
-                actions: ["vacuum analyze", "checkpoint", "wait"]
+                actions: ["vacuum analyze", "checkpoint", "write back", "wait"]
                     .map(str::to_owned)
                     .to_vec(),
                 conditions,
@@ -98,6 +99,17 @@ pub fn settle(
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// Has the kernel write what it still holds for the file system of the data, the log of earlier steps included.
+fn write_back(data_dir: &Path) -> Result<()> {
+    let failed = |source| Error::File {
+        action: "write back",
+        path: data_dir.to_owned(),
+        source,
+    };
+    let dir = std::fs::File::open(data_dir).map_err(failed)?;
+    rustix::fs::syncfs(dir).map_err(|e| failed(e.into()))
 }
 
 fn conditions(before: &SettleFacts, after: &SettleFacts, debt: Debt) -> Vec<SettleCondition> {
@@ -117,12 +129,6 @@ fn conditions(before: &SettleFacts, after: &SettleFacts, debt: Debt) -> Vec<Sett
             before.autovacuum_workers,
             after.autovacuum_workers,
             0.0,
-        ),
-        condition(
-            "kernel_dirty_bytes",
-            before.kernel_dirty_bytes,
-            after.kernel_dirty_bytes,
-            KERNEL_DIRTY_BYTES,
         ),
     ];
     if let (Ok(dirty_before), Ok(dirty)) = (&before.dirty_buffers, &after.dirty_buffers) {
