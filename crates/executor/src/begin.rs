@@ -4,7 +4,7 @@ use crate::arm::{Ingredients, record};
 use crate::error::{Error, Result};
 use crate::run::Execution;
 use rqps_plan::{
-    ActionKind, Arm, Limit, Plan, PlanContext, Transport, Warmup, WriteWork, schedule,
+    ActionKind, Arm, BuildSource, Limit, Plan, PlanContext, Transport, Warmup, WriteWork, schedule,
 };
 use rqps_probe::HostFacts;
 use rqps_servers::{Build, Dirs, load_config};
@@ -35,12 +35,13 @@ fn resolve_builds(plan: &Plan, dirs: &Dirs, mut tell: impl FnMut(&str)) -> Resul
 
 /// Makes a run folder for a plan below `results`.
 pub fn begin(
-    plan: Plan,
+    mut plan: Plan,
     ingredients: Vec<Ingredients>,
     dirs: &Dirs,
     results: &Path,
     program_version: &str,
 ) -> Result<Execution> {
+    pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let folder = RunFolder::create(results, &plan.name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
@@ -127,6 +128,15 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
         then: then.build_hash.clone(),
         now: now.hash.clone(),
     })
+}
+
+/// Names the exact version where the plan asks for the newest of a series: a resumed run must not get a newer one.
+fn pin_versions(plan: &mut Plan, ingredients: &[Ingredients]) {
+    for (arm, made_of) in plan.arms.iter_mut().zip(ingredients) {
+        if let BuildSource::Version(version) = &mut arm.build.source {
+            version.clone_from(&made_of.build.version);
+        }
+    }
 }
 
 /// Where a run keeps an arm's config as it was when the run began: a file may be edited meanwhile, and `sized` depends
