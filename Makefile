@@ -1,0 +1,27 @@
+# `make` alone lists what there is.
+
+.DEFAULT_GOAL := help
+# Packages come before what needs them, whatever -j says.
+.NOTPARALLEL:
+.PHONY: help test check demo packages
+
+help:
+	@echo 'make test      everything that has to hold: packages, format, lints, all tests, fidelity to sysbench'
+	@echo 'make check     format and lints only'
+	@echo 'make demo      compare two Postgres releases, in under five minutes after the build'
+	@echo 'make packages  install the Debian packages that building and testing need, where they are missing'
+
+test: packages check
+	cargo test --workspace --no-fail-fast
+	cargo build --release
+	tools/fidelity point-query read-only_range=100 read-write_range=10
+
+check:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+demo:
+	cargo run --release -- demo
+
+packages:
+	tools/debian-packages
