@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use procfs::ProcError;
 use procfs::process::{Process, Stat};
 
 use crate::error::{Error, Result};
@@ -82,6 +83,7 @@ impl ProcessCounters {
         ProcessCounters {
             user_ticks: stat.utime,
             system_ticks: stat.stime,
+            io: Some(IoCounters::default()),
             waited_user_ticks: stat.cutime.max(0) as u64,
             waited_system_ticks: stat.cstime.max(0) as u64,
             ..ProcessCounters::default()
@@ -99,12 +101,16 @@ impl ProcessCounters {
             self.voluntary_switches = status.voluntary_ctxt_switches.unwrap_or(0);
             self.involuntary_switches = status.nonvoluntary_ctxt_switches.unwrap_or(0);
         }
-        self.io = process.io().ok().map(|io| IoCounters {
-            read_bytes: io.read_bytes,
-            write_bytes: io.write_bytes.saturating_sub(io.cancelled_write_bytes),
-            read_chars: io.rchar,
-            write_chars: io.wchar,
-        });
+        self.io = match process.io() {
+            Ok(io) => Some(IoCounters {
+                read_bytes: io.read_bytes,
+                write_bytes: io.write_bytes.saturating_sub(io.cancelled_write_bytes),
+                read_chars: io.rchar,
+                write_chars: io.wchar,
+            }),
+            Err(ProcError::PermissionDenied(_)) => None,
+            Err(_) => Some(IoCounters::default()),
+        };
     }
 
     /// Own CPU since `before`, microseconds; from zero when the process is younger than that.

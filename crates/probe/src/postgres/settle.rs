@@ -20,7 +20,7 @@ pub struct SettleFacts {
     /// Shared buffers that differ from their place on disk, or why that is not known.
     pub dirty_buffers: std::result::Result<u64, String>,
     /// Checkpoints counted since the statistics began; before 18 one that has just begun, and in 17 one that was
-    /// skipped because nothing had happened, is counted too.
+    /// skipped because nothing had happened, is counted too. Counted a moment after CHECKPOINT has answered.
     pub checkpoints: u64,
     /// Place in the WAL of the last finished checkpoint: changes exactly when one is finished.
     pub checkpoint_lsn: String,
