@@ -281,6 +281,25 @@ fn one_arm_alone_has_no_ratios() {
 }
 
 #[test]
+fn a_busy_machine_is_said_first() {
+    let headline = |others_share| {
+        let spec = RunSpec {
+            others_share,
+            ..RunSpec::default()
+        };
+        shown(&spec, &[Section::Headline], |_| {})
+    };
+    let busy = headline(0.31);
+    let disturbed = busy.find("DISTURBED: other programs used").unwrap();
+    assert!(disturbed < busy.find("median rQPS").unwrap(), "{busy}");
+    assert!(
+        busy.contains("of postgres-18.1.x10b_c8r32 (up to 31 %)"),
+        "{busy}"
+    );
+    assert!(!headline(0.04).contains("DISTURBED"));
+}
+
+#[test]
 fn another_base_by_name() {
     let text = shown(&RunSpec::default(), &[Section::Relative], |options| {
         options.base = Some("postgres-18.1.x10b_c8r32".into());

@@ -18,8 +18,8 @@ pub(crate) const FORCED_SINCE: u32 = 150_000;
 /// report them even so, hence the look into a table: a shared one, which is not counted as this database's.
 pub(crate) const FORCE_SQL: &str = "SELECT pg_stat_force_next_flush() FROM pg_database LIMIT 1";
 
-/// Milliseconds by which the waits exceed what the server promises (500 ms).
-const OLD_WAIT_MS: u64 = 600;
+/// Milliseconds to wait where the server promises 500.
+const OLD_WAIT_MS: u64 = 530;
 
 /// How one server version is made to tell all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What to read first: each variant's median per group, and the tests at or beyond 0.95 or 1.05.
+//! What to read first: whether the machine was free, each variant's median per group, and the tests at or beyond 0.95 or 1.05.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -13,6 +13,7 @@ use crate::groups;
 use crate::number;
 use crate::per_op::{CPU, Cost};
 use crate::sides::{Side, Sides, TestStep, Which};
+use crate::tables::disturbed;
 use crate::tables::relative::{Pair, ratio};
 
 /// The headline's blocks: a sentence for each variant and the table of far tests.
@@ -36,7 +37,11 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
             )
         })
         .collect();
-    let mut blocks = vec![Block::Items(sentences)];
+    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps)
+        .into_iter()
+        .map(Block::Text)
+        .collect();
+    blocks.push(Block::Items(sentences));
     let outside = outside(sides, &steps);
     if !outside.rows.is_empty() {
         blocks.push(Block::Table(outside));

@@ -5,6 +5,7 @@ pub(crate) mod arms;
 pub(crate) mod chain;
 pub(crate) mod connections;
 pub(crate) mod counters;
+pub(crate) mod disturbed;
 pub(crate) mod fingerprints;
 pub(crate) mod footnotes;
 pub(crate) mod headline;

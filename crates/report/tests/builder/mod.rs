@@ -38,6 +38,8 @@ pub struct RunSpec {
     pub cut: bool,
     /// Whether a step of the second arm is invalid, and another repeated.
     pub trouble: bool,
+    /// Share of the machine that other programs take while the last arm is measured.
+    pub others_share: f64,
 }
 
 impl Default for RunSpec {
@@ -51,6 +53,7 @@ impl Default for RunSpec {
             config_hash: "c0ffee00c0ffee00",
             cut: false,
             trouble: false,
+            others_share: 0.0,
         }
     }
 }
@@ -305,12 +308,14 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         },
     };
     let operations = window.operations();
+    let reads = if writes { 0.5 } else { 0.001 * index as f64 };
+    let mut metrics = metrics(operations, index, reads);
+    if index + 1 == spec.arms.len() {
+        let all_us = window.elapsed_us as f64 * metrics["cpus"];
+        metrics.insert("rest_us".into(), all_us * spec.others_share);
+    }
     Observation {
-        metrics: metrics(
-            operations,
-            index,
-            if writes { 0.5 } else { 0.001 * index as f64 },
-        ),
+        metrics,
         backend_cpu_us: vec![41e6, 43e6 + index as f64 * 1e6],
         counters: counters(operations, index, writes),
         histograms: vec![histogram(operations as u64, index)],

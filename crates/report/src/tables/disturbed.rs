@@ -1,0 +1,64 @@
+//! Was the machine free for the test? Says so when other programs, or other guests of the host, took a share of its CPU.
+
+use rqps_store::{Recorded, Window};
+
+use crate::sides::{Side, Sides, TestStep};
+
+/// Share of the machine's CPU above which other programs count as a disturbance. What a kernel does for the test itself
+/// (writing back, network) is also counted there, and is about 1 to 3 %.
+const OTHERS_SHARE: f64 = 0.05;
+/// Share of the machine's CPU above which stolen time counts as a disturbance.
+const STEAL_SHARE: f64 = 0.02;
+
+/// A sentence for each kind of disturbance; nothing when the machine was free.
+pub(crate) fn sentences(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
+    let kinds = [
+        ("rest_us", OTHERS_SHARE, "other programs used"),
+        (
+            "host_steal_us",
+            STEAL_SHARE,
+            "other guests of the host were given",
+        ),
+    ];
+    kinds
+        .iter()
+        .filter_map(|(metric, limit, what)| sentence(sides, steps, metric, *limit, what))
+        .collect()
+}
+
+fn sentence(
+    sides: &Sides<'_>,
+    steps: &[TestStep],
+    metric: &str,
+    limit: f64,
+    what: &str,
+) -> Option<String> {
+    let of_side = |side: &Side<'_>| {
+        let windows = steps.iter().filter_map(|step| side.window(&step.name).ok());
+        let shares: Vec<f64> = windows.filter_map(|w| share(w, metric)).collect();
+        let over = shares.iter().filter(|share| **share > limit).count();
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        (over > 0).then(|| {
+            let (label, all) = (side.label(), shares.len());
+            format!(
+                "{over} of {all} windows of {label} (up to {:.0} %)",
+                most * 100.0
+            )
+        })
+    };
+    let sides: Vec<String> = sides.all.iter().filter_map(of_side).collect();
+    (!sides.is_empty()).then(|| {
+        format!(
+            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Ratios of these windows say little; run \
+             again on a quiet machine.",
+            limit * 100.0,
+            sides.join(", ")
+        )
+    })
+}
+
+/// A metric's share of all CPU time of the machine in the window.
+fn share(window: &Recorded<Window>, metric: &str) -> Option<f64> {
+    let capacity_us = window.result.elapsed_us as f64 * window.metric("cpus")?;
+    (capacity_us > 0.0).then_some(window.metric(metric)? / capacity_us)
+}
