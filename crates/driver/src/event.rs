@@ -278,9 +278,9 @@ fn prepare<S: Session>(
         .iter()
         .flat_map(|param| {
             let (kind, count) = match param {
-                Param::Keys | Param::HotKeys => (ParamType::Int4, range as usize),
+                Param::Keys | Param::HotKeys => (ParamType::Int8, range as usize),
                 Param::C | Param::Pad => (ParamType::Text, 1),
-                Param::Key | Param::RangeEnd | Param::K => (ParamType::Int4, 1),
+                Param::Key | Param::RangeEnd | Param::K => (ParamType::Int8, 1),
             };
             std::iter::repeat_n(kind, count)
         })

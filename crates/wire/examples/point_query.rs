@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let count: u64 = count.parse()?;
 
     let mut connection = Connection::connect(&endpoint, "point_query")?;
-    let statement = connection.prepare(sql, &[ParamType::Int4])?;
+    let statement = connection.prepare(sql, &[ParamType::Int8])?;
     let mut params = Params::new();
     let mut rows = 0;
     let mut key = 0;

@@ -5,8 +5,9 @@ use crate::{Error, Params};
 /// The declared type of a prepared statement's parameter. Values travel as text either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamType {
-    /// A 32-bit integer.
-    Int4,
+    /// A 64-bit integer, whatever the column: sysbench declares all its integers so, and the server
+    /// compares an `int4` column with it by other functions than with an `int4`.
+    Int8,
     /// A character string (`varchar`).
     Text,
 }

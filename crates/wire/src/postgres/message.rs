@@ -3,7 +3,7 @@
 
 use crate::{Error, Params};
 
-/// Most statements one connection prepares: what fits the digits of their names.
+/// Most statements one connection prepares; their names have room for more digits.
 pub(super) const STATEMENTS_MAX: u32 = 10_000;
 
 /// Most parameters in one execution (the protocol counts them in 16 bits).
@@ -12,9 +12,19 @@ pub(super) const PARAMS_MAX: usize = u16::MAX as usize;
 /// Most bytes of parameters in one execution; the server's own limit is near 1 GiB.
 pub(super) const PARAMS_BYTES_MAX: usize = 512 * 1024 * 1024;
 
+/// Length of a statement's name, in bytes. The server reads, checks, hashes and copies the name in each
+/// execution, so its length is part of the work: this is the mean length of sysbench's names.
+const NAME_BYTES: usize = 26;
+
 /// Start of a Bind message: tag, length, unnamed portal, statement name, no parameter formats (all
 /// text), parameter count. Length and count are filled in for each execution.
-pub(super) const HEAD_BYTES: usize = 16;
+pub(super) const HEAD_BYTES: usize = NAME_AT + NAME_BYTES + 5;
+
+/// Where the name stands in the head: behind tag, length and the portal's empty name.
+const NAME_AT: usize = 6;
+
+/// Where the parameter count stands in the head: at its end.
+const COUNT_AT: usize = HEAD_BYTES - 2;
 
 /// End of Bind (one result format: binary) and the three messages behind it: Describe the unnamed
 /// portal, Execute it without a row limit, Sync. These are what libpq sends for `PQexecPrepared`.
@@ -23,16 +33,19 @@ const TAIL: [u8; 26] = *b"\0\x01\0\x01D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0
 /// How much of the tail still belongs to Bind.
 const RESULT_FORMATS_BYTES: usize = 4;
 
-/// The name of the `number`th statement of a connection; always five bytes.
+/// The name of the `number`th statement of a connection; always [`NAME_BYTES`] long.
 pub(super) fn statement_name(number: u32) -> String {
-    format!("s{number:04}")
+    format!("rqps_statement_{number:011}")
 }
 
 /// The start of every execution of the statement called `name`.
 pub(super) fn bind_head(name: &str) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[0] = b'B';
-    for (byte, letter) in head[6..11].iter_mut().zip(name.bytes()) {
+    for (byte, letter) in head[NAME_AT..NAME_AT + NAME_BYTES]
+        .iter_mut()
+        .zip(name.bytes())
+    {
         *byte = letter;
     }
     head
@@ -52,7 +65,7 @@ pub(super) fn execution(
     let mut head = *head;
     let bind_bytes = (HEAD_BYTES - 1 + encoded.len() + RESULT_FORMATS_BYTES) as u32;
     head[1..5].copy_from_slice(&bind_bytes.to_be_bytes());
-    head[14..16].copy_from_slice(&(params.len() as u16).to_be_bytes());
+    head[COUNT_AT..].copy_from_slice(&(params.len() as u16).to_be_bytes());
     out.clear();
     out.reserve(HEAD_BYTES + encoded.len() + TAIL.len());
     out.extend_from_slice(&head);
@@ -114,7 +127,9 @@ mod tests {
             buf.extend_from_slice(value);
             Ok(IsNull::No)
         };
-        assert!(frontend::bind("", "s0042", [], values, serialize, [1], &mut expected).is_ok());
+        let name = statement_name(42);
+        assert_eq!(name.len(), NAME_BYTES);
+        assert!(frontend::bind("", &name, [], values, serialize, [1], &mut expected).is_ok());
         frontend::describe(b'P', "", &mut expected).unwrap();
         frontend::execute("", 0, &mut expected).unwrap();
         frontend::sync(&mut expected);
@@ -134,7 +149,7 @@ mod tests {
         let mut params = Params::new();
         (0..=PARAMS_MAX as i64).for_each(|value| params.push_int(value));
         assert!(matches!(
-            execution(&mut Vec::new(), &bind_head("s0001"), &params),
+            execution(&mut Vec::new(), &bind_head(&statement_name(1)), &params),
             Err(Error::Limit { .. })
         ));
     }

@@ -38,8 +38,8 @@ pub use query::Table;
 /// Longest part of a statement that an error message shows, in characters.
 const SHOWN_SQL_CHARS: usize = 200;
 
-/// The type identifiers every Postgres version uses for `int4` and `varchar`.
-const INT4_OID: u32 = 23;
+/// The type identifiers every Postgres version uses for `int8` and `varchar`.
+const INT8_OID: u32 = 20;
 const VARCHAR_OID: u32 = 1043;
 
 /// One connection to a Postgres server. Dropping it says goodbye and closes it.
@@ -184,7 +184,7 @@ impl Session for Connection {
         }
         let name = message::statement_name(self.statements);
         let oids = types.iter().map(|kind| match kind {
-            ParamType::Int4 => INT4_OID,
+            ParamType::Int8 => INT8_OID,
             ParamType::Text => VARCHAR_OID,
         });
         let mut out = BytesMut::new();

@@ -29,13 +29,13 @@ pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
     let range = connection
         .prepare(
             "SELECT id, c FROM t WHERE id BETWEEN $1 AND $2",
-            &[ParamType::Int4; 2],
+            &[ParamType::Int8; 2],
         )
         .unwrap();
     let update = connection
         .prepare(
             "UPDATE t SET c = $1 WHERE id = $2",
-            &[ParamType::Text, ParamType::Int4],
+            &[ParamType::Text, ParamType::Int8],
         )
         .unwrap();
     let begin = connection.prepare("BEGIN", &[]).unwrap();
@@ -67,7 +67,7 @@ pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
 pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let insert = connection
-        .prepare("INSERT INTO t VALUES ($1, 1, 'y')", &[ParamType::Int4])
+        .prepare("INSERT INTO t VALUES ($1, 1, 'y')", &[ParamType::Int8])
         .unwrap();
     run(&mut connection, "BEGIN");
     let mut params = Params::new();
@@ -116,11 +116,11 @@ pub fn large_results_are_counted(endpoint: &Endpoint) {
     let many = connection
         .prepare(
             "SELECT repeat('x', 119) FROM generate_series(1, $1)",
-            &[ParamType::Int4],
+            &[ParamType::Int8],
         )
         .unwrap();
     let one = connection
-        .prepare("SELECT repeat('x', $1)", &[ParamType::Int4])
+        .prepare("SELECT repeat('x', $1::int4)", &[ParamType::Int8])
         .unwrap();
     let mut params = Params::new();
     params.push_int(10_000);
