@@ -72,19 +72,22 @@ enum Source {
     Rate,
 }
 
+/// The server's CPU microseconds per operation.
+pub(crate) const SERVER_CPU: PerOp = PerOp {
+    print: |value| format!("{value:.1}"),
+    ..metric(
+        "cpu_us/o",
+        "cpu_us_per_op",
+        "server_cpu_us",
+        0.0,
+        CPU_US_MIN,
+    )
+};
+
 /// The columns, in the order of the tables.
 pub(crate) static COLUMNS: [PerOp; 9] = [
     CPU,
-    PerOp {
-        print: |value| format!("{value:.1}"),
-        ..metric(
-            "cpu_us/o",
-            "cpu_us_per_op",
-            "server_cpu_us",
-            0.0,
-            CPU_US_MIN,
-        )
-    },
+    SERVER_CPU,
     metric(
         "cs/o",
         "context_switches_per_op",

@@ -4,14 +4,14 @@
 //! | --- | --- |
 //! | `rQPS` | rate relative to the base |
 //! | `points` | its change in points of 0.01 |
-//! | `cpu/o` | `cpu/o` relative to the base's; see `per_op.rs` |
+//! | `cpu/o`, `cpu_us/o` | the host's and the server's CPU per operation, relative to the base's; see `per_op.rs` |
 //! | `dbms` | the variant |
 //! | `test` | the test; listed when its rQPS, as printed, is 0.95 or less, or 1.05 or more |
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::groups;
 use crate::number;
-use crate::per_op::{CPU, Cost};
+use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::disturbed;
 use crate::tables::relative::{Pair, ratio};
@@ -94,6 +94,7 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
         Column::number("rQPS", "rqps"),
         Column::number("points", "points"),
         Column::number("cpu/o", "cpu_per_op_ratio"),
+        Column::number("cpu_us/o", "cpu_us_per_op_ratio"),
         Column::words("dbms"),
         Column::words("test"),
     ];
@@ -120,7 +121,8 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
                     (number::points(ratio) - 100) as f64,
                     number::points_change(ratio),
                 ),
-                cpu(&sides.base, side, &step.name),
+                cost_ratio(&CPU, &sides.base, side, &step.name),
+                cost_ratio(&SERVER_CPU, &sides.base, side, &step.name),
                 Cell::words(side.label()),
                 Cell::words(&*step.name),
             ]);
@@ -130,8 +132,8 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
     table
 }
 
-fn cpu(base: &Side<'_>, side: &Side<'_>, step: &str) -> Cell {
-    CPU.relative(cost(base, step).as_ref(), cost(side, step).as_ref())
+fn cost_ratio(column: &PerOp, base: &Side<'_>, side: &Side<'_>, step: &str) -> Cell {
+    column.relative(cost(base, step).as_ref(), cost(side, step).as_ref())
 }
 
 fn cost<'a>(side: &Side<'a>, step: &str) -> Option<Cost<'a>> {
