@@ -13,6 +13,9 @@ use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which, numbered};
 use crate::tables::footnotes;
 
+/// The object under which a view's sum over all tables or indexes is kept.
+const SUM: &str = "all";
+
 /// View, column and object; the sum over objects has none.
 type Name = (String, String, Option<String>);
 
@@ -75,6 +78,10 @@ fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>
         let Some(delta) = counter.delta() else {
             continue;
         };
+        if counter.object == SUM {
+            values.insert((counter.view, counter.column, None), delta / operations);
+            continue;
+        }
         let sum = objects
             .entry((counter.view.clone(), counter.column.clone()))
             .or_default();
@@ -86,7 +93,9 @@ fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>
     }
     for ((view, column), (count, sum)) in objects {
         if count > 1 {
-            values.insert((view, column, None), sum / operations);
+            values
+                .entry((view, column, None))
+                .or_insert(sum / operations);
         }
     }
     Ok(values)

@@ -3,13 +3,16 @@
 //! | column | means |
 //! | --- | --- |
 //! | `col-N` | the value for the variant that the line `col-N : …` names |
-//! | `state` | what it is: dead and live rows, sizes, WAL since the last checkpoint, settings |
+//! | `state` | what it is: dead and live rows, sizes, WAL since the last checkpoint; settings that differ |
 
 use std::collections::BTreeMap;
 
 use crate::document::{Align, Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::sides::{Sides, TestStep, Which, numbered};
+
+/// Begins the names of settings: they are many, and the same for all variants but a few.
+const SETTING: &str = "setting.";
 
 /// One table for each test that has fingerprints.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
@@ -44,6 +47,9 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     let title = format!("State before {}", step.name);
     let mut table = Table::new("fingerprints", title, columns, 1).about("test", &step.name);
     table.preamble = lines;
+    by_key.retain(|key, cells| {
+        !key.starts_with(SETTING) || cells.iter().any(|cell| cell.text != cells[0].text)
+    });
     for (key, cells) in by_key {
         table.row(cells.into_iter().chain([Cell::words(key)]).collect());
     }
