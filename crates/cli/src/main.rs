@@ -79,7 +79,12 @@ fn chain(error: &anyhow::Error) -> String {
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
+    let servers = error.downcast_ref::<rqps_servers::Error>();
+    if servers.is_some_and(rqps_servers::Error::is_usage) {
+        return EXIT_USAGE;
+    }
     match error.downcast_ref::<rqps_executor::Error>() {
+        Some(rqps_executor::Error::Servers(error)) if error.is_usage() => EXIT_USAGE,
         Some(rqps_executor::Error::Interrupted) => EXIT_INTERRUPTED,
         Some(_) => EXIT_FAILED,
         None if error.is::<Usage>() || error.is::<rqps_report::Error>() => EXIT_USAGE,

@@ -277,6 +277,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the request was at fault: a version, config or directory that a user named.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Error::BadVersion { .. }
+                | Error::UnknownVersion { .. }
+                | Error::NotABuild { .. }
+                | Error::UnknownConfig { .. }
+                | Error::ConfigSyntax { .. }
+        )
+    }
+
     /// For `map_err` on file operations.
     pub(crate) fn file(
         action: &'static str,
