@@ -1,0 +1,366 @@
+//! The house rules that a program can check: shape of the sources, and documents that agree with what is there.
+//!
+//! Every check lists all its findings at once, each with its file and line.
+
+use rqps_workloads::microbenchmarks;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines of a source file.
+const LINES_MAX: usize = 600;
+/// Characters of a source line. Doc tables and lines with a text in quotes may be longer: nothing can break those.
+const COLUMNS_MAX: usize = 120;
+/// What is not written by us.
+const NOT_OURS: [&str; 4] = [".git", "target", "results", "Cargo.lock"];
+
+/// A text file of the repository.
+struct Text {
+    /// From the repository's root.
+    path: String,
+    content: String,
+}
+
+impl Text {
+    fn has_extension(&self, extension: &str) -> bool {
+        Path::new(&self.path)
+            .extension()
+            .is_some_and(|its| its == extension)
+    }
+
+    /// Its lines with `path:number`.
+    fn lines(&self) -> impl Iterator<Item = (String, &str)> {
+        let place = |number: usize| format!("{}:{}", self.path, number + 1);
+        self.content
+            .lines()
+            .enumerate()
+            .map(move |(number, line)| (place(number), line))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn texts() -> Vec<Text> {
+    let root = root();
+    let mut texts = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(relative) = open.pop() {
+        for entry in fs::read_dir(root.join(&relative)).unwrap().flatten() {
+            let path = relative.join(entry.file_name());
+            if NOT_OURS.iter().any(|name| path == Path::new(name)) {
+                continue;
+            }
+            if entry.file_type().unwrap().is_dir() {
+                open.push(path);
+            } else if let Ok(content) = fs::read_to_string(root.join(&path)) {
+                let path = path.to_string_lossy().into_owned();
+                texts.push(Text { path, content });
+            }
+        }
+    }
+    texts.sort_by(|a, b| a.path.cmp(&b.path));
+    texts
+}
+
+fn sources() -> Vec<Text> {
+    let mut sources = texts();
+    sources.retain(|text| text.has_extension("rs"));
+    assert!(sources.len() > 100, "only {} sources found", sources.len());
+    sources
+}
+
+fn document(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Fails with everything found.
+fn none(findings: Vec<String>) {
+    assert!(
+        findings.is_empty(),
+        "{} findings:\n{}",
+        findings.len(),
+        findings.join("\n")
+    );
+}
+
+#[test]
+fn every_source_begins_with_why_it_is_there() {
+    let silent = sources()
+        .into_iter()
+        .filter(|source| !source.content.starts_with("//! "));
+    none(silent.map(|source| source.path).collect());
+}
+
+#[test]
+fn sources_stay_short_and_narrow() {
+    let mut found = Vec::new();
+    for source in sources() {
+        let lines = source.content.lines().count();
+        if lines > LINES_MAX {
+            found.push(format!(
+                "{}: {lines} lines, at most {LINES_MAX}",
+                source.path
+            ));
+        }
+        let may_be_long = |line: &str| {
+            let comment = line
+                .trim_start()
+                .trim_start_matches("//")
+                .trim_start_matches(['/', '!']);
+            comment.trim_start().starts_with('|') || line.contains('"')
+        };
+        found.extend(source.lines().filter_map(|(place, line)| {
+            let columns = line.chars().count();
+            (columns > COLUMNS_MAX && !may_be_long(line))
+                .then(|| format!("{place}: {columns} columns, at most {COLUMNS_MAX}"))
+        }));
+    }
+    none(found);
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    // In pieces, or this file would find itself.
+    let marks = [
+        ["TO", "DO"],
+        ["FIX", "ME"],
+        ["XX", "X:"],
+        ["db", "g!("],
+        ["to", "do!("],
+        ["unimpl", "emented!("],
+    ];
+    let marks = marks.map(|pieces| pieces.concat());
+    let mut found = Vec::new();
+    for source in sources() {
+        let marked = |(_, line): &(String, &str)| marks.iter().any(|mark| line.contains(mark));
+        found.extend(
+            source
+                .lines()
+                .filter(marked)
+                .map(|(place, line)| format!("{place}: {}", line.trim())),
+        );
+    }
+    none(found);
+}
+
+#[test]
+fn no_blank_ends_a_line_and_no_tab_is_in_a_source() {
+    let mut found = Vec::new();
+    for text in texts().iter().filter(|text| !text.has_extension("snap")) {
+        let is_source = text.has_extension("rs");
+        found.extend(text.lines().filter_map(|(place, line)| {
+            (line.ends_with([' ', '\t']) || (is_source && line.contains('\t'))).then_some(place)
+        }));
+        if !text.content.is_empty() && !text.content.ends_with('\n') {
+            found.push(format!("{}: the last line has no end", text.path));
+        }
+    }
+    none(found);
+}
+
+#[test]
+fn no_registry_is_named() {
+    // In pieces, for the same reason. How registries are reached is the business of the clients that are used.
+    let hosts = [
+        ["crates", ".io"],
+        ["maven", ".org"],
+        ["repo.", "maven"],
+        ["docker", ".io"],
+        ["ghcr", ".io"],
+        ["quay", ".io"],
+        ["pypi", ".org"],
+        ["npmjs", ".com"],
+        ["deb.", "debian"],
+        ["archive.", "ubuntu"],
+        ["apt.", "postgresql"],
+    ];
+    let hosts = hosts.map(|pieces| pieces.concat());
+    let mut found = Vec::new();
+    for text in texts() {
+        let named = |(_, line): &(String, &str)| hosts.iter().any(|host| line.contains(host));
+        found.extend(text.lines().filter(named).map(|(place, _)| place));
+    }
+    none(found);
+}
+
+#[test]
+fn every_crate_takes_the_workspace_s_lints() {
+    let manifests: Vec<Text> = texts()
+        .into_iter()
+        .filter(|text| text.path.starts_with("crates/") && text.path.ends_with("/Cargo.toml"))
+        .collect();
+    assert!(
+        manifests.len() >= 10,
+        "only {} crates found",
+        manifests.len()
+    );
+    let lax = manifests
+        .into_iter()
+        .filter(|text| !text.content.contains("[lints]\nworkspace = true"));
+    none(lax.map(|text| text.path).collect());
+}
+
+#[test]
+fn documents_point_at_what_is_there() {
+    let mut found = Vec::new();
+    for text in texts().iter().filter(|text| text.has_extension("md")) {
+        let folder = Path::new(&text.path)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_path_buf();
+        for (place, line) in text.lines() {
+            let links = between(line, "](", ")")
+                .into_iter()
+                .filter(|link| !link.contains("://") && !link.starts_with('#'));
+            let links = links.map(|link| folder.join(link.split('#').next().unwrap_or(link)));
+            let paths = between(line, "`", "`")
+                .into_iter()
+                .filter(|path| is_repository_path(path))
+                .map(PathBuf::from);
+            let lost = links
+                .chain(paths)
+                .filter(|path| !root().join(path).exists());
+            found.extend(lost.map(|path| format!("{place}: {} does not exist", path.display())));
+        }
+    }
+    none(found);
+}
+
+/// The texts between pairs of marks.
+fn between<'a>(line: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut rest = line;
+    while let Some((_, after)) = rest.split_once(open) {
+        let Some((inside, behind)) = after.split_once(close) else {
+            break;
+        };
+        found.push(inside);
+        rest = behind;
+    }
+    found
+}
+
+/// Whether a text in backquotes is the path of a file of ours: no placeholder, no glob, no command.
+fn is_repository_path(text: &str) -> bool {
+    let folders = ["crates/", "configs/", "docs/", "plans/", "tools/", ".ci/"];
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+    folders.iter().any(|folder| text.starts_with(folder)) && text.chars().all(plain)
+}
+
+#[test]
+fn every_answer_of_the_where_table_is_a_path() {
+    let text = document("ARCHITECTURE.md");
+    let (_, after) = text
+        .split_once("\n## Where do I find")
+        .expect("the section is there");
+    let section = after.split("\n## ").next().unwrap_or(after);
+    let rows: Vec<&str> = section
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(2)
+        .collect();
+    assert!(rows.len() >= 10, "{} rows", rows.len());
+    let answer = |row: &&str| {
+        row.split('|').nth(2).map(|cell| {
+            between(cell, "`", "`")
+                .first()
+                .copied()
+                .unwrap_or("")
+                .to_owned()
+        })
+    };
+    let bad = rows.iter().filter(|row| {
+        !answer(row).is_some_and(|path| is_repository_path(&path) || path == "Makefile")
+    });
+    none(bad.map(|row| (*row).to_owned()).collect());
+}
+
+#[test]
+fn every_verb_is_in_the_readme() {
+    let readme = document("README.md");
+    let verbs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/verbs"))
+        .unwrap()
+        .flatten();
+    let names = verbs.filter_map(|entry| {
+        entry
+            .file_name()
+            .to_str()?
+            .strip_suffix(".rs")
+            .map(str::to_owned)
+    });
+    let names: Vec<String> = names.filter(|name| name != "mod").collect();
+    assert!(names.len() > 10);
+    let row = |name: &String| format!("| `{name}");
+    none(
+        names
+            .into_iter()
+            .filter(|name| !readme.contains(&row(name)))
+            .collect(),
+    );
+}
+
+#[test]
+fn every_key_of_a_plan_is_described() {
+    let described = document("docs/PLANS.md");
+    let mut keys = Vec::new();
+    for file in ["parse", "steps", "arms"] {
+        let source = document(&format!("crates/plan/src/{file}.rs"));
+        for list in between(&source, "_KEYS: [&str; ", "];") {
+            keys.extend(between(list, "\"", "\"").into_iter().map(str::to_owned));
+        }
+    }
+    assert!(keys.len() > 25, "only {keys:?} found");
+    none(
+        keys.into_iter()
+            .filter(|key| !described.contains(&format!("`{key}`")))
+            .collect(),
+    );
+}
+
+#[test]
+fn every_test_is_described_as_it_is() {
+    let method = document("docs/METHOD.md");
+    let mut found = Vec::new();
+    for test in microbenchmarks::tests() {
+        let row = method.lines().find(|line| line.starts_with(&format!("| `{}` |", test.name)));
+        let queries = format!("| {} |", test.queries_per_event());
+        if !row.is_some_and(|row| row.ends_with(&queries)) {
+            found.push(format!("{}: {} queries an event", test.name, test.queries_per_event()));
+        }
+        let sql = test.statements().map(|statement| statement.sql.replace("{t}", "t").replace("{list}", "…"));
+        found.extend(sql.filter(|sql| !method.contains(&format!("`{sql}`"))));
+    }
+    none(found);
+}
+
+#[test]
+fn every_shipped_plan_and_section_is_described() {
+    let plans = document("docs/PLANS.md");
+    let shipped = fs::read_dir(root().join("plans")).unwrap().flatten();
+    let shipped = shipped.filter_map(|entry| {
+        entry
+            .file_name()
+            .to_str()?
+            .strip_suffix(".toml")
+            .map(str::to_owned)
+    });
+    let mut found: Vec<String> = shipped
+        .filter(|name| !plans.contains(&format!("`{name}`")))
+        .collect();
+    let method = document("docs/METHOD.md");
+    let source = document("crates/report/src/section.rs");
+    let all = source
+        .split_once("pub const ALL")
+        .and_then(|(_, after)| after.split_once("];"))
+        .expect("the list of sections");
+    let sections = between(all.0, "\"", "\"");
+    assert!(sections.len() > 10, "only {sections:?} found");
+    found.extend(
+        sections
+            .iter()
+            .filter(|name| !method.contains(&format!("`{name}`")))
+            .map(|name| (*name).to_owned()),
+    );
+    none(found);
+}
