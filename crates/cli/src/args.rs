@@ -65,6 +65,8 @@ pub enum Verb {
     Resume(ResumeArgs),
     /// Say how far a run is
     Status(RunName),
+    /// Remove the data that a run which won't be resumed has left
+    Clean(CleanArgs),
     /// List the runs
     Ls,
     /// Show a run's tables
@@ -124,6 +126,13 @@ pub struct ResumeArgs {
     /// Leave the data directories when arms are finished
     #[arg(long)]
     pub keep_data: bool,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// The run: its folder, its name, or `last`; without one, the data of all runs whose folder is gone
+    pub run: Option<String>,
 }
 
 /// A run, as named by a user.
@@ -315,6 +324,9 @@ pub struct DriveArgs {
     /// Seed
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// After `load`, VACUUM ANALYZE the tables
+    #[arg(long)]
+    pub vacuum: bool,
 }
 
 impl DriveArgs {

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("rqps: {}", chain(&error));
+            out::tell(&format!("rqps: {}", chain(&error)));
             ExitCode::from(exit_code(&error))
         }
     }
@@ -49,6 +49,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Run(args) => verbs::run::run(context, &args),
         Verb::Resume(args) => verbs::resume::run(context, &args),
         Verb::Status(args) => verbs::status::run(context, &args),
+        Verb::Clean(args) => verbs::clean::run(context, &args),
         Verb::Ls => verbs::ls::run(context),
         Verb::Show(args) => verbs::show::run(context, &args),
         Verb::Compare(args) => verbs::compare::run(context, &args),
@@ -79,15 +80,19 @@ fn chain(error: &anyhow::Error) -> String {
 }
 
 fn exit_code(error: &anyhow::Error) -> u8 {
-    let servers = error.downcast_ref::<rqps_servers::Error>();
-    if servers.is_some_and(rqps_servers::Error::is_usage) {
-        return EXIT_USAGE;
-    }
-    match error.downcast_ref::<rqps_executor::Error>() {
-        Some(rqps_executor::Error::Servers(error)) if error.is_usage() => EXIT_USAGE,
-        Some(rqps_executor::Error::Interrupted) => EXIT_INTERRUPTED,
-        Some(_) => EXIT_FAILED,
-        None if error.is::<Usage>() || error.is::<rqps_report::Error>() => EXIT_USAGE,
-        None => EXIT_FAILED,
+    use rqps_executor::Error;
+    let is_usage = error.is::<Usage>()
+        || error.is::<rqps_report::Error>()
+        || error.downcast_ref().is_some_and(Error::is_usage)
+        || error
+            .downcast_ref()
+            .is_some_and(rqps_servers::Error::is_usage)
+        || error
+            .downcast_ref()
+            .is_some_and(rqps_store::Error::is_usage);
+    match error.downcast_ref() {
+        Some(Error::Interrupted) => EXIT_INTERRUPTED,
+        _ if is_usage => EXIT_USAGE,
+        _ => EXIT_FAILED,
     }
 }

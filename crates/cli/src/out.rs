@@ -1,4 +1,5 @@
-//! Standard output: results only. A reader that has seen enough and closed the pipe is no error.
+//! Standard output: results only. Standard error: everything else. A reader that has seen enough and closed the pipe, or a
+//! terminal that is gone, is no error and ends no run.
 
 use std::io::{ErrorKind, Write};
 
@@ -14,4 +15,10 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// Prints text with a line's end.
 pub fn print_line(text: &str) -> anyhow::Result<()> {
     print(&format!("{}\n", text.trim_end_matches('\n')))
+}
+
+/// Tells the user something beside the results.
+pub fn tell(text: &str) {
+    // Nobody is left to be told of a failure.
+    let _told = writeln!(std::io::stderr().lock(), "{text}");
 }

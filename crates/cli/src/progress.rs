@@ -1,5 +1,6 @@
 //! Progress on standard error: a bar on a terminal, a line per finished step everywhere.
 
+use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rqps_executor::{Execution, Watcher};
 use rqps_plan::estimate::{duration_text, estimate};
@@ -67,7 +68,7 @@ impl Progress {
 
     fn line(&self, text: &str) {
         if self.bar.is_hidden() {
-            eprintln!("{text}");
+            out::tell(text);
         } else {
             self.bar.println(text);
         }
@@ -144,7 +145,7 @@ pub fn doing<T>(what: &str, work: impl FnOnce() -> T) -> T {
         spinner.set_message(what.to_owned());
         spinner
     } else {
-        eprintln!("{what}");
+        out::tell(what);
         ProgressBar::hidden()
     };
     let done = work();

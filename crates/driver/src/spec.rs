@@ -19,9 +19,9 @@ pub struct StepSpec {
     pub clients: u32,
     /// The plan's seed.
     pub seed: u64,
-    /// 1, or more when an earlier attempt at this step was cut off: it then draws other keys, since the earlier one may
-    /// have used up some of its own.
-    pub attempt: u32,
+    /// Part of the seed. A step that is repeated on data which a first attempt has already changed takes another number,
+    /// so as not to meet its own traces; two steps that are to do the same take the same one.
+    pub draws: u32,
     /// How warm-up ends.
     pub warmup: Warmup,
     /// How the window ends.
@@ -123,7 +123,9 @@ pub trait Observer {
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64);
     /// True when the step must stop soon.
     fn cancelled(&mut self) -> bool;
-    /// Clients don't come back although the step was cancelled or has failed: end their statements, if need be by
-    /// stopping the server.
+    /// Clients don't come back although the step was cancelled or has failed: ask the server to end their statements.
+    /// Must not block.
+    fn end_statements(&mut self) {}
+    /// They still don't: end their statements, if need be by stopping the server.
     fn force(&mut self);
 }

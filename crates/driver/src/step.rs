@@ -15,10 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How often the coordinator looks up while clients work.
 const TICK: Duration = Duration::from_millis(50);
-/// How long clients may take to finish the event in hand when a step is cancelled.
-const CANCEL_GRACE: Duration = Duration::from_secs(2);
-/// The same after a failure of another client.
-const FAILURE_GRACE: Duration = Duration::from_secs(30);
+/// How long clients may take to finish the event in hand when a step is lost, and again once their statements were ended.
+const GRACE: Duration = Duration::from_secs(2);
 /// Stack of a client's thread.
 const CLIENT_STACK_BYTES: usize = 512 * 1024;
 
@@ -260,19 +258,23 @@ impl Lead<'_> {
             }
             if self.observer.cancelled() {
                 self.control().abort();
-                self.give_up(CANCEL_GRACE);
+                self.give_up();
                 return Err(Stop::Cancelled);
             }
             if self.control().aborted() {
-                self.give_up(FAILURE_GRACE);
+                self.give_up();
                 return Err(Stop::ClientFailed);
             }
         }
     }
 
-    /// Waits for clients to come back from the statement in hand, then has the observer end it.
-    fn give_up(&mut self, grace: Duration) {
-        if !self.control().all_stand(grace) {
+    /// Waits for clients to come back from the statement in hand, then has the observer end it, gently at first.
+    fn give_up(&mut self) {
+        if self.control().all_stand(GRACE) {
+            return;
+        }
+        self.observer.end_statements();
+        if !self.control().all_stand(GRACE) {
             self.observer.force();
         }
     }

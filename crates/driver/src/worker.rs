@@ -191,7 +191,7 @@ impl<'a, S: Session> Worker<'a, S> {
         self.stream = Stream::new(&[
             spec.seed,
             name_word(&spec.step),
-            u64::from(spec.attempt),
+            u64::from(spec.draws),
             u64::from(self.number),
             phase,
         ]);

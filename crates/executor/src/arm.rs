@@ -1,11 +1,13 @@
 //! An arm at work: its server, and what is needed to talk to it and to watch it.
 
-use crate::error::{Error, Result};
+use crate::error::{Death, Error, Result, tells_of_full_disk};
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
 use rqps_store::Setting;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Lines of the server's log that are shown when it died.
@@ -31,12 +33,14 @@ pub(crate) struct ActiveArm {
     pub target: ServerTarget,
     pub perf: PerfCounters,
     pub version_num: u32,
+    pub data_dir: PathBuf,
 }
 
 impl ActiveArm {
-    /// Starts the server on a data directory that is ready, and attaches the counters before any client comes.
-    pub fn start(index: usize, name: &str, spec: &ServerSpec) -> Result<Self> {
-        let server = Server::start(spec)?;
+    /// Starts the server on a data directory that is ready, and attaches the counters before any client comes. Given up
+    /// when `stop` becomes true.
+    pub fn start(index: usize, name: &str, spec: &ServerSpec, stop: &AtomicBool) -> Result<Self> {
+        let server = Server::start_unless(spec, stop).map_err(not_started(name, &spec.data_dir))?;
         let postmaster_pid = server.pid();
         let perf = PerfCounters::attach(postmaster_pid);
         let endpoint = endpoint(&server);
@@ -48,6 +52,7 @@ impl ActiveArm {
             target: ServerTarget { postmaster_pid },
             perf,
             version_num: 0,
+            data_dir: spec.data_dir.clone(),
         };
         arm.version_num = arm.admin("asking the version")?.server_version_num();
         Ok(arm)
@@ -58,30 +63,71 @@ impl ActiveArm {
         Connection::connect(&self.endpoint, "rqps admin").map_err(Error::session(&self.name, doing))
     }
 
-    /// What ended the server, if something did. A session's failure is a hint: the server may still be in its death
-    /// throes, or have restarted its sessions after one of them crashed.
-    pub fn death(&mut self, failure: Option<String>) -> Option<String> {
-        let failure = failure?;
-        let deadline = Instant::now() + DEATH_NOTICE;
-        while Instant::now() < deadline {
-            if !self.server.alive() {
-                return Some(failure);
-            }
-            if self.admin("looking whether the server lives").is_ok() {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(100));
+    /// Has the server write its log of changes to the disk. With `synchronous_commit = off` the last moments of finished
+    /// work are in memory only, and would be lost with a server that is killed.
+    pub fn make_durable(&self) -> Result<()> {
+        let doing = "making a step's changes durable";
+        let mut admin = self.admin(doing)?;
+        for sql in ["SET synchronous_commit = on", "SELECT txid_current()"] {
+            admin
+                .query(sql)
+                .map_err(Error::session(&self.name, doing))?;
         }
-        Some(failure)
+        Ok(())
     }
 
-    /// The error for a server that ended by itself.
-    pub fn died(&self, step: &str, cause: String) -> Error {
+    /// What a failure in a step amounts to: a full disk, a dead server, or just what it says.
+    pub fn judge(&mut self, step: &str, failure: Error) -> Error {
+        let words = failure.to_string();
+        if tells_of_full_disk(&words) && !failure.lost_server() {
+            return self.disk_full(step, words);
+        }
+        let Some(how) = self.death(failure.lost_server()) else {
+            return failure;
+        };
+        let log = self.server.log_tail(LOG_TAIL_LINES);
+        if tells_of_full_disk(&log) {
+            return self.disk_full(step, log);
+        }
         Error::ServerDied {
             arm: self.name.clone(),
             step: step.to_owned(),
-            cause,
-            log: self.server.log_tail(LOG_TAIL_LINES),
+            death: Box::new(Death {
+                how,
+                cause: words,
+                log_path: self.server.log_path().to_owned(),
+                log,
+            }),
+        }
+    }
+
+    fn disk_full(&self, step: &str, words: String) -> Error {
+        Error::DiskFull {
+            arm: self.name.clone(),
+            doing: step.to_owned(),
+            place: self.data_dir.clone(),
+            words,
+        }
+    }
+
+    /// How the server died, if it did. A lost session is a hint: the server may still be in its death throes, or one of
+    /// its processes crashed and it has ended all others before it went on.
+    fn death(&mut self, lost_session: bool) -> Option<String> {
+        let deadline = Instant::now() + DEATH_NOTICE;
+        loop {
+            if let Some(status) = self.server.exit_text() {
+                return Some(format!("its main process ended ({status})"));
+            }
+            if !lost_session {
+                return None;
+            }
+            if self.admin("looking whether the server lives").is_ok() {
+                return Some("one of its processes crashed, so it ended all sessions".to_owned());
+            }
+            if Instant::now() >= deadline {
+                return Some("it lets nobody in any more".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 
@@ -93,6 +139,23 @@ impl ActiveArm {
             .query("SELECT version()")
             .map_err(Error::session(&self.name, doing))?;
         Ok(table.value().unwrap_or_default().to_owned())
+    }
+}
+
+/// Wraps what kept a server from being made or started with whose it was.
+pub(crate) fn not_started(arm: &str, data_dir: &Path) -> impl FnOnce(rqps_servers::Error) -> Error {
+    move |source| match source {
+        rqps_servers::Error::Interrupted { .. } => Error::Interrupted,
+        source if tells_of_full_disk(&source.to_string()) => Error::DiskFull {
+            arm: arm.to_owned(),
+            doing: "starting its server".to_owned(),
+            place: data_dir.to_owned(),
+            words: source.to_string(),
+        },
+        source => Error::NotStarted {
+            arm: arm.to_owned(),
+            source: Box::new(source),
+        },
     }
 }
 

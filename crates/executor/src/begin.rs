@@ -43,6 +43,7 @@ pub fn begin(
 ) -> Result<Execution> {
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
+    let host = host_facts(dirs)?;
     let folder = RunFolder::create(results, &plan.name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
     let schedule = schedule(&plan);
@@ -58,14 +59,8 @@ pub fn begin(
         .collect();
     let meta = meta(&plan, schedule.actions.len() as u32, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
-    writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host_facts(dirs)?)?;
-    Ok(Execution::new(
-        plan,
-        schedule,
-        ingredients,
-        dirs.clone(),
-        writer,
-    ))
+    writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
+    Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
 }
 
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
@@ -75,11 +70,13 @@ pub fn resume(
     other_host: bool,
     tell: impl FnMut(&str),
 ) -> Result<Execution> {
+    // What is read is what the next step stands on: nobody else may be writing from here on.
+    let folder = RunFolder::at(path)?;
+    let writer = RunFolder::open_for_writing(folder.path())?;
     let run = RunFolder::open(path)?;
     if run.status.status == Status::Complete {
         return Err(Error::Complete(path.to_owned()));
     }
-    let writer = RunFolder::open_for_writing(path)?;
     let plan_path = run.folder.plan_path();
     let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
         action: "read",
@@ -114,7 +111,7 @@ pub fn resume(
         same_host(&run, dirs)?;
     }
     let schedule = schedule(&plan);
-    let mut execution = Execution::new(plan, schedule, ingredients, dirs.clone(), writer);
+    let mut execution = Execution::new(plan, schedule, ingredients, dirs, writer);
     execution.take_up(&run)?;
     Ok(execution)
 }

@@ -1,11 +1,12 @@
 //! What can stop a run, and what a user does about it.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// Why a run did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Builds, configs or servers.
+    /// Builds, configs or data directories.
     #[error(transparent)]
     Servers(#[from] rqps_servers::Error),
     /// The run folder.
@@ -34,19 +35,52 @@ pub enum Error {
         /// What the load engine met.
         source: rqps_driver::StepError,
     },
-    /// A server ended by itself.
+    /// A server could not be made or started.
+    #[error("arm {arm}: {source}")]
+    NotStarted {
+        /// The arm.
+        arm: String,
+        /// Why.
+        source: Box<rqps_servers::Error>,
+    },
+    /// A server ended by itself, or ended all its sessions because one of its processes did.
     #[error(
-        "arm {arm}: the server died in step {step} ({cause}); `rqps resume` starts it again and goes on with that step\n{log}"
+        "arm {arm}: the server died in step {step}: {}; `rqps resume` starts it again and goes on with that step\n{death}",
+        death.how
     )]
     ServerDied {
         /// The arm.
         arm: String,
         /// The step.
         step: String,
-        /// What was noticed.
-        cause: String,
-        /// The last lines of its log.
-        log: String,
+        /// What is known of it.
+        death: Box<Death>,
+    },
+    /// The disk that holds a server's data is full.
+    #[error(
+        "arm {arm}, {doing}: no space is left for {place}; free some on that disk, then `rqps resume`: every finished step \
+         is kept\n{words}"
+    )]
+    DiskFull {
+        /// The arm.
+        arm: String,
+        /// The step.
+        doing: String,
+        /// The data directory.
+        place: PathBuf,
+        /// What the server said.
+        words: String,
+    },
+    /// The data of an arm in progress are not where they were left.
+    #[error(
+        "arm {arm}: its data are gone from {place}; a run goes on only with the data it left: put them back, set RQPS_WORK \
+         to what it was, move the run folder back to where it was, or start a new run"
+    )]
+    DataGone {
+        /// The arm.
+        arm: String,
+        /// Where they should be.
+        place: PathBuf,
     },
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; `rqps resume` goes on with the step that was cut off")]
@@ -91,8 +125,43 @@ pub enum Error {
     },
 }
 
+/// What is known of a server's death.
+#[derive(Debug)]
+pub struct Death {
+    /// How it died.
+    pub how: String,
+    /// What was noticed first.
+    pub cause: String,
+    /// Its log.
+    pub log_path: PathBuf,
+    /// The last lines of its log.
+    pub log: String,
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let log_path = self.log_path.display();
+        write!(
+            f,
+            "first noticed: {}\n{log_path} ends with:\n{}",
+            self.cause, self.log
+        )
+    }
+}
+
 /// Short for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// SQLSTATEs of sessions that end because their server does: shutdown, crash of another process, not accepting.
+const DYING: [&str; 3] = ["57P01", "57P02", "57P03"];
+
+/// How servers and the system call a disk that takes no more.
+const DISK_FULL_WORDS: [&str; 4] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "File too large",
+    "Check free disk space",
+];
 
 impl Error {
     /// Wraps a session's error with what it was for.
@@ -106,4 +175,64 @@ impl Error {
             source: Box::new(source),
         }
     }
+
+    /// Whether what was asked for is at fault, not how it went: nothing was carried out.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Plan { .. }
+            | Self::Changed { .. }
+            | Self::OtherHost(_)
+            | Self::Complete(_)
+            | Self::DataGone { .. } => true,
+            Self::Store(error) => error.is_usage(),
+            Self::Servers(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+
+    /// Whether the fault is this arm's own, so that another arm may fare better.
+    pub(crate) fn is_of_one_arm(&self) -> bool {
+        use rqps_servers::Error as Servers;
+        match self {
+            Self::ServerDied { .. } => true,
+            Self::NotStarted { source, .. } => matches!(
+                **source,
+                Servers::Init { .. }
+                    | Servers::Died { .. }
+                    | Servers::NotReady { .. }
+                    | Servers::ConfigRefused { .. }
+                    | Servers::CannotRun { .. }
+                    | Servers::MissingLibraries { .. }
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether a session found its server gone or going.
+    pub(crate) fn lost_server(&self) -> bool {
+        use rqps_wire::Error as Wire;
+        match self.wire() {
+            Some(Wire::Closed { .. } | Wire::Connect { .. }) => true,
+            Some(error) => error.sqlstate().is_some_and(|state| DYING.contains(&state)),
+            None => matches!(self, Self::Probe(rqps_probe::Error::ServerGone { .. })),
+        }
+    }
+
+    /// What a session met, if this is about one.
+    fn wire(&self) -> Option<&rqps_wire::Error> {
+        match self {
+            Self::Session { source, .. }
+            | Self::Step {
+                source: rqps_driver::StepError::Client { source, .. },
+                ..
+            }
+            | Self::Probe(rqps_probe::Error::Database { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a server's words say that its disk takes no more.
+pub(crate) fn tells_of_full_disk(words: &str) -> bool {
+    DISK_FULL_WORDS.iter().any(|sign| words.contains(sign))
 }

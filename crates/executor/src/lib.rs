@@ -5,17 +5,21 @@
 //! are started from the calling thread and die with it, so that thread must live as long as the run.
 
 mod arm;
+mod base;
 mod begin;
 mod error;
 mod literals;
 mod measure;
 mod observe;
+mod place;
 pub mod postgres;
 mod run;
 mod watch;
+mod work;
 
 pub use arm::{Ingredients, endpoint};
 pub use begin::{begin, resolve, resume};
-pub use error::{Error, Result};
+pub use error::{Death, Error, Result};
+pub use place::{Place, clean, clean_orphans};
 pub use run::{Execution, Finish};
 pub use watch::Watcher;

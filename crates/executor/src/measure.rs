@@ -1,10 +1,12 @@
 //! A measured step: fingerprint, plans, the window with its probe, and what the run folder keeps of it.
 
 use crate::arm::ActiveArm;
+use crate::base::BaseStep;
 use crate::error::{Error, Result};
 use crate::literals::explainable_sql;
 use crate::observe::{StepFindings, observation};
-use crate::watch::Watcher;
+use crate::postgres::end_statements;
+use crate::run::Outside;
 use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work, run_step};
 use rqps_plan::{Limit, Measure, Plan, Warmup};
 use rqps_probe::postgres::counters::{CounterDelta, CounterSet, snapshot};
@@ -13,8 +15,7 @@ use rqps_probe::{Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::{Observation, QueryPlan, now_ms};
 use rqps_wire::postgres::Connection;
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Role, microbenchmarks};
-use std::sync::atomic::{AtomicBool, Ordering};
+use rqps_workloads::{Dialect, Role, dialect, microbenchmarks};
 use std::time::{Duration, Instant};
 
 /// Name by which the server knows the sessions that are measured.
@@ -29,9 +30,8 @@ pub(crate) struct StepInput<'a> {
     pub plan: &'a Plan,
     pub measure: &'a Measure,
     pub attempt: u32,
-    /// What base did in this step, for steps that repeat it.
-    pub base_work: Option<Work>,
-    pub stop: &'a AtomicBool,
+    /// What base did in this step, when this arm is not base.
+    pub base: Option<BaseStep>,
 }
 
 /// A step's outcome.
@@ -47,26 +47,28 @@ pub(crate) struct StepOutput {
 pub(crate) fn measure(
     arm: &mut ActiveArm,
     input: &StepInput<'_>,
-    watcher: &mut dyn Watcher,
+    outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
     let measure = input.measure;
     let mut admin = arm.admin("preparing a step")?;
     let state_before = fingerprint::fingerprint(&mut admin)?.key_values();
     let plans = plans(&mut admin, input.plan, measure)?;
     let procedure = flush::procedure(arm.version_num);
-    let spec = step_spec(
+    let mut spec = step_spec(
         input,
         Some(Flush {
             idle: Duration::from_millis(procedure.idle_ms),
             sql: procedure.session_sql.to_owned(),
         }),
     );
+    if let (Some(max), true) = (&mut spec.removed_rows_max, input.attempt > 1) {
+        *max = max.saturating_sub(missing_rows(&arm.name, &mut admin, input.plan)?);
+    }
     let endpoint = arm.endpoint.clone();
     let mut eyes = Eyes {
         admin,
         arm,
-        watcher,
-        stop: input.stop,
+        outside,
         settle: Duration::from_millis(procedure.settle_ms),
         owes_events: !matches!(spec.limit, rqps_driver::Limit::Time(_)),
         queries_per_event: f64::from(measure.test.queries_per_event()),
@@ -81,6 +83,21 @@ pub(crate) fn measure(
     let connect = |_| Connection::connect(&endpoint, CLIENT_NAME);
     let outcome = run_step(&spec, connect, &mut eyes);
     eyes.into_output(input, &spec, outcome, state_before, plans)
+}
+
+/// Loaded rows that are gone.
+fn missing_rows(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
+    let (workload, doing) = (&plan.workload, "counting the rows that are left");
+    let mut missing = workload.rows_total();
+    for table in 1..=workload.tables {
+        let (name, rows) = (dialect::table_name(table), workload.rows);
+        let left = admin
+            .query(&format!("SELECT count(*) FROM {name} WHERE id <= {rows}"))
+            .map_err(Error::session(arm, doing))?;
+        let left = left.value().and_then(|text| text.parse().ok());
+        missing = missing.saturating_sub(left.unwrap_or(0));
+    }
+    Ok(missing)
 }
 
 fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
@@ -102,10 +119,10 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
     let (plan, measure) = (input.plan, input.measure);
     let workload = &plan.workload;
     let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
-    let limit = match (measure.limit, &input.base_work) {
+    let limit = match (measure.limit, &input.base) {
         (Limit::Seconds(s), _) | (Limit::AsBase { seconds: s }, None) => seconds(s),
         (Limit::Events(events), _) => rqps_driver::Limit::Events(events),
-        (Limit::AsBase { .. }, Some(work)) => rqps_driver::Limit::Work(work.clone()),
+        (Limit::AsBase { .. }, Some(base)) => rqps_driver::Limit::Work(base.work.clone()),
     };
     let rows_total = workload.rows_total() as f64;
     StepSpec {
@@ -115,7 +132,7 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
         tables: workload.tables,
         clients: measure.clients,
         seed: plan.seed,
-        attempt: input.attempt,
+        draws: draws(input),
         warmup: match measure.warmup {
             Warmup::Seconds(seconds) => rqps_driver::Warmup::Time(Duration::from_secs_f64(seconds)),
             Warmup::Detect => rqps_driver::Warmup::Detect {
@@ -132,6 +149,15 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
         state: table_state(plan, measure, input.attempt),
         flush,
     }
+}
+
+/// Which keys to draw: those of base. Only a write that was cut off on this arm draws others than before, since it would
+/// find the rows of its first attempt changed.
+fn draws(input: &StepInput<'_>) -> u32 {
+    if !input.measure.test.writes() {
+        return 1;
+    }
+    input.base.as_ref().map_or(1, |base| base.attempt) + input.attempt - 1
 }
 
 /// What is known of the tables: they are complete until a step deletes or inserts rows for good.
@@ -166,11 +192,10 @@ struct OpenWindow {
 }
 
 /// Watches a step: counters at both ends of the window, samples in between.
-struct Eyes<'a> {
+struct Eyes<'a, 'b> {
     admin: Connection,
     arm: &'a mut ActiveArm,
-    watcher: &'a mut dyn Watcher,
-    stop: &'a AtomicBool,
+    outside: &'a mut Outside<'b>,
     /// How long the server takes to show what sessions handed in.
     settle: Duration,
     /// Sessions stay after the window.
@@ -186,7 +211,7 @@ struct Eyes<'a> {
     trouble: Option<Error>,
 }
 
-impl Eyes<'_> {
+impl Eyes<'_, '_> {
     fn note_trouble<T>(&mut self, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -255,7 +280,7 @@ impl Eyes<'_> {
     }
 }
 
-impl Observer for Eyes<'_> {
+impl Observer for Eyes<'_, '_> {
     fn window_opens(&mut self, sessions: &[u32]) {
         let opened = self.open_window(sessions);
         self.note_trouble(opened);
@@ -274,11 +299,15 @@ impl Observer for Eyes<'_> {
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64) {
         let rate = events as f64 * self.queries_per_event / elapsed_s.max(1e-3);
         let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, "queries/s"));
-        self.watcher.goes_on(phase, elapsed_s, rate);
+        self.outside.watcher.goes_on(phase, elapsed_s, rate);
     }
 
     fn cancelled(&mut self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.trouble.is_some()
+        self.outside.stopped() || self.trouble.is_some()
+    }
+
+    fn end_statements(&mut self) {
+        end_statements(&self.arm.endpoint, CLIENT_NAME);
     }
 
     fn force(&mut self) {
@@ -286,7 +315,7 @@ impl Observer for Eyes<'_> {
     }
 }
 
-impl Eyes<'_> {
+impl Eyes<'_, '_> {
     fn into_output(
         mut self,
         input: &StepInput<'_>,
@@ -295,24 +324,20 @@ impl Eyes<'_> {
         fingerprint: Vec<(String, String)>,
         plans: Vec<QueryPlan>,
     ) -> Result<StepOutput> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        let step = input.measure.step.clone();
-        if let Some(cause) = self
-            .arm
-            .death(outcome.as_ref().err().map(ToString::to_string))
-        {
-            return Err(self.arm.died(&step, cause));
-        }
-        if let Some(trouble) = self.trouble.take() {
-            return Err(trouble);
-        }
-        let result = outcome.map_err(|source| Error::Step {
-            arm: self.arm.name.clone(),
-            step,
-            source,
-        })?;
+        let trouble = self.trouble.take();
+        let result = match (outcome, trouble) {
+            // The trouble is why it was cancelled.
+            (Ok(_) | Err(StepError::Cancelled), Some(trouble)) => return Err(trouble),
+            (Err(StepError::Cancelled), None) => return Err(Error::Interrupted),
+            (Err(source), _) => {
+                return Err(Error::Step {
+                    arm: self.arm.name.clone(),
+                    step: input.measure.step.clone(),
+                    source,
+                });
+            }
+            (Ok(result), None) => result,
+        };
         let findings = StepFindings {
             cost: self.cost.take().unwrap_or_default(),
             samples: std::mem::take(&mut self.samples),

@@ -1,31 +1,28 @@
-//! Walking the schedule.
+//! Walking the schedule: one action after the other, each journaled before the next begins.
 
-use crate::arm::{ActiveArm, Ingredients, record};
+use crate::arm::{ActiveArm, Ingredients, not_started, record};
+use crate::base::{self, BaseStep, BaseSteps};
 use crate::error::{Error, Result};
 use crate::measure::{StepInput, measure};
-use crate::observe::{WORK_WARMUP, WORK_WINDOW};
-use crate::postgres::load::{LoadTimes, Tables, load};
-use crate::postgres::settle::{Debt, settle, vacuum};
+use crate::place::Place;
 use crate::watch::Watcher;
-use rqps_driver::Work;
-use rqps_plan::{Action, ActionKind, Limit, OnServerDeath, Plan, Schedule, Transport, WriteWork};
-use rqps_servers::{Dirs, Server, ServerSpec, remove_data_dir};
-use rqps_store::{
-    ActionRecord, Load, Measured, Observation, Outcome, Run, RunWriter, Status, now_ms,
+use crate::work::{Done, Task, load, settle, vacuum};
+use rqps_plan::{
+    Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Schedule, Transport, WriteWork,
 };
-use rqps_workloads::random::name_word;
+use rqps_servers::{Dirs, Server, ServerSpec};
+use rqps_store::{ActionRecord, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 /// How a run ended that did not fail as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Finish {
     /// Every action is done.
     Complete,
-    /// Some arms were given up; what is left of them can be resumed.
-    Partly(Vec<String>),
+    /// Some arms were given up, for these reasons; what is left of them can be resumed.
+    Partly(Vec<Error>),
 }
 
 /// A run in hand.
@@ -33,30 +30,23 @@ pub struct Execution {
     plan: Plan,
     schedule: Schedule,
     ingredients: Vec<Ingredients>,
-    dirs: Dirs,
+    place: Place,
     writer: RunWriter,
     done: BTreeSet<u32>,
-    /// What base did, by step.
-    base_work: BTreeMap<String, Work>,
+    base_steps: BaseSteps,
     keep_data: bool,
 }
 
-/// What an action gave.
-struct Done {
-    observation: Option<Observation>,
-    invalid: Option<String>,
-    note: Option<String>,
-    summary: String,
+/// Whom a run tells, and who tells it to end.
+pub(crate) struct Outside<'a> {
+    pub watcher: &'a mut dyn Watcher,
+    pub stop: &'a AtomicBool,
 }
 
-impl Done {
-    fn plain(summary: impl Into<String>) -> Self {
-        Self {
-            observation: None,
-            invalid: None,
-            note: None,
-            summary: summary.into(),
-        }
+impl Outside<'_> {
+    /// Whether the user wants the run to end.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -65,17 +55,17 @@ impl Execution {
         plan: Plan,
         schedule: Schedule,
         ingredients: Vec<Ingredients>,
-        dirs: Dirs,
+        dirs: &Dirs,
         writer: RunWriter,
     ) -> Self {
         Self {
             plan,
             schedule,
             ingredients,
-            dirs,
+            place: Place::of(dirs, writer.folder()),
             writer,
             done: BTreeSet::new(),
-            base_work: BTreeMap::new(),
+            base_steps: BTreeMap::new(),
             keep_data: false,
         }
     }
@@ -105,29 +95,15 @@ impl Execution {
         self.writer.folder().path().to_owned()
     }
 
+    /// Where its servers' data are, while there are any.
+    pub fn data_place(&self) -> Option<&Path> {
+        self.place.path()
+    }
+
     /// Reads back what an earlier process finished.
     pub(crate) fn take_up(&mut self, run: &Run) -> Result<()> {
         self.done = self.writer.done_actions()?;
-        for action in &run.actions {
-            if action.arm != self.plan.base
-                || action.kind != "measure"
-                || action.outcome != Outcome::Done
-            {
-                continue;
-            }
-            let series = run.series(action.seq)?;
-            let counts = |name: &str| {
-                let found = series.iter().find(|series| series.name == name);
-                found
-                    .map(|s| s.values.iter().map(|n| *n as u64).collect::<Vec<_>>())
-                    .unwrap_or_default()
-            };
-            let work = Work {
-                warmup: counts(WORK_WARMUP),
-                window: counts(WORK_WINDOW),
-            };
-            self.base_work.insert(action.step.clone(), work);
-        }
+        self.base_steps = base::read(run, &self.plan.base)?;
         self.writer.add_note(None, "resumed")?;
         Ok(())
     }
@@ -135,15 +111,12 @@ impl Execution {
     /// Does what is not done yet. Servers are stopped however it ends, and the run folder says why it ended.
     pub fn run(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
-        let outcome = self.walk(watcher, stop);
+        let outcome = self.walk(&mut Outside { watcher, stop });
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
-            Ok(Finish::Partly(arms)) => (
-                Status::Failed,
-                Some(format!("given up: {}", arms.join(", "))),
-            ),
+            Ok(Finish::Partly(errors)) => (Status::Failed, errors.first().map(headline)),
             Err(Error::Interrupted) => (Status::Interrupted, Some("by the user".to_owned())),
-            Err(error) => (Status::Failed, Some(error.to_string())),
+            Err(error) => (Status::Failed, Some(headline(error))),
         };
         let recorded = self.writer.set_status(status, reason.as_deref());
         let finish = outcome?;
@@ -151,39 +124,43 @@ impl Execution {
         Ok(finish)
     }
 
-    fn walk(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
+    fn walk(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
         let mut active: Option<ActiveArm> = None;
-        let mut given_up: BTreeSet<usize> = BTreeSet::new();
+        let mut given_up: BTreeMap<usize, Error> = BTreeMap::new();
         let actions = self.schedule.actions.clone();
         for action in &actions {
-            if self.done.contains(&action.seq) || given_up.contains(&action.arm) {
+            if self.done.contains(&action.seq) || given_up.contains_key(&action.arm) {
                 continue;
             }
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            match self.one_action(action, &mut active, watcher, stop) {
+            let outcome = if outside.stopped() {
+                Err(Error::Interrupted)
+            } else {
+                self.one_action(action, &mut active, outside)
+            };
+            match outcome {
                 Ok(()) => {}
-                Err(error @ Error::ServerDied { .. }) if self.may_go_on(action.arm) => {
+                Err(error) if error.is_of_one_arm() && self.may_go_on(action.arm) => {
                     active = None;
-                    given_up.insert(action.arm);
-                    let text = error.to_string();
-                    watcher.note(&text);
-                    self.writer
-                        .add_note(Some(&self.plan.arms[action.arm].name), &text)?;
+                    let text = format!("{}; given up for now", headline(&error));
+                    outside.watcher.note(&text);
+                    let name = &self.plan.arms[action.arm].name;
+                    self.writer.add_note(Some(name), &error.to_string())?;
+                    given_up.insert(action.arm, error);
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if active.is_some() && matches!(error, Error::Interrupted) {
+                        let text =
+                            "interrupted: stopping the server (a second Ctrl-C ends it at once)";
+                        outside.watcher.note(text);
+                    }
+                    return Err(error);
+                }
             }
         }
         if given_up.is_empty() {
             return Ok(Finish::Complete);
         }
-        Ok(Finish::Partly(
-            given_up
-                .iter()
-                .map(|arm| self.plan.arms[*arm].name.clone())
-                .collect(),
-        ))
+        Ok(Finish::Partly(given_up.into_values().collect()))
     }
 
     /// Whether the next arm may follow when this one's server died: not when it still owes the others their work.
@@ -198,304 +175,198 @@ impl Execution {
         &mut self,
         action: &Action,
         active: &mut Option<ActiveArm>,
-        watcher: &mut dyn Watcher,
-        stop: &AtomicBool,
+        outside: &mut Outside<'_>,
     ) -> Result<()> {
-        let name = self.plan.arms[action.arm].name.clone();
-        watcher.begins(action.seq, &name, action.kind.name());
+        let arm = self.plan.arms[action.arm].name.clone();
+        outside.watcher.begins(action.seq, &arm, action.kind.name());
         let attempt = self.writer.begin_action(action.seq)?;
         let started_at_ms = now_ms();
-        if active.as_ref().is_some_and(|arm| arm.index != action.arm) {
-            stop_server(active)?;
+        let done = self.carry_out(action, attempt, active, outside)?;
+        let outcome = match &done.invalid {
+            Some(_) => Outcome::Invalid,
+            None => Outcome::Done,
+        };
+        let mut result = done.summary;
+        if let Some(why) = &done.invalid {
+            result = format!("INVALID: {why} ({result})");
         }
-        let done = match &action.kind {
-            ActionKind::Start => {
-                *active = Some(self.start_fresh(action.arm)?);
-                Done::plain("started")
-            }
-            ActionKind::Stop => {
-                stop_server(active)?;
-                self.remove_data(action.arm)?;
-                Done::plain("stopped")
-            }
-            _ => {
-                let again = matches!(action.kind, ActionKind::Load) && attempt > 1;
-                if active.is_none() {
-                    *active = Some(if again {
-                        self.start_fresh(action.arm)?
-                    } else {
-                        self.start_again(action.arm)?
-                    });
-                }
-                let Some(arm) = active.as_mut() else {
-                    return Ok(());
-                };
-                self.on_server(action, arm, attempt, watcher, stop)?
-            }
-        };
-        let outcome = if done.invalid.is_some() {
-            Outcome::Invalid
-        } else {
-            Outcome::Done
-        };
-        let note = done.invalid.or(done.note);
         let record = ActionRecord {
             seq: action.seq,
-            arm: name.clone(),
+            arm: arm.clone(),
             kind: kind_name(&action.kind).to_owned(),
             step: step_name(&action.kind).to_owned(),
             attempt,
             started_at_ms,
             finished_at_ms: now_ms(),
             outcome,
-            note: note.clone(),
+            note: done.invalid.or(done.note),
         };
         self.writer
             .finish_action(&record, done.observation.as_ref())?;
         self.done.insert(action.seq);
-        let mut result = done.summary;
-        if outcome == Outcome::Invalid {
-            result = format!("INVALID: {} ({result})", note.unwrap_or_default());
-        }
-        watcher.ends(action.seq, &name, action.kind.name(), &result);
+        outside
+            .watcher
+            .ends(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 
-    fn on_server(
+    fn carry_out(
         &mut self,
         action: &Action,
-        arm: &mut ActiveArm,
         attempt: u32,
-        watcher: &mut dyn Watcher,
-        stop: &AtomicBool,
+        active: &mut Option<ActiveArm>,
+        outside: &mut Outside<'_>,
     ) -> Result<Done> {
-        let step = action.kind.name();
-        let outcome = match &action.kind {
-            ActionKind::Load => self.load(arm, watcher, stop),
-            ActionKind::Vacuum => self.vacuum(arm, watcher, stop),
-            ActionKind::Settle(what) => self.settle(arm, what.seconds_max, watcher, stop),
-            ActionKind::Measure(what) => {
-                let base_work = self.base_work.get(&what.step).cloned();
-                let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base_work.is_none();
-                let input = StepInput {
-                    plan: &self.plan,
-                    measure: what,
-                    attempt,
-                    base_work,
-                    stop,
-                };
-                measure(arm, &input, watcher).map(|output| {
-                    if arm.name == self.plan.base {
-                        self.base_work.insert(what.step.clone(), output.work);
-                    }
-                    Done {
-                        observation: Some(output.observation),
-                        invalid: output.invalid,
-                        note: lacks_work
-                            .then(|| "base has no valid result: ran by time".to_owned()),
-                        summary: output.summary,
-                    }
-                })
+        // A schedule may leave an arm in the middle.
+        if active.as_ref().is_some_and(|arm| arm.index != action.arm) {
+            *active = None;
+        }
+        match &action.kind {
+            ActionKind::Start => {
+                *active = Some(self.start_fresh(action.arm, outside)?);
+                return Ok(Done::plain("started"));
             }
+            ActionKind::Stop => return self.stop(action.arm, active.take()),
+            _ => {}
+        }
+        let arm = match active {
+            Some(arm) => arm,
+            // A load that was cut off begins anew, from an empty directory.
+            None if matches!(action.kind, ActionKind::Load) && attempt > 1 => {
+                active.insert(self.start_fresh(action.arm, outside)?)
+            }
+            None => active.insert(self.start_again(action.arm, outside)?),
+        };
+        let task = Task {
+            plan: &self.plan,
+            arm,
+        };
+        let outcome = match &action.kind {
+            ActionKind::Load => load(&task, outside),
+            ActionKind::Vacuum => vacuum(&task, outside),
+            ActionKind::Settle(what) => settle(&task, what.seconds_max, outside),
+            ActionKind::Measure(what) => self.measure(arm, what, attempt, outside),
             ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
-        match outcome {
-            Ok(_) if stop.load(Ordering::Relaxed) => Err(Error::Interrupted),
-            Err(_) if stop.load(Ordering::Relaxed) => Err(Error::Interrupted),
-            Err(error @ (Error::Session { .. } | Error::Probe(_))) => {
-                match arm.death(Some(error.to_string())) {
-                    Some(cause) => Err(arm.died(step, cause)),
-                    None => Err(error),
-                }
+        let durable = outcome.and_then(|done| {
+            if changes_data(&action.kind) {
+                arm.make_durable()?;
             }
-            other => other,
-        }
-    }
-
-    fn load(&self, arm: &ActiveArm, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Done> {
-        let workload = &self.plan.workload;
-        let tables = Tables {
-            tables: workload.tables,
-            rows: workload.rows,
-            seed: self.plan.seed,
-        };
-        let start = Instant::now();
-        let loaded = load(&arm.endpoint, tables, |what, rows| {
-            let elapsed_s = start.elapsed().as_secs_f64();
-            let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows/s"));
-            watcher.goes_on(what, elapsed_s, rate);
-            !stop.load(Ordering::Relaxed)
+            Ok(done)
         });
-        let loaded = loaded.map_err(Error::session(&arm.name, "loading"))?;
-        let Some(LoadTimes { rows, indexes }) = loaded else {
-            return Err(Error::Interrupted);
-        };
-        let load = Load {
-            tables: workload.tables,
-            rows: workload.rows_total(),
-            load_us: rows.as_micros() as u64,
-            index_us: indexes.as_micros() as u64,
-        };
-        let summary = format!(
-            "{:.0} rows/s with indexes",
-            load.rows_per_s().unwrap_or(0.0)
-        );
-        Ok(Done {
-            observation: Some(Observation::new(Measured::Load(load))),
-            ..Done::plain(summary)
-        })
-    }
-
-    fn vacuum(
-        &self,
-        arm: &ActiveArm,
-        watcher: &mut dyn Watcher,
-        stop: &AtomicBool,
-    ) -> Result<Done> {
-        let start = Instant::now();
-        let finished = vacuum(
-            &arm.endpoint,
-            arm.version_num,
-            self.plan.workload.tables,
-            || {
-                watcher.goes_on("vacuum", start.elapsed().as_secs_f64(), None);
-                !stop.load(Ordering::Relaxed)
-            },
-        );
-        if !finished.map_err(Error::session(&arm.name, "vacuum"))? {
+        // What ended early, well or not, because the user wants to stop, has no result.
+        if outside.stopped() {
             return Err(Error::Interrupted);
         }
-        Ok(Done::plain(format!(
-            "{:.1} s",
-            start.elapsed().as_secs_f64()
-        )))
+        durable.map_err(|failure| arm.judge(action.kind.name(), failure))
     }
 
-    fn settle(
-        &self,
-        arm: &ActiveArm,
-        seconds_max: u32,
-        watcher: &mut dyn Watcher,
-        stop: &AtomicBool,
+    fn measure(
+        &mut self,
+        arm: &mut ActiveArm,
+        what: &Measure,
+        attempt: u32,
+        outside: &mut Outside<'_>,
     ) -> Result<Done> {
-        let debt = Debt {
-            tables: self.plan.workload.tables,
-            rows_total: self.plan.workload.rows_total(),
-            cap: Duration::from_secs(u64::from(seconds_max)),
+        let base = self.base_steps.get(&what.step).cloned();
+        let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base.is_none();
+        let input = StepInput {
+            plan: &self.plan,
+            measure: what,
+            attempt,
+            base,
         };
-        let mut admin = arm.admin("settling")?;
-        let settled = settle(
-            &arm.name,
-            &mut admin,
-            &arm.endpoint,
-            &self.data_dir(arm.index),
-            debt,
-            |what, elapsed_s| {
-                watcher.goes_on(what, elapsed_s, None);
-                !stop.load(Ordering::Relaxed)
-            },
-        )?;
-        let Some(settled) = settled else {
-            return Err(Error::Interrupted);
-        };
-        let seconds = settled.elapsed_us as f64 / 1e6;
-        let open: Vec<_> = settled
-            .conditions
-            .iter()
-            .filter(|c| c.after > c.target)
-            .map(|c| format!("{} {} above {}", c.name, c.after, c.target))
-            .collect();
-        let (summary, note) = if settled.reached {
-            (format!("at rest after {seconds:.1} s"), None)
-        } else {
-            let open = open.join(", ");
-            (
-                format!("cap of {seconds_max} s reached: {open}"),
-                Some(open),
-            )
-        };
+        let output = measure(arm, &input, outside)?;
+        if arm.name == self.plan.base {
+            let work = output.work;
+            self.base_steps
+                .insert(what.step.clone(), BaseStep { work, attempt });
+        }
         Ok(Done {
-            observation: Some(Observation::new(Measured::Settle(settled))),
-            note,
-            ..Done::plain(summary)
+            observation: Some(output.observation),
+            invalid: output.invalid,
+            note: lacks_work.then(|| "base has no result: ran by time".to_owned()),
+            summary: output.summary,
         })
     }
 
     fn spec(&self, arm: usize) -> ServerSpec {
         let Ingredients { build, config } = self.ingredients[arm].clone();
+        let name = &self.plan.arms[arm].name;
         ServerSpec {
             build,
             config,
-            data_dir: self.data_dir(arm),
-            log_dir: self
-                .writer
-                .folder()
-                .logs_dir()
-                .join(&self.plan.arms[arm].name),
+            data_dir: self.place.data_dir(name),
+            log_dir: self.writer.folder().logs_dir().join(name),
             clients_max: self.schedule.clients_max(),
             tcp: self.plan.workload.transport == Transport::Tcp,
         }
     }
 
-    /// Below the work directory, under a name that belongs to this run folder alone.
-    fn data_dir(&self, arm: usize) -> PathBuf {
-        let folder = self.writer.folder();
-        let path = folder
-            .path()
-            .canonicalize()
-            .unwrap_or_else(|_| folder.path().to_owned());
-        let run = format!(
-            "{}-{:016x}",
-            folder.name(),
-            name_word(&path.to_string_lossy())
-        );
-        self.dirs
-            .work
-            .join(run)
-            .join(&self.plan.arms[arm].name)
-            .join("data")
-    }
-
     /// A new data directory and a server on it.
-    fn start_fresh(&mut self, index: usize) -> Result<ActiveArm> {
+    fn start_fresh(&mut self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
         let spec = self.spec(index);
-        let applied = Server::init(&spec)?;
         let arm = &self.plan.arms[index];
-        let active = ActiveArm::start(index, &arm.name, &spec)?;
-        let is_base = arm.name == self.plan.base;
-        let version_text = Some(active.version_text()?);
+        let applied = Server::init(&spec).map_err(not_started(&arm.name, &spec.data_dir))?;
+        self.place.sign()?;
+        let active = ActiveArm::start(index, &arm.name, &spec, outside.stop)?;
         let entry = record(
             arm,
-            is_base,
+            arm.name == self.plan.base,
             &self.ingredients[index],
             Some(&applied),
-            version_text,
+            Some(active.version_text()?),
         );
         self.writer.put_arm(&entry)?;
         Ok(active)
     }
 
     /// A server on the data directory that an earlier process left.
-    fn start_again(&mut self, index: usize) -> Result<ActiveArm> {
+    fn start_again(&mut self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
         let name = &self.plan.arms[index].name;
-        let active = ActiveArm::start(index, name, &self.spec(index))?;
+        let spec = self.spec(index);
+        if !spec.data_dir.exists() {
+            return Err(Error::DataGone {
+                arm: name.clone(),
+                place: spec.data_dir,
+            });
+        }
+        let active = ActiveArm::start(index, name, &spec, outside.stop)?;
         self.writer
             .add_note(Some(name), "server started again on the data it left")?;
         Ok(active)
     }
 
-    fn remove_data(&self, arm: usize) -> Result<()> {
+    /// Every result of the arm is in: how its server ends changes none of them.
+    fn stop(&mut self, index: usize, active: Option<ActiveArm>) -> Result<Done> {
+        let arm = &self.plan.arms[index].name;
         if !self.keep_data {
-            remove_data_dir(&self.data_dir(arm))?;
+            if let Some(active) = active {
+                active.server.stop_immediately();
+            }
+            self.place.remove_arm(arm)?;
+            return Ok(Done::plain("stopped, data removed"));
         }
-        Ok(())
+        let unclean = active.and_then(|active| active.server.stop().err());
+        let data_dir = self.place.data_dir(arm);
+        Ok(Done {
+            note: unclean.map(|error| error.to_string()),
+            ..Done::plain(format!("stopped, data kept in {}", data_dir.display()))
+        })
     }
 }
 
-fn stop_server(active: &mut Option<ActiveArm>) -> Result<()> {
-    match active.take() {
-        Some(arm) => Ok(arm.server.stop()?),
-        None => Ok(()),
+/// The first line of an error, for lists.
+fn headline(error: &Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn changes_data(kind: &ActionKind) -> bool {
+    match kind {
+        ActionKind::Load | ActionKind::Vacuum => true,
+        ActionKind::Measure(measure) => measure.test.writes(),
+        ActionKind::Settle(_) | ActionKind::Start | ActionKind::Stop => false,
     }
 }
 

@@ -87,6 +87,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether what was asked for is at fault, not how it went: another folder is to be named, or another moment chosen.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::InUse { .. } | Self::NotARun { .. } | Self::Empty { .. } | Self::BadName(_)
+        )
+    }
+
     /// Wraps a file error with what was tried and where; a full disk keeps its own message.
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| match source.kind() {

@@ -186,14 +186,15 @@ impl Counter {
     }
 }
 
-/// One value for each second of the observed stretch.
+/// One value for each second of the observed stretch; two series, `work-warmup` and `work-window`, hold one value for each
+/// client instead: the events it did there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// What was sampled, such as `queries`.
     pub name: String,
     /// Unit of the values, such as `1/s`.
     pub unit: String,
-    /// One value a second, from the start of the stretch; NaN where the second was missed.
+    /// One value a second, from the start of the stretch; NaN where the second was missed. Or one value a client.
     pub values: Vec<f64>,
 }
 

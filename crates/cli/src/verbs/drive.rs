@@ -6,6 +6,7 @@ use crate::progress::doing;
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup, run_step};
 use rqps_executor::postgres::load::{Tables, load};
+use rqps_executor::postgres::settle::vacuum;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
 use rqps_workloads::expect::TableState;
@@ -30,6 +31,9 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     context.catch_signals()?;
     if args.test == "load" {
         return load_tables(context, args, &endpoint);
+    }
+    if args.vacuum {
+        return Err(Usage("--vacuum belongs to `load`".to_owned()).into());
     }
     let Some(test) = microbenchmarks::test_by_name(&args.test) else {
         let nearest = step::parse_step(&args.test).err().and_then(|e| e.nearest);
@@ -72,6 +76,17 @@ fn load_tables(
     out::print_line(&format!(
         "{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"
     ))?;
+    if args.vacuum {
+        let version_num = Connection::connect(endpoint, "rqps drive")?.server_version_num();
+        let all = doing("vacuuming", || {
+            vacuum(endpoint, version_num, args.tables, || {
+                !context.stop.load(Ordering::Relaxed)
+            })
+        })?;
+        if !all {
+            return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,7 +110,7 @@ fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
         tables: args.tables,
         clients: args.clients,
         seed: args.seed,
-        attempt: 1,
+        draws: 1,
         warmup: Warmup::Time(Duration::try_from_secs_f64(args.warmup)?),
         limit: match args.events {
             Some(events) => Limit::Events(events),

@@ -2,6 +2,7 @@
 
 use crate::args::ResumeArgs;
 use crate::context::Context;
+use crate::out;
 use crate::progress::doing;
 use std::process::ExitCode;
 
@@ -15,6 +16,6 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
         execution.keep_data();
     }
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());
-    eprintln!("{done} of {all} actions are done");
+    out::tell(&format!("{done} of {all} actions are done"));
     super::run::carry_out(context, execution)
 }

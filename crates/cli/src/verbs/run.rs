@@ -33,9 +33,12 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
     for (arm, made_of) in plan.arms.iter().zip(&ingredients) {
         let build = &made_of.build;
         let (version, hash, config) = (build.label(), build.short_hash(), &made_of.config.name);
-        eprintln!("arm {}: {version} ({hash}), config {config}", arm.name);
+        out::tell(&format!(
+            "arm {}: {version} ({hash}), config {config}",
+            arm.name
+        ));
         for note in &build.notes {
-            eprintln!("  note: {note}");
+            out::tell(&format!("  note: {note}"));
         }
     }
     let version = env!("CARGO_PKG_VERSION");
@@ -52,30 +55,39 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
 pub fn carry_out(context: &Context, mut execution: Execution) -> anyhow::Result<ExitCode> {
     context.catch_signals()?;
     let folder = execution.folder();
-    eprintln!("run folder {}", folder.display());
+    out::tell(&format!("run folder {}", folder.display()));
     let mut progress = Progress::new(&execution);
     let finish = execution.run(&mut progress, &context.stop);
     progress.finish();
+    let data = execution.data_place().map(Path::to_owned);
     drop(execution);
-    if finish.is_err() {
-        eprintln!(
-            "what is done so far: rqps show {0}\nto go on:             rqps resume {0}",
-            folder.display()
+    let how_to_go_on = || {
+        let place = folder.display();
+        let mut text = format!(
+            "what is done so far: rqps show {place}\nto go on:             rqps resume {place}"
         );
+        if let Some(data) = &data {
+            text.push_str(&format!(
+                "\nor give it up:        rqps clean {place}   (removes {})",
+                data.display()
+            ));
+        }
+        out::tell(&text);
+    };
+    if finish.is_err() {
+        how_to_go_on();
     }
     let finish = finish?;
     conclude(context, &folder)?;
-    match finish {
-        Finish::Complete => Ok(ExitCode::SUCCESS),
-        Finish::Partly(arms) => {
-            eprintln!(
-                "given up: {}; `rqps resume {}` tries again",
-                arms.join(", "),
-                folder.display()
-            );
-            Ok(ExitCode::from(EXIT_FAILED))
-        }
+    let Finish::Partly(errors) = finish else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    out::tell("");
+    how_to_go_on();
+    for error in errors {
+        out::tell(&format!("rqps: {error}"));
     }
+    Ok(ExitCode::from(EXIT_FAILED))
 }
 
 fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
@@ -84,7 +96,7 @@ fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     std::fs::write(&report, rqps_report::markdown_report(&run)?)?;
     let options = super::show::options(context, &SectionArgs::default());
     out::print_line(&rqps_report::show(&run, &options)?)?;
-    eprintln!("\nreport      {}", report.display());
-    eprintln!("everything  rqps show {}", folder.display());
+    out::tell(&format!("\nreport      {}", report.display()));
+    out::tell(&format!("everything  rqps show {}", folder.display()));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Loading: COPY, in parallel over tables, indexes after the rows.
 
+use super::cancel::end_statements;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Error, Session};
 use rqps_workloads::{Dialect, dialect, rows};
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 pub const PARALLEL_TABLES_MAX: usize = 16;
 /// Rows that are made before they are handed to the connection.
 const BATCH_ROWS: u64 = 500;
+/// Pause before a server is asked again to end statements in flight.
+const CANCEL_AGAIN: Duration = Duration::from_secs(1);
 
 /// What to load.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +36,7 @@ pub struct LoadTimes {
 }
 
 /// Creates, fills and indexes all tables, replacing those of an earlier try. `tick` is called several times a second
-/// with the rows so far; when it returns false, the load ends early with `None` after the rows in hand.
+/// with the rows so far; when it returns false, the load ends early with `None`.
 pub fn load(
     endpoint: &Endpoint,
     tables: Tables,
@@ -65,8 +68,8 @@ pub fn load(
 }
 
 /// Runs `work` once for each table (numbers from 1), several at the same time, each thread with a connection of its
-/// own; `look` is called several times a second meanwhile. After the first error, or once `stop` is set, no further
-/// table is begun.
+/// own; `look` is called several times a second meanwhile. After the first error no further table is begun. Once `stop` is
+/// set, statements in flight are ended too, and what they say of it is no error.
 pub fn for_each_table(
     endpoint: &Endpoint,
     tables: u32,
@@ -78,8 +81,9 @@ pub fn for_each_table(
     let next = AtomicU32::new(1);
     let first_error = Mutex::new(None);
     let threads = PARALLEL_TABLES_MAX.min(tables as usize);
+    let name = format!("rqps {what_for}");
     let run = || -> Result<(), Error> {
-        let mut connection = Connection::connect(endpoint, &format!("rqps {what_for}"))?;
+        let mut connection = Connection::connect(endpoint, &name)?;
         loop {
             let table = next.fetch_add(1, Ordering::Relaxed);
             if table > tables || stop.load(Ordering::Relaxed) {
@@ -101,17 +105,23 @@ pub fn for_each_table(
             })
         };
         let handles: Vec<_> = (0..threads).map(spawn).collect();
+        let mut cancelled_at: Option<Instant> = None;
         while handles.iter().any(|handle| !handle.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
             look();
+            let due = cancelled_at.is_none_or(|at| at.elapsed() >= CANCEL_AGAIN);
+            if stop.load(Ordering::Relaxed) && due {
+                cancelled_at = Some(Instant::now());
+                end_statements(endpoint, &name);
+            }
         }
     });
-    match first_error
+    let first_error = first_error
         .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-    {
-        Some(error) => Err(error),
-        None => Ok(()),
+        .unwrap_or_else(PoisonError::into_inner);
+    match first_error {
+        Some(error) if !stop.load(Ordering::Relaxed) => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -7,8 +7,9 @@ use rqps_store::{Settle, SettleCondition};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Session};
 use rqps_workloads::dialect;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Dead rows that may be left, as a share of all rows.
@@ -17,6 +18,8 @@ const DEAD_ROWS_SHARE: f64 = 0.001;
 const DIRTY_BUFFERS: f64 = 128.0;
 /// Pause between two looks at the figures.
 const POLL: Duration = Duration::from_millis(250);
+/// How often the user's wish is looked at while the kernel works.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What is to come to rest.
 #[derive(Debug, Clone, Copy)]
@@ -75,10 +78,18 @@ pub fn settle(
     if !vacuumed.map_err(Error::session(arm, "vacuum"))? {
         return Ok(None);
     }
-    admin
-        .simple("CHECKPOINT")
-        .map_err(Error::session(arm, "checkpoint"))?;
-    write_back(data_dir)?;
+    let checkpointed = checkpoint(endpoint, || {
+        look("checkpoint", start.elapsed().as_secs_f64())
+    });
+    if !checkpointed.map_err(Error::session(arm, "checkpoint"))? {
+        return Ok(None);
+    }
+    let written_back = write_back(data_dir, || {
+        look("write back", start.elapsed().as_secs_f64())
+    })?;
+    if !written_back {
+        return Ok(None);
+    }
     loop {
         let after = facts(admin)?;
         let conditions = conditions(&before, &after, debt);
@@ -101,15 +112,49 @@ pub fn settle(
     }
 }
 
-/// Has the kernel write what it still holds for the file system of the data, the log of earlier steps included.
-fn write_back(data_dir: &Path) -> Result<()> {
+/// One CHECKPOINT. False when `look` asked for the end.
+fn checkpoint(
+    endpoint: &Endpoint,
+    mut look: impl FnMut() -> bool,
+) -> std::result::Result<bool, rqps_wire::Error> {
+    let stop = AtomicBool::new(false);
+    let work = |connection: &mut Connection, _| connection.simple("CHECKPOINT").map(|_| ());
+    for_each_table(endpoint, 1, "checkpoint", &stop, work, || {
+        if !look() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })?;
+    Ok(!stop.into_inner())
+}
+
+/// Has the kernel write what it still holds for the file system of the data, the log of earlier steps included. False
+/// when `look` asked for the end; the kernel then goes on by itself.
+fn write_back(data_dir: &Path, mut look: impl FnMut() -> bool) -> Result<bool> {
     let failed = |source| Error::File {
         action: "write back",
         path: data_dir.to_owned(),
         source,
     };
     let dir = std::fs::File::open(data_dir).map_err(failed)?;
-    rustix::fs::syncfs(dir).map_err(|e| failed(e.into()))
+    let (done, outcome) = channel();
+    let sync = move || {
+        // Nobody listens any more when the end was asked for.
+        let _told = done.send(rustix::fs::syncfs(dir));
+    };
+    std::thread::Builder::new()
+        .name("write-back".to_owned())
+        .spawn(sync)
+        .map_err(failed)?;
+    loop {
+        match outcome.recv_timeout(LOOK) {
+            Ok(synced) => return synced.map(|()| true).map_err(|e| failed(e.into())),
+            Err(RecvTimeoutError::Timeout) if look() => {}
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failed(std::io::Error::other("its thread ended")));
+            }
+        }
+    }
 }
 
 fn conditions(before: &SettleFacts, after: &SettleFacts, debt: Debt) -> Vec<SettleCondition> {

@@ -1,0 +1,23 @@
+//! `clean`: remove the data directories that unfinished runs have left.
+
+use crate::args::CleanArgs;
+use crate::context::Context;
+use crate::out;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
+    let removed = match &args.run {
+        Some(name) => rqps_executor::clean(&context.run_path(name)?, &context.dirs)?
+            .into_iter()
+            .collect(),
+        None => rqps_executor::clean_orphans(&context.dirs)?,
+    };
+    if removed.is_empty() {
+        out::tell("nothing to remove");
+    }
+    for place in removed {
+        out::print_line(&format!("removed {}", place.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

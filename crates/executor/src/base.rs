@@ -1,0 +1,42 @@
+//! What the base arm did in each step, for the arms that are to do the same.
+
+use crate::error::Result;
+use crate::observe::{WORK_WARMUP, WORK_WINDOW};
+use rqps_driver::Work;
+use rqps_store::Run;
+use std::collections::BTreeMap;
+
+/// What base did in a step.
+#[derive(Debug, Clone)]
+pub(crate) struct BaseStep {
+    /// How many events each client did.
+    pub work: Work,
+    /// The attempt that finished: its keys are the ones to repeat.
+    pub attempt: u32,
+}
+
+/// What base did, by step.
+pub(crate) type BaseSteps = BTreeMap<String, BaseStep>;
+
+/// Reads back what base did in an earlier process. An invalid step counts too: it changed rows like any other.
+pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
+    let mut steps = BaseSteps::new();
+    let measured = |kind: &str| kind == "measure";
+    for action in &run.actions {
+        if action.arm != base || !measured(&action.kind) {
+            continue;
+        }
+        let series = run.series(action.seq)?;
+        let counts = |name: &str| -> Vec<u64> {
+            let found = series.iter().find(|series| series.name == name);
+            found.map_or_else(Vec::new, |s| s.values.iter().map(|n| *n as u64).collect())
+        };
+        let work = Work {
+            warmup: counts(WORK_WARMUP),
+            window: counts(WORK_WINDOW),
+        };
+        let attempt = action.attempt;
+        steps.insert(action.step.clone(), BaseStep { work, attempt });
+    }
+    Ok(steps)
+}

@@ -1,0 +1,133 @@
+//! What is done on a running server beside tests: load, vacuum, settle.
+
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
+use crate::postgres::load::{LoadTimes, Tables, load as load_tables};
+use crate::postgres::settle::{Debt, settle as settle_server, vacuum as vacuum_tables};
+use crate::run::Outside;
+use rqps_plan::Plan;
+use rqps_store::{Load, Measured, Observation};
+use std::time::{Duration, Instant};
+
+/// What an action gave.
+pub(crate) struct Done {
+    pub observation: Option<Observation>,
+    pub invalid: Option<String>,
+    pub note: Option<String>,
+    /// In a few words.
+    pub summary: String,
+}
+
+impl Done {
+    /// Without anything to keep but that it is done.
+    pub fn plain(summary: impl Into<String>) -> Self {
+        Self {
+            observation: None,
+            invalid: None,
+            note: None,
+            summary: summary.into(),
+        }
+    }
+}
+
+/// On what an action works.
+pub(crate) struct Task<'a> {
+    pub plan: &'a Plan,
+    pub arm: &'a ActiveArm,
+}
+
+/// Creates, fills and indexes the tables.
+pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
+    let workload = &task.plan.workload;
+    let tables = Tables {
+        tables: workload.tables,
+        rows: workload.rows,
+        seed: task.plan.seed,
+    };
+    let start = Instant::now();
+    let loaded = load_tables(&task.arm.endpoint, tables, |what, rows| {
+        let elapsed_s = start.elapsed().as_secs_f64();
+        let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows/s"));
+        outside.watcher.goes_on(what, elapsed_s, rate);
+        !outside.stopped()
+    });
+    let loaded = loaded.map_err(Error::session(&task.arm.name, "loading"))?;
+    let Some(LoadTimes { rows, indexes }) = loaded else {
+        return Err(Error::Interrupted);
+    };
+    let load = Load {
+        tables: workload.tables,
+        rows: workload.rows_total(),
+        load_us: rows.as_micros() as u64,
+        index_us: indexes.as_micros() as u64,
+    };
+    let rate = load.rows_per_s().unwrap_or(0.0);
+    Ok(Done {
+        observation: Some(Observation::new(Measured::Load(load))),
+        ..Done::plain(format!("{rate:.0} rows/s with indexes"))
+    })
+}
+
+/// VACUUM ANALYZE of every table.
+pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
+    let start = Instant::now();
+    let finished = vacuum_tables(
+        &task.arm.endpoint,
+        task.arm.version_num,
+        task.plan.workload.tables,
+        || {
+            let elapsed_s = start.elapsed().as_secs_f64();
+            outside.watcher.goes_on("vacuum", elapsed_s, None);
+            !outside.stopped()
+        },
+    );
+    if !finished.map_err(Error::session(&task.arm.name, "vacuum"))? {
+        return Err(Error::Interrupted);
+    }
+    let elapsed_s = start.elapsed().as_secs_f64();
+    Ok(Done::plain(format!("{elapsed_s:.1} s")))
+}
+
+/// Waits until the server has come to rest, at most `seconds_max`.
+pub(crate) fn settle(task: &Task<'_>, seconds_max: u32, outside: &mut Outside<'_>) -> Result<Done> {
+    let arm = task.arm;
+    let debt = Debt {
+        tables: task.plan.workload.tables,
+        rows_total: task.plan.workload.rows_total(),
+        cap: Duration::from_secs(u64::from(seconds_max)),
+    };
+    let mut admin = arm.admin("settling")?;
+    let settled = settle_server(
+        &arm.name,
+        &mut admin,
+        &arm.endpoint,
+        &arm.data_dir,
+        debt,
+        |what, elapsed_s| {
+            outside.watcher.goes_on(what, elapsed_s, None);
+            !outside.stopped()
+        },
+    )?;
+    let Some(settled) = settled else {
+        return Err(Error::Interrupted);
+    };
+    let seconds = settled.elapsed_us as f64 / 1e6;
+    let open: Vec<_> = settled
+        .conditions
+        .iter()
+        .filter(|c| c.after > c.target)
+        .map(|c| format!("{} {} above {}", c.name, c.after, c.target))
+        .collect();
+    let (summary, note) = if settled.reached {
+        (format!("at rest after {seconds:.1} s"), None)
+    } else {
+        let open = open.join(", ");
+        let summary = format!("cap of {seconds_max} s reached: {open}");
+        (summary, Some(open))
+    };
+    Ok(Done {
+        observation: Some(Observation::new(Measured::Settle(settled))),
+        note,
+        ..Done::plain(summary)
+    })
+}
