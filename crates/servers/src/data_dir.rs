@@ -86,9 +86,13 @@ impl DataDir {
         )
     }
 
+    fn lock_path(&self) -> PathBuf {
+        self.beside(".lock")
+    }
+
     /// Keeps every other rqps off this directory until the returned file is dropped.
     pub fn lock(&self) -> Result<File> {
-        let path = self.beside(".lock");
+        let path = self.lock_path();
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -110,7 +114,7 @@ impl DataDir {
 
     /// Takes the lock's file away. Call with the lock held, when nothing is left to lock.
     pub fn remove_lock(&self) -> Result<()> {
-        let path = self.beside(".lock");
+        let path = self.lock_path();
         fs::remove_file(&path).map_err(Error::file("remove", &path))
     }
 
@@ -207,10 +211,10 @@ impl DataDir {
             if fs::symlink_metadata(&path).is_err() {
                 continue;
             }
-            if !is_empty(&path)? && read_marker(&path).is_none() {
+            if !holds_marker_alone(&path)? && read_marker(&path).is_none() {
                 return Err(Error::NotOurs { path });
             }
-            fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
+            remove_marker_last(&path)?;
         }
         self.clear_record();
         Ok(())
@@ -250,9 +254,31 @@ fn is_same_file(file: &File, path: &Path) -> bool {
     }
 }
 
-fn is_empty(dir: &Path) -> Result<bool> {
-    let mut entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
-    Ok(entries.next().is_none())
+/// Whether nothing is in a directory, or at most a marker, be it half written.
+fn holds_marker_alone(dir: &Path) -> Result<bool> {
+    let mut entries = fs::read_dir(dir)
+        .map_err(Error::file("list", dir))?
+        .flatten();
+    Ok(entries.all(|entry| entry.file_name() == MARKER))
+}
+
+/// Removes a directory so that what is left of it by a crash in between still counts as made by rqps.
+fn remove_marker_last(dir: &Path) -> Result<()> {
+    let entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
+    for entry in entries
+        .flatten()
+        .filter(|entry| entry.file_name() != MARKER)
+    {
+        let path = entry.path();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = if is_dir {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
+        removed.map_err(Error::file("remove", &path))?;
+    }
+    fs::remove_dir_all(dir).map_err(Error::file("remove", dir))
 }
 
 /// Ends a process that is not our child, from gentle to hard.
@@ -304,7 +330,12 @@ pub fn reap_leftover(data_dir: &Path) -> Result<bool> {
 /// When rqps did not make it, or it is in use.
 pub fn remove_data_dir(data_dir: &Path) -> Result<()> {
     let data_dir = DataDir::at(data_dir)?;
-    if !data_dir.path.exists() && !data_dir.staging().exists() {
+    let parts = [
+        data_dir.path.clone(),
+        data_dir.staging(),
+        data_dir.lock_path(),
+    ];
+    if !parts.iter().any(|path| path.exists()) {
         return Ok(());
     }
     let _lock = data_dir.lock()?;
@@ -383,6 +414,13 @@ mod tests {
             password: "secret".to_owned(),
         };
         write_marker(&data_dir.path, &marker, &server_user().unwrap()).unwrap();
+        remove_data_dir(&data_dir.path).unwrap();
+
+        // Half made or half removed: nothing but a marker, or only the lock.
+        fs::create_dir(&data_dir.path).unwrap();
+        fs::write(data_dir.path.join(MARKER), "{").unwrap();
+        remove_data_dir(&data_dir.path).unwrap();
+        drop(data_dir.lock().unwrap());
         remove_data_dir(&data_dir.path).unwrap();
         assert_eq!(
             fs::read_dir(data_dir.path.parent().unwrap())
