@@ -41,12 +41,12 @@ fn texts() -> Vec<Text> {
     let mut texts = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(relative) = open.pop() {
-        for entry in fs::read_dir(root.join(&relative)).unwrap().flatten() {
+        for entry in fs::read_dir(root.join(&relative)).expect("the repository is there").flatten() {
             let path = relative.join(entry.file_name());
             if NOT_OURS.iter().any(|name| path == Path::new(name)) {
                 continue;
             }
-            if entry.file_type().unwrap().is_dir() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(path);
             } else if let Ok(content) = fs::read_to_string(root.join(&path)) {
                 let path = path.to_string_lossy().into_owned();
