@@ -245,14 +245,15 @@ fn an_incomplete_run_says_so_inside_its_tables() {
     );
 }
 
+const VERSIONS: [&str; 12] = [
+    "9.6.24", "10.23", "11.22", "12.22", "13.23", "14.20", "15.15", "16.11", "17.7", "18.0",
+    "18.1", "18.2",
+];
+
 #[test]
 fn twelve_arms_fit() {
-    let versions = [
-        "9.6.24", "10.23", "11.22", "12.22", "13.23", "14.20", "15.15", "16.11", "17.7", "18.0",
-        "18.1", "18.2",
-    ];
     let spec = RunSpec {
-        arms: versions.map(|version| (version, "x10a")).to_vec(),
+        arms: VERSIONS.map(|version| (version, "x10a")).to_vec(),
         ..RunSpec::default()
     };
     let text = shown(&spec, &[Section::Relative, Section::Chain], |_| {});
@@ -264,6 +265,20 @@ fn twelve_arms_fit() {
         .unwrap();
     assert!(widest <= 120, "{widest} characters");
     assert_snapshot!(text);
+}
+
+#[test]
+fn many_far_tests_are_cut_to_the_farthest() {
+    let spec = RunSpec {
+        arms: VERSIONS.map(|version| (version, "x10a")).to_vec(),
+        ..RunSpec::default()
+    };
+    let text = shown(&spec, &[Section::Headline], |_| {});
+    let rows = text
+        .lines()
+        .filter(|line| line.starts_with("0.") || line.starts_with("1."));
+    assert_eq!(rows.count(), 40, "{text}");
+    assert!(text.contains("the 40 farthest of "), "{text}");
 }
 
 #[test]

@@ -16,6 +16,9 @@ use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::disturbed;
 use crate::tables::relative::{Pair, ratio};
 
+/// Rows of the table of far tests.
+const ROWS_MAX: usize = 40;
+
 /// The headline's blocks: a sentence for each variant and the table of far tests.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     let steps = sides.steps(Which::Tests);
@@ -107,6 +110,7 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
     table
         .preamble
         .push(format!("Relative to: {}", sides.base.label()));
+    let mut far: Vec<(f64, Side<'_>, &TestStep)> = Vec::new();
     for step in steps {
         for side in sides.others() {
             let pair = Pair {
@@ -114,22 +118,44 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
                 side: *side,
             };
             let ratio = ratio(&pair, &step.name).filter(|ratio| number::side_of_band(*ratio) != 0);
-            let Some(ratio) = ratio else { continue };
-            table.row(vec![
-                Cell::fixed(Some(ratio), 2),
-                Cell::number(
-                    (number::points(ratio) - 100) as f64,
-                    number::points_change(ratio),
-                ),
-                cost_ratio(&CPU, &sides.base, side, &step.name),
-                cost_ratio(&SERVER_CPU, &sides.base, side, &step.name),
-                Cell::words(side.label()),
-                Cell::words(&*step.name),
-            ]);
+            far.extend(ratio.map(|ratio| (ratio, *side, step)));
         }
+    }
+    if let Some(limit) = distance_of_last_row(&far) {
+        table.footnotes.push(format!(
+            "the {ROWS_MAX} farthest of {}; the relative rates below have all",
+            far.len()
+        ));
+        far.retain(|(ratio, ..)| distance(*ratio) >= limit);
+        far.truncate(ROWS_MAX);
+    }
+    for (ratio, side, step) in far {
+        table.row(vec![
+            Cell::fixed(Some(ratio), 2),
+            Cell::number(
+                (number::points(ratio) - 100) as f64,
+                number::points_change(ratio),
+            ),
+            cost_ratio(&CPU, &sides.base, &side, &step.name),
+            cost_ratio(&SERVER_CPU, &sides.base, &side, &step.name),
+            Cell::words(side.label()),
+            Cell::words(&*step.name),
+        ]);
     }
     table.warnings.clone_from(&sides.warnings);
     table
+}
+
+/// How far a ratio is from 1, alike for halves and doubles.
+fn distance(ratio: f64) -> f64 {
+    ratio.ln().abs()
+}
+
+/// The distance of the last row that has room; none when all have.
+fn distance_of_last_row(far: &[(f64, Side<'_>, &TestStep)]) -> Option<f64> {
+    let mut distances: Vec<f64> = far.iter().map(|(ratio, ..)| distance(*ratio)).collect();
+    distances.sort_by(|a, b| b.total_cmp(a));
+    (far.len() > ROWS_MAX).then(|| distances[ROWS_MAX - 1])
 }
 
 fn cost_ratio(column: &PerOp, base: &Side<'_>, side: &Side<'_>, step: &str) -> Cell {
