@@ -1,5 +1,6 @@
 //! A test made ready for one session, and the hot path: draw, send, count.
 
+use crate::clock::Moment;
 use crate::result::worked;
 use hdrhistogram::Histogram;
 use rqps_wire::{Error, ParamType, Params, Session};
@@ -7,7 +8,6 @@ use rqps_workloads::expect::{Answers, TableState, bounds};
 use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
 use rqps_workloads::{Key, Param, Protocol, Statement, Table, Test, dialect};
-use std::time::Instant;
 
 use crate::spec::StepSpec;
 
@@ -163,8 +163,8 @@ impl<S: Session> Client<S> {
         &mut self,
         stream: &mut Stream,
         tallies: &mut Tallies,
-        sent: Instant,
-    ) -> Result<Instant, Error> {
+        sent: Moment,
+    ) -> Result<Moment, Error> {
         let mut sent = sent;
         if self.control.is_some() {
             sent = self.control_statement(0, tallies, sent)?;
@@ -201,18 +201,16 @@ impl<S: Session> Client<S> {
         &mut self,
         which: usize,
         tallies: &mut Tallies,
-        sent: Instant,
-    ) -> Result<Instant, Error> {
+        sent: Moment,
+    ) -> Result<Moment, Error> {
         if let Some(control) = &self.control {
             self.params.clear();
             self.session.execute(&control[which], &self.params)?;
         }
-        let done = Instant::now();
+        let done = Moment::now();
         let tally = &mut tallies.control[which];
         tally.answers.count += 1;
-        tally
-            .sent_ns
-            .saturating_record((done - sent).as_nanos() as u64);
+        tally.sent_ns.saturating_record(done.ns_since(sent));
         Ok(done)
     }
 
@@ -224,8 +222,8 @@ impl<S: Session> Client<S> {
         key: u64,
         stream: &mut Stream,
         tallies: &mut Tallies,
-        sent: Instant,
-    ) -> Result<Instant, Error> {
+        sent: Moment,
+    ) -> Result<Moment, Error> {
         let ready = &self.ready[index];
         let statement = ready.statement;
         let range = self.test.range;
@@ -246,7 +244,7 @@ impl<S: Session> Client<S> {
                 self.session.simple(&self.text)?
             }
         };
-        let done = Instant::now();
+        let done = Moment::now();
         let tally = &mut tallies.statements[index];
         let rows = if statement.expect.writes() {
             tallies.changed_rows += outcome.affected;
@@ -260,9 +258,7 @@ impl<S: Session> Client<S> {
         tally.answers.rows += rows;
         tally.answers.violations += u64::from(rows < low || rows > high);
         tallies.noop_statements += u64::from(!worked(statement, rows));
-        tally
-            .sent_ns
-            .saturating_record((done - sent).as_nanos() as u64);
+        tally.sent_ns.saturating_record(done.ns_since(sent));
         Ok(done)
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! It knows tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but no DBMS. [`run_step`] is the door.
 
+mod clock;
 mod control;
 mod event;
 mod pacer;

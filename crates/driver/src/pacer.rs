@@ -1,12 +1,13 @@
 //! The open loop: events are due at even intervals whether or not earlier ones are answered.
 
+use crate::clock::Moment;
 use crate::spec::Pace;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One client's timetable. Clients are offset against each other, so that all together are even too.
 #[derive(Debug)]
 pub(crate) struct Pacer {
-    start: Instant,
+    start: Moment,
     offset_s: f64,
     interval_s: f64,
     sent: u64,
@@ -14,7 +15,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// The timetable of client `client` of `clients`, or `None` in the closed loop.
-    pub fn new(pace: Pace, client: u32, clients: u32, start: Instant) -> Option<Self> {
+    pub fn new(pace: Pace, client: u32, clients: u32, start: Moment) -> Option<Self> {
         let Pace::EventsPerSecond(rate) = pace else {
             return None;
         };
@@ -28,7 +29,7 @@ impl Pacer {
     }
 
     /// When the next event is due.
-    pub fn next(&mut self) -> Instant {
+    pub fn next(&mut self) -> Moment {
         let due_s = self.offset_s + self.interval_s * self.sent as f64;
         self.sent += 1;
         self.start + Duration::from_secs_f64(due_s)
@@ -36,15 +37,15 @@ impl Pacer {
 }
 
 /// Sleeps until `due` in short naps, so that `stop` is noticed. False when it was.
-pub(crate) fn sleep_until(due: Instant, mut stop: impl FnMut() -> bool) -> bool {
+pub(crate) fn sleep_until(due: Moment, mut stop: impl FnMut() -> bool) -> bool {
     const NAP: Duration = Duration::from_millis(50);
     loop {
         if stop() {
             return false;
         }
-        match due.checked_duration_since(Instant::now()) {
-            None => return true,
-            Some(left) => std::thread::sleep(left.min(NAP)),
+        match due.ns_since(Moment::now()) {
+            0 => return true,
+            left => std::thread::sleep(Duration::from_nanos(left).min(NAP)),
         }
     }
 }
@@ -55,12 +56,14 @@ mod tests {
 
     #[test]
     fn clients_share_the_rate_evenly_and_never_drift() {
-        let start = Instant::now();
+        let start = Moment::now();
         let mut due: Vec<Duration> = (0..4)
             .flat_map(|client| {
                 let mut pacer =
                     Pacer::new(Pace::EventsPerSecond(1000.0), client, 4, start).unwrap();
-                (0..250).map(|_| pacer.next() - start).collect::<Vec<_>>()
+                (0..250)
+                    .map(|_| Duration::from_nanos(pacer.next().ns_since(start)))
+                    .collect::<Vec<_>>()
             })
             .collect();
         due.sort();

@@ -48,7 +48,7 @@ pub struct Flush {
 /// How warm-up ends.
 #[derive(Debug, Clone)]
 pub enum Warmup {
-    /// After this time.
+    /// After this time; zero: there is none, not even one event.
     Time(Duration),
     /// When the rate has settled, at the latest after this time.
     Detect {

@@ -168,9 +168,11 @@ impl Lead<'_> {
             (_, Warmup::Time(time)) => (Some(*time), false),
             (_, Warmup::Detect { most }) => (Some(*most), true),
         };
-        self.control().open(Phase::Warmup);
-        let detector = detect.then(Detector::default);
-        self.wait("warm-up", warmup_time, detector)?;
+        if warmup_time != Some(Duration::ZERO) {
+            self.control().open(Phase::Warmup);
+            let detector = detect.then(Detector::default);
+            self.wait("warm-up", warmup_time, detector)?;
+        }
         let warmup = start.elapsed();
         self.flush(Phase::FlushBefore)?;
         let backends = self

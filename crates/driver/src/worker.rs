@@ -1,5 +1,6 @@
 //! One client: a thread with a session that goes through the phases of a step.
 
+use crate::clock::Moment;
 use crate::control::{Control, Phase};
 use crate::event::{Client, Tallies};
 use crate::pacer::{Pacer, sleep_until};
@@ -9,7 +10,6 @@ use rqps_wire::{Error, Session};
 use rqps_workloads::random::{Stream, name_word};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::time::Instant;
 
 /// Tries of one event before its error counts as the step's.
 const EVENT_TRIES_MAX: u32 = 1000;
@@ -76,13 +76,13 @@ struct Worker<'a, S: Session> {
 
 /// Counts queries into seconds of the window without a division per event.
 struct Seconds {
-    start: Instant,
+    start: Moment,
     end_ns: u64,
     current: u64,
 }
 
 impl Seconds {
-    fn new(start: Instant) -> Self {
+    fn new(start: Moment) -> Self {
         Self {
             start,
             end_ns: 1_000_000_000,
@@ -91,8 +91,8 @@ impl Seconds {
     }
 
     #[inline]
-    fn count(&mut self, now: Instant, queries: u64, seconds: &mut Vec<u64>) {
-        let elapsed_ns = (now - self.start).as_nanos() as u64;
+    fn count(&mut self, now: Moment, queries: u64, seconds: &mut Vec<u64>) {
+        let elapsed_ns = now.ns_since(self.start);
         while elapsed_ns >= self.end_ns {
             seconds.push(std::mem::take(&mut self.current));
             self.end_ns += 1_000_000_000;
@@ -181,7 +181,7 @@ impl<'a, S: Session> Worker<'a, S> {
             client,
             stream: Stream::new(&[]),
             report,
-            second: Seconds::new(Instant::now()),
+            second: Seconds::new(Moment::now()),
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a, S: Session> Worker<'a, S> {
             Limit::Work(work) => work.warmup.get(self.number as usize).copied(),
             _ => None,
         };
-        self.report.warmup_events = self.work(quota, Instant::now(), false)?;
+        self.report.warmup_events = self.work(quota, Moment::now(), false)?;
         self.report.tallies.clear();
         self.report.retries.clear();
         self.report.quota = None;
@@ -237,7 +237,7 @@ impl<'a, S: Session> Worker<'a, S> {
             Limit::Events(events) => Some(self.my_part(*events)),
             Limit::Time(_) => None,
         };
-        let start = Instant::now();
+        let start = Moment::now();
         self.second = Seconds::new(start);
         self.report.window_events = self.work(quota, start, true)?;
         if self.second.current > 0 {
@@ -267,7 +267,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 break;
             }
             let changed = self.report.tallies.changed_rows;
-            self.event_with_retries(Instant::now())?;
+            self.event_with_retries(Moment::now())?;
             self.count_removed(changed);
         }
         self.report.tallies = tallies;
@@ -276,7 +276,7 @@ impl<'a, S: Session> Worker<'a, S> {
     }
 
     /// Repeats events until the phase ends or the quota is used up; returns how many.
-    fn work(&mut self, quota: Option<u64>, start: Instant, window: bool) -> Result<u64, Error> {
+    fn work(&mut self, quota: Option<u64>, start: Moment, window: bool) -> Result<u64, Error> {
         let spec = self.shared.spec;
         let control = self.shared.control;
         let progress = &control.progress[self.number as usize];
@@ -299,7 +299,7 @@ impl<'a, S: Session> Worker<'a, S> {
                     break;
                 }
                 due = Some(at);
-                now = Instant::now();
+                now = Moment::now();
             }
             let changed = self.report.tallies.changed_rows;
             let sent = now;
@@ -308,14 +308,14 @@ impl<'a, S: Session> Worker<'a, S> {
             events += 1;
             progress.set(events);
             if let Some(histogram) = &mut self.report.event_ns {
-                histogram.saturating_record((now - sent).as_nanos() as u64);
+                histogram.saturating_record(now.ns_since(sent));
             }
             if window {
                 self.second
                     .count(now, queries, &mut self.report.queries_each_second);
             }
             if let (Some(due), Some(histogram)) = (due, &mut self.report.scheduled_ns) {
-                histogram.saturating_record((now - due).as_nanos() as u64);
+                histogram.saturating_record(now.ns_since(due));
             }
             if removed_max.is_some_and(|max| self.report.removed_rows >= max) {
                 self.report.quota = Some(Quota::RemovedRows);
@@ -323,7 +323,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 break;
             }
         }
-        self.report.window_s = (now - start).as_secs_f64();
+        self.report.window_s = now.ns_since(start) as f64 / 1e9;
         Ok(events)
     }
 
@@ -335,7 +335,7 @@ impl<'a, S: Session> Worker<'a, S> {
 
     /// One event; after a deadlock or a lost race it is rolled back and the same one tried again.
     #[inline]
-    fn event_with_retries(&mut self, sent: Instant) -> Result<Instant, Error> {
+    fn event_with_retries(&mut self, sent: Moment) -> Result<Moment, Error> {
         let drawn = self.stream.clone();
         let mut sent = sent;
         let mut tries = 1;
@@ -352,7 +352,7 @@ impl<'a, S: Session> Worker<'a, S> {
                     }
                     self.stream = drawn.clone();
                     tries += 1;
-                    sent = Instant::now();
+                    sent = Moment::now();
                 }
                 Err(error) => return Err(error),
             }

@@ -1,6 +1,7 @@
 //! An arm at work: its server, and what is needed to talk to it and to watch it.
 
 use crate::error::{Death, Error, Result, tells_of_full_disk};
+use crate::postgres::log::{LOOK_THROUGH_LINES, telling_lines};
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
 use rqps_store::Setting;
@@ -10,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Lines of the server's log that are shown when it died.
-const LOG_TAIL_LINES: usize = 15;
-/// How long a failing server may take to be dead or well again.
-const DEATH_NOTICE: Duration = Duration::from_secs(5);
+/// How long it may take until the end of a server's main process shows, after its sessions have ended.
+const DEATH_NOTICE: Duration = Duration::from_secs(2);
+/// How often that is looked at.
+const DEATH_POLL: Duration = Duration::from_millis(20);
 
 /// What an arm is made of, resolved once before the run begins.
 #[derive(Debug, Clone)]
@@ -68,7 +69,11 @@ impl ActiveArm {
     pub fn make_durable(&self) -> Result<()> {
         let doing = "making a step's changes durable";
         let mut admin = self.admin(doing)?;
-        for sql in ["SET synchronous_commit = on", "SELECT txid_current()"] {
+        // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
+        for sql in [
+            "SET synchronous_commit = on",
+            "SELECT pg_logical_emit_message(true, 'rqps', '')",
+        ] {
             admin
                 .query(sql)
                 .map_err(Error::session(&self.name, doing))?;
@@ -85,7 +90,7 @@ impl ActiveArm {
         let Some(how) = self.death(failure.lost_server()) else {
             return failure;
         };
-        let log = self.server.log_tail(LOG_TAIL_LINES);
+        let log = telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES));
         if tells_of_full_disk(&log) {
             return self.disk_full(step, log);
         }
@@ -110,8 +115,8 @@ impl ActiveArm {
         }
     }
 
-    /// How the server died, if it did. A lost session is a hint: the server may still be in its death throes, or one of
-    /// its processes crashed and it has ended all others before it went on.
+    /// How the server died, if it did. A lost session is a sign of it: either all goes down, which may take a moment to
+    /// be seen, or a process crashed and the server ends all others before it goes on, with its statistics gone.
     fn death(&mut self, lost_session: bool) -> Option<String> {
         let deadline = Instant::now() + DEATH_NOTICE;
         loop {
@@ -121,13 +126,10 @@ impl ActiveArm {
             if !lost_session {
                 return None;
             }
-            if self.admin("looking whether the server lives").is_ok() {
-                return Some("one of its processes crashed, so it ended all sessions".to_owned());
-            }
             if Instant::now() >= deadline {
-                return Some("it lets nobody in any more".to_owned());
+                return Some("one of its processes crashed, or was ended from outside".to_owned());
             }
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(DEATH_POLL);
         }
     }
 

@@ -134,7 +134,7 @@ pub struct Death {
     pub cause: String,
     /// Its log.
     pub log_path: PathBuf,
-    /// The last lines of its log.
+    /// The lines of its log that tell why, or its last ones.
     pub log: String,
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for Death {
         let log_path = self.log_path.display();
         write!(
             f,
-            "first noticed: {}\n{log_path} ends with:\n{}",
+            "first noticed: {}\nfrom {log_path}:\n{}",
             self.cause, self.log
         )
     }

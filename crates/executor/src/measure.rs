@@ -8,7 +8,7 @@ use crate::observe::{StepFindings, observation};
 use crate::postgres::end_statements;
 use crate::run::Outside;
 use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work, run_step};
-use rqps_plan::{Limit, Measure, Plan, Warmup};
+use rqps_plan::{Limit, Measure, Plan, Warmup, WriteWork};
 use rqps_probe::postgres::counters::{CounterDelta, CounterSet, snapshot};
 use rqps_probe::postgres::{explain, fingerprint, flush};
 use rqps_probe::{Sampler, WindowCost, WindowProbe, WindowStart};
@@ -30,7 +30,7 @@ pub(crate) struct StepInput<'a> {
     pub plan: &'a Plan,
     pub measure: &'a Measure,
     pub attempt: u32,
-    /// What base did in this step, when this arm is not base.
+    /// What base did in this step; none on base itself.
     pub base: Option<BaseStep>,
 }
 
@@ -119,10 +119,11 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
     let (plan, measure) = (input.plan, input.measure);
     let workload = &plan.workload;
     let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
-    let limit = match (measure.limit, &input.base) {
-        (Limit::Seconds(s), _) | (Limit::AsBase { seconds: s }, None) => seconds(s),
-        (Limit::Events(events), _) => rqps_driver::Limit::Events(events),
-        (Limit::AsBase { .. }, Some(base)) => rqps_driver::Limit::Work(base.work.clone()),
+    let as_base = input.base.as_ref().filter(|_| repeats_base(plan, measure));
+    let limit = match (measure.limit, as_base) {
+        (_, Some(base)) => rqps_driver::Limit::Work(base.work.clone()),
+        (Limit::Seconds(s) | Limit::AsBase { seconds: s }, None) => seconds(s),
+        (Limit::Events(events), None) => rqps_driver::Limit::Events(events),
     };
     let rows_total = workload.rows_total() as f64;
     StepSpec {
@@ -148,6 +149,16 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
             .map_or(Pace::Closed, Pace::EventsPerSecond),
         state: table_state(plan, measure, input.attempt),
         flush,
+    }
+}
+
+/// Whether an arm that is not base repeats what base did: also where the window's events are given, since warm-up is as
+/// long as its time, and writes.
+fn repeats_base(plan: &Plan, measure: &Measure) -> bool {
+    match measure.limit {
+        Limit::AsBase { .. } => true,
+        Limit::Events(_) => measure.test.writes() && plan.workload.write_work == WriteWork::AsBase,
+        Limit::Seconds(_) => false,
     }
 }
 

@@ -268,7 +268,12 @@ impl Execution {
         attempt: u32,
         outside: &mut Outside<'_>,
     ) -> Result<Done> {
-        let base = self.base_steps.get(&what.step).cloned();
+        let is_base = arm.name == self.plan.base;
+        let base = self
+            .base_steps
+            .get(&what.step)
+            .filter(|_| !is_base)
+            .cloned();
         let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base.is_none();
         let input = StepInput {
             plan: &self.plan,
@@ -277,7 +282,7 @@ impl Execution {
             base,
         };
         let output = measure(arm, &input, outside)?;
-        if arm.name == self.plan.base {
+        if is_base {
             let work = output.work;
             self.base_steps
                 .insert(what.step.clone(), BaseStep { work, attempt });

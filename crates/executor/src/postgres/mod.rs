@@ -2,6 +2,7 @@
 
 mod cancel;
 pub mod load;
+pub(crate) mod log;
 pub mod settle;
 
 pub use cancel::end_statements;

@@ -1,0 +1,79 @@
+//! A look into the data that a run with `--keep-data` leaves.
+
+use std::path::Path;
+
+use rqps_plan::BuildSpec;
+use rqps_servers::{Dirs, Server, ServerSpec, load_config};
+use rqps_wire::postgres::Connection;
+
+use crate::bench::Bench;
+
+/// Columns of a table, for checksums.
+pub const ALL_COLUMNS: &str = "id, k, c, pad";
+
+/// A server on an arm's data.
+pub struct Kept {
+    connection: Connection,
+    // Ended after the connection.
+    _server: Server,
+}
+
+impl Kept {
+    /// Starts it.
+    pub fn open(bench: &Bench, arm: &str) -> Self {
+        let run = bench.run();
+        let build = &run.arm(arm).unwrap().build_version;
+        let build: BuildSpec = format!("postgres-{build}").parse().unwrap();
+        let folder = run.folder.path();
+        let root = std::fs::read_dir(bench.work()).unwrap().flatten();
+        let mut roots = root.map(|entry| entry.path()).filter(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with(&run.folder.name())
+        });
+        let root = roots.next().expect("the run has data");
+        let config = folder.join("configs").join(format!("{arm}.conf"));
+        let spec = ServerSpec {
+            build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
+            config: load_config(config.to_str().unwrap()).unwrap(),
+            data_dir: root.join(arm).join("data"),
+            log_dir: bench.path().join("kept-logs"),
+            clients_max: 10,
+            tcp: false,
+        };
+        let server = Server::start(&spec).unwrap();
+        let endpoint = rqps_executor::endpoint(&server);
+        Self {
+            connection: Connection::connect(&endpoint, "test").unwrap(),
+            _server: server,
+        }
+    }
+
+    /// The single value of a query.
+    #[track_caller]
+    pub fn value(&mut self, sql: &str) -> String {
+        let table = self.connection.query(sql).unwrap();
+        table.value().unwrap_or("null").to_owned()
+    }
+
+    /// A checksum of these columns of all rows where `condition` holds, in the order of the columns.
+    pub fn checksum(&mut self, columns: &str, condition: &str) -> String {
+        let row = columns.replace(", ", " || ':' || ");
+        self.value(&format!(
+            "SELECT count(*) || ' rows, ' || md5(string_agg({row}, ',' ORDER BY {columns})) \
+             FROM sbtest1 WHERE {condition}"
+        ))
+    }
+}
+
+/// The size of a directory's files, for messages.
+pub fn size_bytes(path: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return std::fs::metadata(path).map_or(0, |meta| meta.len());
+    };
+    entries
+        .flatten()
+        .map(|entry| size_bytes(&entry.path()))
+        .sum()
+}

@@ -1,0 +1,143 @@
+//! A server, or one of its processes, is killed in a step: that step is lost and nothing else.
+
+use std::fs;
+
+use rqps_store::Status;
+use rustix::process::Signal;
+
+use crate::bench::{Bench, Running, send};
+
+const STEPS: &str = "steps = [\"update-index\", \"point-query\", \"scan\"]\n";
+
+/// Waits until the step before has ended and its successor has sessions, then names a process of the server: the
+/// main one, or one that serves a client.
+fn victim(bench: &Bench, running: &mut Running, after: &[&str], backend: bool) -> u32 {
+    running.expect_line(after);
+    for _ in 0..1000 {
+        let processes = bench.processes();
+        let serves_client = |arguments: &str| {
+            arguments.starts_with("postgres: rqps bench")
+                && ["SELECT", "idle"]
+                    .iter()
+                    .any(|word| arguments.contains(word))
+        };
+        let sessions: Vec<u32> = processes
+            .iter()
+            .filter(|(_, arguments)| serves_client(arguments))
+            .map(|(pid, _)| *pid)
+            .collect();
+        // The first session is the one that administers.
+        if let (Some(client), Some(main), true) =
+            (sessions.last(), bench.postmaster(), sessions.len() > 1)
+        {
+            return if backend { *client } else { main };
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("no step had sessions: {:#?}", bench.processes());
+}
+
+#[test]
+fn the_other_arms_go_on_without_the_one_whose_server_died() {
+    let bench = Bench::new();
+    let plan = bench.plan("on_server_death = \"next-arm\"", STEPS, &["18", "18", "14"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    let main = victim(&bench, &mut running, &["b ", "update-index"], false);
+    send(main, Signal::KILL);
+    let ended = running.end().expect(3);
+    bench.expect_no_process();
+    for words in [
+        "arm b: the server died in step point-query: its main process ended (signal: 9",
+        "b/data.log:",
+        "ready to accept connections",
+        "rqps resume",
+    ] {
+        assert!(
+            ended.stderr.contains(words),
+            "no {words:?} in\n{}",
+            ended.stderr
+        );
+    }
+    assert!(
+        ended.stdout.contains("not run: point-query, scan"),
+        "{}",
+        ended.stdout
+    );
+    let run = bench.run();
+    assert_eq!(run.status.status, Status::Failed);
+    let windows = |arm: &str| run.windows.iter().filter(|w| w.action.arm == arm).count();
+    assert_eq!((windows("a"), windows("b"), windows("c")), (3, 1, 3));
+    let status = bench.call(&["status"]).expect(0).stdout;
+    assert!(
+        status.contains("failed") && status.contains("died in step"),
+        "{status}"
+    );
+    bench.call(&["resume"]).expect(0);
+    bench.expect_complete(1);
+}
+
+#[test]
+fn a_run_stops_where_the_plan_says_so_or_where_base_dies() {
+    let cases = [("stop", "18", "b "), ("next-arm", "14", "a ")];
+    for (policy, build, arm) in cases {
+        let bench = Bench::new();
+        let top = format!("on_server_death = \"{policy}\"");
+        let plan = bench.plan(&top, STEPS, &["18", build]);
+        let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+        // One process of the server is killed; the server ends all others and goes on.
+        let client = victim(&bench, &mut running, &[arm, "update-index"], true);
+        send(client, Signal::KILL);
+        let ended = running.end().expect(3);
+        bench.expect_no_process();
+        for words in [
+            "one of its processes crashed",
+            "was terminated by signal 9",
+            "rqps clean",
+            "rqps resume",
+        ] {
+            assert!(
+                ended.stderr.contains(words),
+                "no {words:?} in\n{}",
+                ended.stderr
+            );
+        }
+        let arm = arm.trim();
+        let run = bench.run();
+        let last = run.actions.last().unwrap();
+        assert_eq!(
+            (last.arm.as_str(), last.step.as_str()),
+            (arm, "update-index")
+        );
+        bench.call(&["resume"]).expect(0);
+        bench.expect_complete(1);
+    }
+}
+
+#[test]
+fn what_a_run_given_up_leaves_can_be_removed() {
+    let bench = Bench::new();
+    let plan = bench.plan("", STEPS, &["18"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    running.expect_line(&["a ", "update-index"]);
+    let folder = bench.folder();
+    let refused = bench.call(&["clean", "last"]).expect(2).stderr;
+    assert!(
+        refused.contains(&format!("pid {}", running.pid())),
+        "{refused}"
+    );
+    running.kill();
+    bench.expect_no_process();
+    let nothing = bench.call(&["clean"]).expect(0);
+    assert!(nothing.stderr.contains("nothing to remove"), "{nothing:?}");
+    let copy = bench.path().join("copy");
+    fs::rename(&folder, &copy).unwrap();
+    let gone = bench
+        .call(&["resume", copy.to_str().unwrap()])
+        .expect(2)
+        .stderr;
+    assert!(gone.contains("its data are gone from"), "{gone}");
+    // The folder is gone from where it was, so its data belong to nobody.
+    let removed = bench.call(&["clean"]).expect(0).stdout;
+    assert!(removed.starts_with("removed "), "{removed}");
+    assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
+}

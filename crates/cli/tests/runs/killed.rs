@@ -1,0 +1,100 @@
+//! rqps is killed: nothing that it started lives on, and a resumed run is complete.
+
+use std::time::Duration;
+
+use crate::bench::Bench;
+use crate::data::{ALL_COLUMNS, Kept};
+
+/// Times that the run is killed, at moments that follow from the seed.
+const KILLS: u32 = 7;
+const SEED: u64 = 20_261_121;
+/// Longest between a start and a kill, in ms: about half of what the whole run takes.
+const LIFE_MS_MAX: u64 = 4_500;
+
+/// A step of each kind on two versions.
+const WORKLOAD: &str = "rows = 20_000
+steps = [\"point-query.warm\", \"update-index\", \"write-only\", \"settle\", \"scan\", \"delete\", \"insert\"]
+vacuum_after_load = true
+";
+
+/// Random moments without a dependency: a linear congruential generator's upper bits.
+fn moments(mut state: u64) -> impl Iterator<Item = Duration> {
+    std::iter::repeat_with(move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        Duration::from_millis(30 + (state >> 33) % LIFE_MS_MAX)
+    })
+}
+
+#[test]
+fn killed_at_random_moments_a_run_ends_up_complete() {
+    let bench = Bench::new();
+    let plan = bench.plan("", WORKLOAD, &["14", "18"]);
+    let mut cuts = 0;
+    for moment in moments(SEED).take(KILLS as usize) {
+        // Before there is a plan in the folder there is nothing to resume.
+        let begun = bench.folders().len() == 1 && bench.call(&["status"]).code() == Some(0);
+        let mut running = if begun {
+            bench.start(&["resume"])
+        } else {
+            for folder in bench.folders() {
+                std::fs::remove_dir_all(folder).unwrap();
+            }
+            bench.start(&["run", plan.to_str().unwrap()])
+        };
+        std::thread::sleep(moment);
+        if running.has_ended() {
+            running.end().expect(0);
+            break;
+        }
+        running.kill();
+        cuts += 1;
+        println!("killed after {moment:?}");
+        bench.expect_no_process();
+        for folder in bench.folders() {
+            if bench.call(&["status"]).code() == Some(0) {
+                let name = folder.file_name().unwrap().to_str().unwrap();
+                assert!(bench.call(&["ls"]).expect(0).stdout.contains(name));
+                assert!(bench.call(&["status"]).expect(0).stdout.contains("cut off"));
+                bench.call(&["show"]).expect(0);
+            }
+        }
+    }
+    let status = bench.call(&["status"]).expect(0).stdout;
+    println!("{status}");
+    if !status.contains("complete") {
+        bench.call(&["resume"]).expect(0);
+    }
+    bench.expect_complete(cuts);
+}
+
+#[test]
+fn a_finished_step_s_rows_survive_a_kill_in_the_next_one() {
+    let workload = "steps = [\"update-nonindex\", \"delete\", \"insert\", \"point-query\"]\n\
+        [test.update-nonindex]\nevents = 1_000\n[test.delete]\nevents = 500\n[test.insert]\nevents = 1_500\n";
+    let checksum = |kill: bool| {
+        let bench = Bench::new();
+        let plan = bench.plan("", workload, &["18"]);
+        let mut running = bench.start(&["run", "--keep-data", plan.to_str().unwrap()]);
+        if kill {
+            running.expect_line(&["a ", "insert"]);
+            running.kill();
+            bench.expect_no_process();
+            bench.call(&["resume", "--keep-data"]).expect(0);
+            let run = bench.run();
+            let repeated = run.actions.iter().filter(|action| action.attempt > 1);
+            let repeated: Vec<&str> = repeated.map(|action| action.step.as_str()).collect();
+            assert!(
+                repeated.is_empty() || repeated == ["point-query"],
+                "{repeated:?}"
+            );
+        } else {
+            running.end().expect(0);
+        }
+        Kept::open(&bench, "a").checksum(ALL_COLUMNS, "true")
+    };
+    let undisturbed = checksum(false);
+    assert!(undisturbed.starts_with("3"), "{undisturbed}");
+    assert_eq!(checksum(true), undisturbed);
+}
