@@ -74,7 +74,7 @@ pub enum Limit {
 pub struct Work {
     /// In warm-up.
     pub warmup: Vec<u64>,
-    /// In the window.
+    /// From the opening of the window on, those that were owed when it closed included.
     pub window: Vec<u64>,
 }
 

@@ -334,7 +334,10 @@ fn add_up(
         invalid,
         work: Work {
             warmup: reports.iter().map(|r| r.warmup_events).collect(),
-            window: reports.iter().map(|r| r.window_events).collect(),
+            window: reports
+                .iter()
+                .map(|r| r.window_events + r.tail_events)
+                .collect(),
         },
         kinds,
     })

@@ -18,6 +18,8 @@ const EVENT_TRIES_MAX: u32 = 1000;
 pub(crate) struct Report {
     pub warmup_events: u64,
     pub window_events: u64,
+    /// Events that were owed when the window closed, and done after it.
+    pub tail_events: u64,
     /// From the opening of the window to the end of the client's last event in it.
     pub window_s: f64,
     pub tallies: Tallies,
@@ -166,6 +168,7 @@ impl<'a, S: Session> Worker<'a, S> {
         let report = Report {
             warmup_events: 0,
             window_events: 0,
+            tail_events: 0,
             window_s: 0.0,
             tallies: shared.no_tallies.clone(),
             event_ns: histogram(spec.test.queries_per_event() > 1),
@@ -269,6 +272,7 @@ impl<'a, S: Session> Worker<'a, S> {
             let changed = self.report.tallies.changed_rows;
             self.event_with_retries(Moment::now())?;
             self.count_removed(changed);
+            self.report.tail_events += 1;
         }
         self.report.tallies = tallies;
         self.report.retries = retries;

@@ -1,6 +1,7 @@
 //! An arm at work: its server, and what is needed to talk to it and to watch it.
 
 use crate::error::{Death, Error, Result, tells_of_full_disk};
+use crate::outside::Outside;
 use crate::postgres::log::{LOOK_THROUGH_LINES, telling_lines};
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
@@ -8,9 +9,10 @@ use rqps_store::Setting;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// Name by which servers know the sessions that administer.
+pub(crate) const ADMIN_NAME: &str = "rqps admin";
 /// How long it may take until the end of a server's main process shows, after its sessions have ended.
 const DEATH_NOTICE: Duration = Duration::from_secs(2);
 /// How often that is looked at.
@@ -39,12 +41,19 @@ pub(crate) struct ActiveArm {
 
 impl ActiveArm {
     /// Starts the server on a data directory that is ready, and attaches the counters before any client comes. Given up
-    /// when `stop` becomes true.
-    pub fn start(index: usize, name: &str, spec: &ServerSpec, stop: &AtomicBool) -> Result<Self> {
-        let server = Server::start_unless(spec, stop).map_err(not_started(name, &spec.data_dir))?;
+    /// when the user wants to stop.
+    pub fn start(
+        index: usize,
+        name: &str,
+        spec: &ServerSpec,
+        outside: &Outside<'_>,
+    ) -> Result<Self> {
+        let server =
+            Server::start_unless(spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
         let postmaster_pid = server.pid();
         let perf = PerfCounters::attach(postmaster_pid);
         let endpoint = endpoint(&server);
+        outside.serve(&endpoint);
         let mut arm = Self {
             index,
             name: name.to_owned(),
@@ -61,7 +70,7 @@ impl ActiveArm {
 
     /// A session for administration.
     pub fn admin(&self, doing: &str) -> Result<Connection> {
-        Connection::connect(&self.endpoint, "rqps admin").map_err(Error::session(&self.name, doing))
+        Connection::connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
     }
 
     /// Has the server write its log of changes to the disk. With `synchronous_commit = off` the last moments of finished

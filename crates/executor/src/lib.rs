@@ -11,6 +11,7 @@ mod error;
 mod literals;
 mod measure;
 mod observe;
+mod outside;
 mod place;
 pub mod postgres;
 mod run;

@@ -4,6 +4,7 @@ use crate::arm::{ActiveArm, Ingredients, not_started, record};
 use crate::base::{self, BaseStep, BaseSteps};
 use crate::error::{Error, Result};
 use crate::measure::{StepInput, measure};
+use crate::outside::{Outside, unless_stopped};
 use crate::place::Place;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
@@ -14,7 +15,8 @@ use rqps_servers::{Dirs, Server, ServerSpec};
 use rqps_store::{ActionRecord, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 /// How a run ended that did not fail as a whole.
 #[derive(Debug)]
@@ -35,19 +37,6 @@ pub struct Execution {
     done: BTreeSet<u32>,
     base_steps: BaseSteps,
     keep_data: bool,
-}
-
-/// Whom a run tells, and who tells it to end.
-pub(crate) struct Outside<'a> {
-    pub watcher: &'a mut dyn Watcher,
-    pub stop: &'a AtomicBool,
-}
-
-impl Outside<'_> {
-    /// Whether the user wants the run to end.
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
 }
 
 impl Execution {
@@ -111,7 +100,14 @@ impl Execution {
     /// Does what is not done yet. Servers are stopped however it ends, and the run folder says why it ended.
     pub fn run(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
-        let outcome = self.walk(&mut Outside { watcher, stop });
+        let serving = Mutex::new(None);
+        let outcome = unless_stopped(stop, &serving, || {
+            self.walk(&mut Outside {
+                watcher,
+                stop,
+                serving: &serving,
+            })
+        });
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
             Ok(Finish::Partly(errors)) => (Status::Failed, errors.first().map(headline)),
@@ -181,7 +177,12 @@ impl Execution {
         outside.watcher.begins(action.seq, &arm, action.kind.name());
         let attempt = self.writer.begin_action(action.seq)?;
         let started_at_ms = now_ms();
-        let done = self.carry_out(action, attempt, active, outside)?;
+        let done = self.carry_out(action, attempt, active, outside);
+        // What ended early, well or not, because the user wants to stop, has no result.
+        if outside.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let done = done?;
         let outcome = match &done.invalid {
             Some(_) => Outcome::Invalid,
             None => Outcome::Done,
@@ -254,11 +255,13 @@ impl Execution {
             }
             Ok(done)
         });
-        // What ended early, well or not, because the user wants to stop, has no result.
-        if outside.stopped() {
-            return Err(Error::Interrupted);
-        }
-        durable.map_err(|failure| arm.judge(action.kind.name(), failure))
+        durable.map_err(|failure| {
+            if outside.stopped() {
+                Error::Interrupted
+            } else {
+                arm.judge(action.kind.name(), failure)
+            }
+        })
     }
 
     fn measure(
@@ -314,7 +317,7 @@ impl Execution {
         let arm = &self.plan.arms[index];
         let applied = Server::init(&spec).map_err(not_started(&arm.name, &spec.data_dir))?;
         self.place.sign()?;
-        let active = ActiveArm::start(index, &arm.name, &spec, outside.stop)?;
+        let active = ActiveArm::start(index, &arm.name, &spec, outside)?;
         let entry = record(
             arm,
             arm.name == self.plan.base,
@@ -336,7 +339,7 @@ impl Execution {
                 place: spec.data_dir,
             });
         }
-        let active = ActiveArm::start(index, name, &spec, outside.stop)?;
+        let active = ActiveArm::start(index, name, &spec, outside)?;
         self.writer
             .add_note(Some(name), "server started again on the data it left")?;
         Ok(active)

@@ -2,9 +2,9 @@
 
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
+use crate::outside::Outside;
 use crate::postgres::load::{LoadTimes, Tables, load as load_tables};
 use crate::postgres::settle::{Debt, settle as settle_server, vacuum as vacuum_tables};
-use crate::run::Outside;
 use rqps_plan::Plan;
 use rqps_store::{Load, Measured, Observation};
 use std::time::{Duration, Instant};

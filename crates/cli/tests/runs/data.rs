@@ -1,10 +1,9 @@
 //! A look into the data that a run with `--keep-data` leaves.
 
-use std::path::Path;
-
 use rqps_plan::BuildSpec;
 use rqps_servers::{Dirs, Server, ServerSpec, load_config};
 use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Host};
 
 use crate::bench::Bench;
 
@@ -59,21 +58,35 @@ impl Kept {
 
     /// A checksum of these columns of all rows where `condition` holds, in the order of the columns.
     pub fn checksum(&mut self, columns: &str, condition: &str) -> String {
-        let row = columns.replace(", ", " || ':' || ");
         self.value(&format!(
-            "SELECT count(*) || ' rows, ' || md5(string_agg({row}, ',' ORDER BY {columns})) \
+            "SELECT count(*) || ' rows, ' || md5(string_agg(concat_ws(':', {columns}), ',' ORDER BY {columns})) \
              FROM sbtest1 WHERE {condition}"
         ))
     }
 }
 
-/// The size of a directory's files, for messages.
-pub fn size_bytes(path: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return std::fs::metadata(path).map_or(0, |meta| meta.len());
+/// A connection to the server of the run in progress.
+pub fn connect(bench: &Bench) -> Connection {
+    let runs = std::fs::read_dir(bench.work()).unwrap().flatten();
+    let arms = runs.flat_map(|run| {
+        std::fs::read_dir(run.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+    });
+    let data = arms.map(|arm| arm.path().join("data"));
+    let data = data
+        .filter(|data| data.join("postmaster.pid").exists())
+        .last()
+        .expect("a server runs");
+    let marker = std::fs::read_to_string(data.join("rqps.json")).unwrap();
+    let marker: serde_json::Value = serde_json::from_str(&marker).unwrap();
+    let endpoint = Endpoint {
+        host: Host::Unix(data.with_extension("sock")),
+        port: 5432,
+        user: rqps_servers::USER.to_owned(),
+        password: marker["password"].as_str().unwrap().to_owned(),
+        database: rqps_servers::DATABASE.to_owned(),
     };
-    entries
-        .flatten()
-        .map(|entry| size_bytes(&entry.path()))
-        .sum()
+    Connection::connect(&endpoint, "test").unwrap()
 }

@@ -11,4 +11,6 @@
 mod bench;
 mod data;
 mod died;
+mod equal;
+mod interrupted;
 mod killed;

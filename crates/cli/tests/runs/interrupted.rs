@@ -1,0 +1,129 @@
+//! Ctrl-C and SIGTERM: servers are shut down in good order, soon, and a resumed run is complete.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, Running};
+use crate::data::connect;
+
+/// Longest from the signal to the end, in a debug build on a busy machine.
+const PROMPT: Duration = Duration::from_secs(20);
+
+/// Sends a signal and waits for the end that it asks for.
+#[track_caller]
+fn interrupt(bench: &Bench, running: Running, signal: Signal) {
+    let sent = Instant::now();
+    running.signal(signal);
+    let ended = running.end().expect(130);
+    assert!(
+        sent.elapsed() < PROMPT,
+        "{:?}\n{}",
+        sent.elapsed(),
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("rqps: interrupted"),
+        "{}",
+        ended.stderr
+    );
+    bench.expect_no_process();
+    let status = bench.call(&["status"]).expect(0).stdout;
+    assert!(status.contains("interrupted"), "{status}");
+}
+
+#[test]
+fn interrupted_in_every_kind_of_action_a_run_ends_up_complete() {
+    let bench = Bench::new();
+    let workload = "rows = 50_000\nvacuum_after_load = true\n\
+        steps = [\"update-index\", \"settle\", \"scan\"]\n";
+    let plan = bench.plan("", workload, &["18"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    // While the data directory is made, the server started, rows loaded, a step measured, the server stopped.
+    let moments: [(&[&str], u64, Signal); 5] = [
+        (&["run folder"], 100, Signal::INT),
+        (&["run folder"], 1500, Signal::TERM),
+        (&["a ", "start"], 100, Signal::INT),
+        (&["a ", "load"], 700, Signal::HUP),
+        (&["a ", "scan"], 0, Signal::INT),
+    ];
+    for (words, wait_ms, signal) in moments {
+        running.expect_line(words);
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        if running.has_ended() || words.contains(&"scan") {
+            // The last action may be over before the signal is there.
+            break;
+        }
+        interrupt(&bench, running, signal);
+        running = bench.start(&["resume"]);
+    }
+    running.signal(Signal::INT);
+    let ended = running.end();
+    if ended.code() != Some(0) {
+        ended.expect(130);
+        bench.call(&["resume"]).expect(0);
+    }
+    bench.expect_complete(5);
+}
+
+#[test]
+fn a_statement_that_would_never_end_does_not_keep_it_from_stopping() {
+    let bench = Bench::new();
+    let workload = "read_seconds = 3\nsteps = [\"scan\", \"settle\", \"point-query\"]\n";
+    let plan = bench.plan("", workload, &["14"]);
+    // A lock that holds up every statement of a step, and one that holds up VACUUM alone.
+    let cases = [
+        ("ACCESS EXCLUSIVE", "load"),
+        ("SHARE UPDATE EXCLUSIVE", "load"),
+    ];
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    for (mode, before) in cases {
+        if mode == "ACCESS EXCLUSIVE" {
+            running.expect_line(&["a ", before]);
+        } else {
+            running.expect_line(&["actions are done"]);
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+        let mut locker = connect(&bench);
+        let lock = format!("BEGIN; LOCK TABLE sbtest1 IN {mode} MODE");
+        locker.query(&lock).unwrap();
+        if mode != "ACCESS EXCLUSIVE" {
+            running.expect_line(&["a ", "scan"]);
+        }
+        std::thread::sleep(Duration::from_millis(1000));
+        interrupt(&bench, running, Signal::INT);
+        drop(locker);
+        let logs = bench.folder().join("logs/a/data.log");
+        let log = fs::read_to_string(logs).unwrap();
+        assert!(
+            log.contains("canceling statement due to user request"),
+            "{log}"
+        );
+        assert!(
+            log.trim_end().ends_with("database system is shut down"),
+            "{log}"
+        );
+        running = bench.start(&["resume"]);
+    }
+    running.end().expect(0);
+    let log = fs::read_to_string(bench.folder().join("logs/a/data.log")).unwrap();
+    assert!(!log.contains("not properly shut down"), "{log}");
+    bench.expect_complete(2);
+}
+
+#[test]
+fn nobody_to_tell_of_progress_is_no_reason_to_stop() {
+    let bench = Bench::new();
+    let plan = bench.plan("", "steps = [\"point-query\"]\n", &["18"]);
+    let mut command = bench.rqps(&["run", plan.to_str().unwrap()]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command
+        .stderr(writer.try_clone().unwrap())
+        .stdout(writer)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    bench.expect_complete(0);
+}
