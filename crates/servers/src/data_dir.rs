@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::identity::sha256_hex;
+use crate::postgres;
 use crate::process::{self, Identity};
 use crate::user::{ServerUser, server_user};
 
@@ -28,6 +29,9 @@ const SOCKET_DIR_BYTES_MAX: usize = 90;
 
 /// How long a server left behind may take for a clean shutdown before it is ended harder.
 const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a server may take to end whose rqps was killed while it started.
+const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Written into each data directory that rqps makes; also keeps what a client needs to get in, so that a copy of the
 /// directory is complete.
@@ -180,14 +184,20 @@ impl DataDir {
 
     /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns whether there
     /// was one. Call with the lock held, which says that no rqps is using it.
+    ///
+    /// # Errors
+    /// When somebody else's server is at work on it, or the process noted cannot be ended.
     pub fn reap(&self) -> Result<bool> {
-        let Some(record) = fs::read_to_string(self.record_path())
+        let record = fs::read_to_string(self.record_path())
             .ok()
-            .and_then(|text| serde_json::from_str::<Record>(&text).ok())
-        else {
+            .and_then(|text| serde_json::from_str::<Record>(&text).ok());
+        let found = record.as_ref().is_some_and(|record| record.process.alive());
+        if !found {
+            self.check_not_foreign()?;
+        }
+        let Some(record) = record else {
             return Ok(false);
         };
-        let found = record.process.alive();
         if found {
             end(&record.process);
         }
@@ -203,6 +213,24 @@ impl DataDir {
         }
         self.clear_record();
         Ok(found)
+    }
+
+    /// Refuses when a server is at work here that is not noted. One that an rqps was killed over while it started is not
+    /// noted either, but about to end.
+    fn check_not_foreign(&self) -> Result<()> {
+        let deadline = Instant::now() + ORPHAN_PATIENCE;
+        while let Some(pid) = postgres::start::server_at_work(&self.path) {
+            if Instant::now() >= deadline {
+                return Err(Error::InUse {
+                    path: self.path.clone(),
+                    holder: format!(
+                        "a Postgres server with pid {pid} that this rqps did not start"
+                    ),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     /// Removes the data directory and all beside it but the lock. Refused for what rqps did not make.

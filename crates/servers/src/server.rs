@@ -54,9 +54,6 @@ impl Server {
         let user = prepare_parent(&data_dir)?;
         let _lock = data_dir.lock()?;
         data_dir.reap()?;
-        match spec.build.dbms {
-            Dbms::Postgres => postgres::start::check_not_in_use(&data_dir)?,
-        }
         data_dir.remove()?;
         let listen = listen(spec, data_dir.socket_dir())?;
         let made = match spec.build.dbms {

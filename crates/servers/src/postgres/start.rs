@@ -11,10 +11,13 @@ use crate::data_dir::DataDir;
 use crate::error::{Error, Result};
 use crate::process;
 
+/// Holds the pid and the state of the server at work.
+const PID_FILE: &str = "postmaster.pid";
+
 /// The protocol's version number 3.0.
 const PROTOCOL: i32 = 196_608;
 
-/// Refuses a data directory of another major version, and one on which a postmaster is at work.
+/// Refuses a data directory of another major version.
 pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
     let version_path = data_dir.path.join("PG_VERSION");
     let version = fs::read_to_string(&version_path).map_err(Error::file("read", &version_path))?;
@@ -33,29 +36,26 @@ pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
             ),
         });
     }
-    check_not_in_use(data_dir)
+    remove_stale_pid_file(data_dir)
 }
 
-/// Looks at `postmaster.pid`: refuses while that process is a Postgres, removes the file when it is something else, which
-/// Postgres itself does only when there is no such process.
-pub(crate) fn check_not_in_use(data_dir: &DataDir) -> Result<()> {
-    let path = data_dir.path.join("postmaster.pid");
-    let Some(pid) = postmaster_pid(&path) else {
-        return Ok(());
-    };
-    let Some(exe) = process::exe_of(pid) else {
-        return Ok(());
-    };
-    if exe
-        .file_name()
+/// The server at work on a data directory: the process that `postmaster.pid` names, while it is a Postgres.
+pub(crate) fn server_at_work(data_dir: &Path) -> Option<u32> {
+    let pid = postmaster_pid(&data_dir.join(PID_FILE))?;
+    let exe = process::exe_of(pid)?;
+    exe.file_name()
         .is_some_and(|name| name == "postgres" || name == "postmaster")
-    {
-        return Err(Error::InUse {
-            path: data_dir.path.clone(),
-            holder: format!("a Postgres server with pid {pid} that this rqps did not start"),
-        });
+        .then_some(pid)
+}
+
+/// Removes `postmaster.pid` when its process is something else by now: Postgres itself does so only when there is no such
+/// process. Call when no server is at work.
+fn remove_stale_pid_file(data_dir: &DataDir) -> Result<()> {
+    let path = data_dir.path.join(PID_FILE);
+    match postmaster_pid(&path).and_then(process::exe_of) {
+        Some(_) => fs::remove_file(&path).map_err(Error::file("remove", &path)),
+        None => Ok(()),
     }
-    fs::remove_file(&path).map_err(Error::file("remove", &path))
 }
 
 fn postmaster_pid(path: &Path) -> Option<u32> {
@@ -74,7 +74,7 @@ pub(crate) fn is_ready(data_dir: &Path, pid: u32, build: &Build, socket: &Path) 
 
 /// From 10 on, the eighth line of `postmaster.pid` holds the state.
 fn says_ready(data_dir: &Path, pid: u32) -> bool {
-    let path = data_dir.join("postmaster.pid");
+    let path = data_dir.join(PID_FILE);
     let Ok(text) = fs::read_to_string(&path) else {
         return false;
     };
