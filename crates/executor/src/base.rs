@@ -35,6 +35,9 @@ pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
             warmup: counts(WORK_WARMUP),
             window: counts(WORK_WINDOW),
         };
+        if work.window.is_empty() {
+            continue;
+        }
         let attempt = action.attempt;
         steps.insert(action.step.clone(), BaseStep { work, attempt });
     }

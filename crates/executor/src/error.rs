@@ -176,6 +176,20 @@ impl Error {
         }
     }
 
+    /// The error in one line, without logs.
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::ServerDied { arm, step, death } => {
+                format!("arm {arm}: the server died in step {step}: {}", death.how)
+            }
+            Self::NotStarted { arm, .. } => format!("arm {arm}: the server did not start"),
+            other => {
+                let text = other.to_string();
+                text.lines().next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
     /// Whether what was asked for is at fault, not how it went: nothing was carried out.
     pub fn is_usage(&self) -> bool {
         match self {

@@ -110,9 +110,12 @@ impl Execution {
         });
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
-            Ok(Finish::Partly(errors)) => (Status::Failed, errors.first().map(headline)),
+            Ok(Finish::Partly(errors)) => {
+                let each: Vec<String> = errors.iter().map(Error::in_short).collect();
+                (Status::Failed, Some(each.join("; ")))
+            }
             Err(Error::Interrupted) => (Status::Interrupted, Some("by the user".to_owned())),
-            Err(error) => (Status::Failed, Some(headline(error))),
+            Err(error) => (Status::Failed, Some(error.to_string())),
         };
         let recorded = self.writer.set_status(status, reason.as_deref());
         let finish = outcome?;
@@ -137,7 +140,7 @@ impl Execution {
                 Ok(()) => {}
                 Err(error) if error.is_of_one_arm() && self.may_go_on(action.arm) => {
                     active = None;
-                    let text = format!("{}; given up for now", headline(&error));
+                    let text = format!("{}; given up for now", error.in_short());
                     outside.watcher.note(&text);
                     let name = &self.plan.arms[action.arm].name;
                     self.writer.add_note(Some(name), &error.to_string())?;
@@ -175,14 +178,19 @@ impl Execution {
     ) -> Result<()> {
         let arm = self.plan.arms[action.arm].name.clone();
         outside.watcher.begins(action.seq, &arm, action.kind.name());
-        let attempt = self.writer.begin_action(action.seq)?;
-        let started_at_ms = now_ms();
-        let done = self.carry_out(action, attempt, active, outside);
+        let begun = self.make_ready(action, active, outside).and_then(|()| {
+            let attempt = self.writer.begin_action(action.seq)?;
+            Ok((attempt, now_ms()))
+        });
+        let done = begun.and_then(|begun| {
+            let done = self.carry_out(action, begun.0, active, outside)?;
+            Ok((begun, done))
+        });
         // What ended early, well or not, because the user wants to stop, has no result.
         if outside.stopped() {
             return Err(Error::Interrupted);
         }
-        let done = done?;
+        let ((attempt, started_at_ms), done) = done?;
         let outcome = match &done.invalid {
             Some(_) => Outcome::Invalid,
             None => Outcome::Done,
@@ -211,6 +219,29 @@ impl Execution {
         Ok(())
     }
 
+    /// Has the arm's server run for an action that needs one. What fails here has not begun the action.
+    fn make_ready(
+        &mut self,
+        action: &Action,
+        active: &mut Option<ActiveArm>,
+        outside: &Outside<'_>,
+    ) -> Result<()> {
+        // A schedule may leave an arm in the middle.
+        if active.as_ref().is_some_and(|arm| arm.index != action.arm) {
+            *active = None;
+        }
+        if active.is_some() {
+            return Ok(());
+        }
+        *active = match &action.kind {
+            ActionKind::Start | ActionKind::Stop => None,
+            // A load may have been cut off: it begins anew, from an empty directory.
+            ActionKind::Load => Some(self.start_fresh(action.arm, outside)?),
+            _ => Some(self.start_again(action.arm, outside)?),
+        };
+        Ok(())
+    }
+
     fn carry_out(
         &mut self,
         action: &Action,
@@ -218,25 +249,12 @@ impl Execution {
         active: &mut Option<ActiveArm>,
         outside: &mut Outside<'_>,
     ) -> Result<Done> {
-        // A schedule may leave an arm in the middle.
-        if active.as_ref().is_some_and(|arm| arm.index != action.arm) {
-            *active = None;
+        if matches!(action.kind, ActionKind::Start) {
+            *active = Some(self.start_fresh(action.arm, outside)?);
+            return Ok(Done::plain("started"));
         }
-        match &action.kind {
-            ActionKind::Start => {
-                *active = Some(self.start_fresh(action.arm, outside)?);
-                return Ok(Done::plain("started"));
-            }
-            ActionKind::Stop => return self.stop(action.arm, active.take()),
-            _ => {}
-        }
-        let arm = match active {
-            Some(arm) => arm,
-            // A load that was cut off begins anew, from an empty directory.
-            None if matches!(action.kind, ActionKind::Load) && attempt > 1 => {
-                active.insert(self.start_fresh(action.arm, outside)?)
-            }
-            None => active.insert(self.start_again(action.arm, outside)?),
+        let Some(arm) = active else {
+            return self.stop(action.arm, None);
         };
         let task = Task {
             plan: &self.plan,
@@ -247,7 +265,7 @@ impl Execution {
             ActionKind::Vacuum => vacuum(&task, outside),
             ActionKind::Settle(what) => settle(&task, what.seconds_max, outside),
             ActionKind::Measure(what) => self.measure(arm, what, attempt, outside),
-            ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
+            ActionKind::Start | ActionKind::Stop => return self.stop(action.arm, active.take()),
         };
         let durable = outcome.and_then(|done| {
             if changes_data(&action.kind) {
@@ -362,12 +380,6 @@ impl Execution {
             ..Done::plain(format!("stopped, data kept in {}", data_dir.display()))
         })
     }
-}
-
-/// The first line of an error, for lists.
-fn headline(error: &Error) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 fn changes_data(kind: &ActionKind) -> bool {

@@ -11,6 +11,8 @@
 mod bench;
 mod data;
 mod died;
+mod disk;
 mod equal;
 mod interrupted;
 mod killed;
+mod refused;

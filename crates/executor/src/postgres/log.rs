@@ -18,7 +18,7 @@ pub(crate) fn telling_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let tells = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
     let last = lines.len().saturating_sub(SHOWN_LINES);
-    let first = lines.iter().position(|line| tells(line)).unwrap_or(last);
+    let first = lines.iter().position(tells).unwrap_or(last);
     let end = lines.len().min(first + SHOWN_LINES);
     lines[first..end].join("\n")
 }

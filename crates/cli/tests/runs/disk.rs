@@ -1,0 +1,150 @@
+//! The disk that holds the data takes no more: the run ends with a clear error, and goes on once there is room.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use rqps_store::Status;
+
+use crate::bench::{Bench, Ended, Running};
+
+/// Enough for a fresh server, but not for what it is to write.
+const DISK_MB: u32 = 110;
+/// Largest file in KB where no small disk can be had: a segment of WAL fits, a table doesn't.
+const FILE_KB_MAX: u32 = 20_000;
+
+/// A small disk, which only root can make, seen by those processes alone that it is lent to; it goes away with the
+/// process that holds it.
+struct SmallDisk {
+    holder: Child,
+    place: PathBuf,
+}
+
+impl SmallDisk {
+    fn mount(bench: &Bench) -> Self {
+        let place = bench.work();
+        fs::create_dir(&place).unwrap();
+        let mount = format!(
+            "mount -t tmpfs -o size={DISK_MB}m,mode=755 none {} && echo ready && exec sleep 600",
+            place.display()
+        );
+        let mut holder = Command::new("unshare")
+            .args(["--mount", "sh", "-c", &mount])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 5];
+        let stdout = holder.stdout.as_mut().unwrap();
+        stdout.read_exact(&mut ready).unwrap();
+        Self { holder, place }
+    }
+
+    /// A command that sees the disk.
+    fn lend(&self, command: &Command) -> Command {
+        let mut lent = Command::new("nsenter");
+        lent.arg(format!("--mount=/proc/{}/ns/mnt", self.holder.id()))
+            .arg("--")
+            .arg(command.get_program())
+            .args(command.get_args())
+            .stdin(Stdio::null());
+        for (name, value) in command.get_envs() {
+            lent.env(name, value.unwrap());
+        }
+        lent
+    }
+
+    fn filler(&self) -> PathBuf {
+        let place = self.place.strip_prefix("/").unwrap();
+        PathBuf::from(format!("/proc/{}/root", self.holder.id()))
+            .join(place)
+            .join("filler")
+    }
+
+    /// Takes what room is left.
+    fn fill(&self) {
+        let mut filler = File::create(self.filler()).unwrap();
+        let megabyte = vec![0; 1 << 20];
+        while filler.write_all(&megabyte).is_ok() {}
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        self.holder.kill().unwrap();
+        self.holder.wait().unwrap();
+    }
+}
+
+#[track_caller]
+fn expect_full(bench: &Bench, ended: Ended, words: &str) {
+    let ended = ended.expect(3);
+    let place = bench.work().display().to_string();
+    for words in ["no space is left for", &place, words, "rqps resume"] {
+        assert!(
+            ended.stderr.contains(words),
+            "no {words:?} in\n{}",
+            ended.stderr
+        );
+    }
+    bench.expect_no_process();
+    let run = bench.run();
+    assert_eq!(run.status.status, Status::Failed);
+    let reason = run.status.reason.unwrap();
+    assert!(reason.contains("no space is left"), "{reason}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_but_the_step_in_hand() {
+    let bench = Bench::new();
+    if !rustix::process::geteuid().is_root() {
+        too_large_a_file(&bench);
+        return;
+    }
+    let disk = SmallDisk::mount(&bench);
+    let workload =
+        "rows = 20_000\nwrite_seconds = 3\nsteps = [\"point-query\", \"update-index\", \"scan\"]\n";
+    let plan = bench.plan("on_server_death = \"next-arm\"", workload, &["18", "14"]);
+    let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
+    running.expect_line(&["a ", "point-query"]);
+    disk.fill();
+    expect_full(&bench, running.end(), "No space left on device");
+    // Without room nothing gets better.
+    let again = Running::of(disk.lend(&bench.rqps(&["resume"]))).end();
+    expect_full(&bench, again, "No space left on device");
+    fs::remove_file(disk.filler()).unwrap();
+    Running::of(disk.lend(&bench.rqps(&["resume"])))
+        .end()
+        .expect(0);
+    drop(disk);
+    bench.expect_complete(2);
+}
+
+/// The other way to a write that is refused, open to everybody: a limit on the size of files.
+fn too_large_a_file(bench: &Bench) {
+    let workload = "rows = 100_000\nsteps = [\"point-query\"]\n";
+    let plan = bench.plan("", workload, &["18"]);
+    let run = bench.rqps(&["run", plan.to_str().unwrap()]);
+    let mut limited = Command::new("bash");
+    limited
+        .args([
+            "-c",
+            &format!("ulimit -f {FILE_KB_MAX} && exec \"$@\""),
+            "bash",
+        ])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .current_dir(bench.path())
+        .stdin(Stdio::null());
+    for (name, value) in run.get_envs() {
+        limited.env(name, value.unwrap());
+    }
+    expect_full(bench, Running::of(limited).end(), "File too large");
+    bench.call(&["resume"]).expect(0);
+    bench.expect_complete(1);
+}
+
+#[test]
+fn a_limit_on_files_is_told_like_a_full_disk() {
+    too_large_a_file(&Bench::new());
+}
