@@ -10,12 +10,14 @@ use crate::postgres::end_statements;
 use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work, run_step};
 use rqps_plan::{Limit, Measure, Plan, Warmup, WriteWork};
 use rqps_probe::postgres::counters::{CounterDelta, CounterSet, snapshot};
-use rqps_probe::postgres::{explain, fingerprint, flush};
+use rqps_probe::postgres::flush::{FlushProcedure, procedure};
+use rqps_probe::postgres::{explain, fingerprint};
 use rqps_probe::{Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::{Observation, QueryPlan, now_ms};
 use rqps_wire::postgres::Connection;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Role, dialect, microbenchmarks};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Name by which the server knows the sessions that are measured.
@@ -53,7 +55,7 @@ pub(crate) fn measure(
     let mut admin = arm.admin("preparing a step")?;
     let state_before = fingerprint::fingerprint(&mut admin)?.key_values();
     let plans = plans(&mut admin, input.plan, measure)?;
-    let procedure = flush::procedure(arm.version_num);
+    let procedure = procedure(arm.version_num);
     let mut spec = step_spec(
         input,
         Some(Flush {
@@ -69,7 +71,8 @@ pub(crate) fn measure(
         admin,
         arm,
         outside,
-        settle: Duration::from_millis(procedure.settle_ms),
+        flush: procedure,
+        sessions: Vec::new(),
         owes_events: !matches!(spec.limit, rqps_driver::Limit::Time(_)),
         queries_per_event: f64::from(measure.test.queries_per_event()),
         open: None,
@@ -207,8 +210,10 @@ struct Eyes<'a, 'b> {
     admin: Connection,
     arm: &'a mut ActiveArm,
     outside: &'a mut Outside<'b>,
-    /// How long the server takes to show what sessions handed in.
-    settle: Duration,
+    /// How sessions hand their statistics in.
+    flush: FlushProcedure,
+    /// Ids of the sessions that are measured, which are those of their processes.
+    sessions: Vec<u32>,
     /// Sessions stay after the window.
     owes_events: bool,
     queries_per_event: f64,
@@ -234,8 +239,8 @@ impl Eyes<'_, '_> {
     }
 
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
-        std::thread::sleep(self.settle);
-        self.counters_before = Some(snapshot(&mut self.admin)?);
+        self.sessions = sessions.to_vec();
+        self.counters_before = Some(self.counters_now()?);
         self.started_at_ms = now_ms();
         let perf = self.arm.perf.clone();
         let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(perf.clone()));
@@ -249,6 +254,16 @@ impl Eyes<'_, '_> {
         Ok(())
     }
 
+    /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
+    fn counters_now(&mut self) -> Result<CounterSet> {
+        let doing = "handing statistics in";
+        self.admin
+            .query(self.flush.session_sql)
+            .map_err(Error::session(&self.arm.name, doing))?;
+        std::thread::sleep(Duration::from_millis(self.flush.settle_ms));
+        Ok(snapshot(&mut self.admin)?)
+    }
+
     fn close_window(&mut self) -> Result<()> {
         if let Some(window) = self.open.take() {
             self.cost = Some(window.probe.end(&window.start)?);
@@ -258,36 +273,24 @@ impl Eyes<'_, '_> {
     }
 
     fn read_counters(&mut self) -> Result<()> {
-        self.wait_for_sessions_to_leave()?;
-        std::thread::sleep(self.settle);
-        let after = snapshot(&mut self.admin)?;
+        if !self.owes_events {
+            self.wait_for_sessions_to_leave();
+        }
+        let after = self.counters_now()?;
         if let Some(before) = self.counters_before.take() {
             self.counters = CounterSet::difference(&before, &after);
         }
         Ok(())
     }
 
-    /// Sessions that have ended hand in their statistics as their processes go. Sessions that still owe events stay.
-    fn wait_for_sessions_to_leave(&mut self) -> Result<()> {
-        if self.owes_events {
-            return Ok(());
-        }
-        let doing = "waiting for sessions to leave";
-        let sql = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{CLIENT_NAME}'"
-        );
+    /// Sessions that have ended hand in their statistics as their processes go. Asking the server whether they have gone
+    /// would be counted.
+    fn wait_for_sessions_to_leave(&self) {
         let start = Instant::now();
-        while start.elapsed() < LEAVE_MOST {
-            let left = self
-                .admin
-                .query(&sql)
-                .map_err(Error::session(&self.arm.name, doing))?;
-            if left.value() == Some("0") {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
+        while self.sessions.iter().any(is_there) && start.elapsed() < LEAVE_MOST {
+            std::thread::sleep(Duration::from_millis(2));
         }
-        Ok(())
     }
 }
 

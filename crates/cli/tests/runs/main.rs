@@ -15,4 +15,6 @@ mod disk;
 mod equal;
 mod interrupted;
 mod killed;
+mod pace;
 mod refused;
+mod whole;
