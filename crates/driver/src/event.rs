@@ -180,7 +180,7 @@ impl<S: Session> Client<S> {
             for _ in 0..part.times {
                 let key = match (part.key, &self.zipf) {
                     (Key::Uniform, _) => stream.key(self.rows),
-                    (Key::Zipf, Some(zipf)) => zipf.draw(stream),
+                    (Key::Zipf, Some(zipf)) => draw_zipf(zipf, stream),
                     (Key::Zipf, None) | (Key::First, _) => 1,
                     (Key::None, _) => 0,
                 };
@@ -315,20 +315,36 @@ fn fill_params(
         match param {
             Param::Key => params.push_int(key as i64),
             Param::RangeEnd => params.push_int((key + u64::from(range) - 1) as i64),
-            Param::Keys => {
-                for _ in 0..range {
-                    params.push_int(stream.key(rows) as i64);
-                }
-            }
-            Param::HotKeys => {
-                for i in 1..=u64::from(range) {
-                    params.push_int(hot_key(rows, i) as i64);
-                }
-            }
-            Param::K => params.push_int(stream.key(rows) as i64),
-            Param::C => push_digits::<C_LEN>(params, stream),
-            Param::Pad => push_digits::<PAD_LEN>(params, stream),
+            drawn => push_drawn(params, drawn, range, rows, stream),
         }
+    }
+}
+
+/// Out of line: floating-point work that would slow down the tests without it.
+#[inline(never)]
+fn draw_zipf(zipf: &Zipf, stream: &mut Stream) -> u64 {
+    zipf.draw(stream)
+}
+
+/// The parameters that need draws or are many. Out of line: it would slow down the statements that have none of them.
+#[inline(never)]
+fn push_drawn(params: &mut Params, param: &Param, range: u32, rows: u64, stream: &mut Stream) {
+    match param {
+        Param::Keys => {
+            for _ in 0..range {
+                params.push_int(stream.key(rows) as i64);
+            }
+        }
+        Param::HotKeys => {
+            for i in 1..=u64::from(range) {
+                params.push_int(hot_key(rows, i) as i64);
+            }
+        }
+        Param::K => params.push_int(stream.key(rows) as i64),
+        Param::C => push_digits::<C_LEN>(params, stream),
+        Param::Pad => push_digits::<PAD_LEN>(params, stream),
+        // The caller's.
+        Param::Key | Param::RangeEnd => {}
     }
 }
 
@@ -343,6 +359,8 @@ fn push_digits<const LEN: usize>(params: &mut Params, stream: &mut Stream) {
     params.push_text(&text);
 }
 
+/// Out of line: it would slow down the tests without text statements.
+#[inline(never)]
 fn fill_text(
     text: &mut String,
     pieces: &[String],
