@@ -53,7 +53,7 @@ impl Connection {
     /// that is still starting, `57P03`, or full, `53300`).
     pub fn connect(endpoint: &Endpoint, application_name: &str) -> Result<Self, Error> {
         let open = || {
-            let socket = Socket::open(endpoint)?;
+            let mut socket = Socket::open(endpoint)?;
             socket.set_timeout(Some(LOGIN_TIMEOUT))?;
             Ok(socket)
         };
