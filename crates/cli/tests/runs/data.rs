@@ -1,5 +1,7 @@
 //! A look into the data that a run with `--keep-data` leaves.
 
+use std::path::PathBuf;
+
 use rqps_plan::BuildSpec;
 use rqps_servers::{Dirs, Server, ServerSpec, load_config};
 use rqps_wire::postgres::Connection;
@@ -65,8 +67,8 @@ impl Kept {
     }
 }
 
-/// A connection to the server of the run in progress.
-pub fn connect(bench: &Bench) -> Connection {
+/// The data directory of the server of the run in progress.
+fn data_at_work(bench: &Bench) -> PathBuf {
     let runs = std::fs::read_dir(bench.work()).unwrap().flatten();
     let arms = runs.flat_map(|run| {
         std::fs::read_dir(run.path())
@@ -75,17 +77,24 @@ pub fn connect(bench: &Bench) -> Connection {
             .flatten()
     });
     let data = arms.map(|arm| arm.path().join("data"));
-    let data = data
-        .filter(|data| data.join("postmaster.pid").exists())
-        .last()
-        .expect("a server runs");
-    let marker = std::fs::read_to_string(data.join("rqps.json")).unwrap();
+    let mut data = data.filter(|data| data.join("postmaster.pid").exists());
+    data.next().expect("a server runs")
+}
+
+/// The password of the server of the run in progress.
+pub fn password(bench: &Bench) -> String {
+    let marker = std::fs::read_to_string(data_at_work(bench).join("rqps.json")).unwrap();
     let marker: serde_json::Value = serde_json::from_str(&marker).unwrap();
+    marker["password"].as_str().unwrap().to_owned()
+}
+
+/// A connection to the server of the run in progress.
+pub fn connect(bench: &Bench) -> Connection {
     let endpoint = Endpoint {
-        host: Host::Unix(data.with_extension("sock")),
+        host: Host::Unix(data_at_work(bench).with_extension("sock")),
         port: 5432,
         user: rqps_servers::USER.to_owned(),
-        password: marker["password"].as_str().unwrap().to_owned(),
+        password: password(bench),
         database: rqps_servers::DATABASE.to_owned(),
     };
     Connection::connect(&endpoint, "test").unwrap()

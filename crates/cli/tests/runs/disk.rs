@@ -104,7 +104,7 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
     let disk = SmallDisk::mount(&bench);
     let workload =
         "rows = 20_000\nwrite_seconds = 3\nsteps = [\"point-query\", \"update-index\", \"scan\"]\n";
-    let plan = bench.plan("on_server_death = \"next-arm\"", workload, &["18", "14"]);
+    let plan = bench.plan("on_server_death = \"next-arm\"", workload, &["18", "18"]);
     let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
     running.expect_line(&["a ", "point-query"]);
     disk.fill();

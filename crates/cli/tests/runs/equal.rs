@@ -12,13 +12,13 @@ use crate::data::{ALL_COLUMNS, Kept};
 const ROWS: u64 = 10_000;
 const DELETE_SHARE: f64 = 0.3;
 
-/// Runs these steps on an old and a new version and gives both arms' data.
-fn two_arms(clients: u32, steps: &str) -> (Bench, Run, [Kept; 2]) {
+/// Runs these steps on two arms and gives their data.
+fn two_arms(builds: [&str; 2], clients: u32, steps: &str) -> (Bench, Run, [Kept; 2]) {
     let bench = Bench::new();
     let workload = format!(
         "rows = {ROWS}\nclients = {clients}\nwarmup_seconds = 0.1\ndelete_share_max = {DELETE_SHARE}\nsteps = [{steps}]\n"
     );
-    let plan = bench.plan("", &workload, &["14", "18"]);
+    let plan = bench.plan("", &workload, &builds);
     bench
         .call(&["run", "--keep-data", plan.to_str().unwrap()])
         .expect(0);
@@ -72,7 +72,7 @@ fn expect_delete_share(run: &Run, data: &mut Kept) {
 fn one_client_leaves_the_same_rows_on_every_version() {
     let steps = "\"update-inlist\", \"update-index\", \"update-nonindex\", \"update-one\", \"update-zipf\", \"write-only\", \
         \"read-write_range=10\", \"delete\", \"insert\"";
-    let (_bench, run, [mut base, mut other]) = two_arms(1, steps);
+    let (_bench, run, [mut base, mut other]) = two_arms(["14", "18"], 1, steps);
     expect_same_work(&run);
     let checksum = base.checksum(ALL_COLUMNS, "true");
     assert_eq!(other.checksum(ALL_COLUMNS, "true"), checksum);
@@ -85,7 +85,7 @@ fn one_client_leaves_the_same_rows_on_every_version() {
 fn several_clients_leave_the_same_ids_and_insert_the_same_rows() {
     // Deletes and inserts of one transaction collide, which ends in deadlocks and duplicate keys that are tried again.
     let steps = "\"update-index\", \"update-inlist\", \"delete\", \"insert\"";
-    let (_bench, run, [mut base, mut other]) = two_arms(4, steps);
+    let (_bench, run, [mut base, mut other]) = two_arms(["18", "18"], 4, steps);
     expect_same_work(&run);
     let loaded = format!("id <= {ROWS}");
     let inserted = format!("id > {ROWS}");
@@ -110,7 +110,7 @@ fn transactions_tried_again_leave_every_id_in_place() {
     let bench = Bench::new();
     // On so few rows eight clients meet each other all the time.
     let workload = "rows = 1_000\nclients = 8\nsteps = [\"write-only\"]\n";
-    let plan = bench.plan("", workload, &["14", "18"]);
+    let plan = bench.plan("", workload, &["18", "18"]);
     bench
         .call(&["run", "--keep-data", plan.to_str().unwrap()])
         .expect(0);

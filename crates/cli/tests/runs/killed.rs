@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::data::{ALL_COLUMNS, Kept};
 
 /// Times that the run is killed, at moments that follow from the seed.
-const KILLS: u32 = 7;
+const KILLS: u32 = 6;
 const SEED: u64 = 20_261_121;
 /// Longest between a start and a kill, in ms: about half of what the whole run takes.
 const LIFE_MS_MAX: u64 = 4_500;

@@ -15,6 +15,8 @@ mod disk;
 mod equal;
 mod interrupted;
 mod killed;
+mod ordinary;
 mod pace;
+mod plans;
 mod refused;
 mod whole;
