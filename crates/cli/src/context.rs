@@ -56,7 +56,12 @@ impl Context {
 
     /// Has signals set `stop` instead of ending the program; for verbs that have something to bring to an end.
     pub fn catch_signals(&self) -> anyhow::Result<()> {
+        let ignored = ignored_signals();
         for signal in STOP_SIGNALS {
+            // Under `nohup` a run goes on when its terminal closes.
+            if signal == signal_hook::consts::SIGHUP && ignored & (1 << (signal - 1)) != 0 {
+                continue;
+            }
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.stop))?;
             signal_hook::flag::register(signal, Arc::clone(&self.stop))?;
         }
@@ -88,6 +93,14 @@ impl Context {
             .into()),
         }
     }
+}
+
+/// The signals that this program was started to ignore, one bit each from signal 1 on; none where that is not told.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 fn is_run(path: &Path) -> bool {

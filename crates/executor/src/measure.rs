@@ -64,7 +64,9 @@ pub(crate) fn measure(
         }),
     );
     if let (Some(max), true) = (&mut spec.removed_rows_max, input.attempt > 1) {
-        *max = max.saturating_sub(missing_rows(&arm.name, &mut admin, input.plan)?);
+        // The share holds for the rows that the attempt before has left.
+        let left = rows_left(&arm.name, &mut admin, input.plan)? as f64;
+        *max = (*max as f64 * left / input.plan.workload.rows_total() as f64) as u64;
     }
     let endpoint = arm.endpoint.clone();
     let mut eyes = Eyes {
@@ -88,19 +90,21 @@ pub(crate) fn measure(
     eyes.into_output(input, &spec, outcome, state_before, plans)
 }
 
-/// Loaded rows that are gone.
-fn missing_rows(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
-    let (workload, doing) = (&plan.workload, "counting the rows that are left");
-    let mut missing = workload.rows_total();
-    for table in 1..=workload.tables {
-        let (name, rows) = (dialect::table_name(table), workload.rows);
-        let left = admin
+/// Loaded rows that are still there.
+fn rows_left(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
+    let (rows, doing) = (plan.workload.rows, "counting the rows that are left");
+    let mut left = 0;
+    for table in 1..=plan.workload.tables {
+        let name = dialect::table_name(table);
+        let counted = admin
             .query(&format!("SELECT count(*) FROM {name} WHERE id <= {rows}"))
             .map_err(Error::session(arm, doing))?;
-        let left = left.value().and_then(|text| text.parse().ok());
-        missing = missing.saturating_sub(left.unwrap_or(0));
+        left += counted
+            .value()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0);
     }
-    Ok(missing)
+    Ok(left)
 }
 
 fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {

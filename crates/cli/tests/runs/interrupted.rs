@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: servers are shut down in good order, soon, and a resumed run is complete.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -44,7 +45,7 @@ fn interrupted_in_every_kind_of_action_a_run_ends_up_complete() {
     let moments = [
         (100, Signal::INT),
         (1400, Signal::TERM),
-        (2200, Signal::HUP),
+        (2200, Signal::TERM),
         (1800, Signal::INT),
     ];
     for (wait_ms, signal) in moments {
@@ -108,6 +109,25 @@ fn a_statement_that_would_never_end_does_not_keep_it_from_stopping() {
     let log = fs::read_to_string(bench.folder().join("logs/a/data.log")).unwrap();
     assert!(!log.contains("not properly shut down"), "{log}");
     bench.expect_complete(2);
+}
+
+#[test]
+fn under_nohup_a_closed_terminal_is_no_reason_to_stop() {
+    let bench = Bench::new();
+    let plan = bench.plan("", "steps = [\"point-query\"]\n", &["18"]);
+    let run = bench.rqps(&["run", plan.to_str().unwrap()]);
+    let mut ignoring = Command::new("sh");
+    ignoring
+        .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .env("RQPS_WORK", bench.work())
+        .current_dir(bench.path());
+    let mut running = Running::of(ignoring);
+    running.expect_line(&["a ", "load"]);
+    running.signal(Signal::HUP);
+    running.end().expect(0);
+    bench.expect_complete(0);
 }
 
 #[test]
