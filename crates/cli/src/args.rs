@@ -11,13 +11,7 @@ use std::path::PathBuf;
 #[command(name = "rqps", version, max_term_width = 100)]
 pub struct Cli {
     /// Folder that holds the runs
-    #[arg(
-        long,
-        global = true,
-        env = "RQPS_RESULTS",
-        default_value = "results",
-        value_name = "DIR"
-    )]
+    #[arg(long, global = true, env = "RQPS_RESULTS", default_value = "results", value_name = "DIR")]
     pub results: PathBuf,
     /// Format of what goes to standard output; text unless said otherwise, markdown for `report`
     #[arg(long, global = true, value_enum)]
@@ -95,12 +89,7 @@ pub enum Verb {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Versions to compare, the first is the base
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "14,18",
-        value_name = "V,V,…"
-    )]
+    #[arg(long, value_delimiter = ',', default_value = "14,18", value_name = "V,V,…")]
     pub versions: Vec<String>,
 }
 

@@ -10,11 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Signals that end a run in good order; a second one ends rqps at once, and its servers with it.
-const STOP_SIGNALS: [i32; 3] = [
-    signal_hook::consts::SIGINT,
-    signal_hook::consts::SIGTERM,
-    signal_hook::consts::SIGHUP,
-];
+const STOP_SIGNALS: [i32; 3] =
+    [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
 /// What every verb works with.
 pub struct Context {
@@ -33,11 +30,8 @@ pub struct Context {
 impl Context {
     /// From the arguments and the environment.
     pub fn new(cli: &Cli) -> anyhow::Result<Self> {
-        let default = if matches!(cli.verb, Verb::Report(_)) {
-            OutputFormat::Markdown
-        } else {
-            OutputFormat::Text
-        };
+        let default =
+            if matches!(cli.verb, Verb::Report(_)) { OutputFormat::Markdown } else { OutputFormat::Text };
         let format = cli.format.unwrap_or(default);
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let color = match cli.color {
@@ -71,9 +65,7 @@ impl Context {
     /// The folder of a run that a user named by path, name, or `last`.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
         if name == "last" {
-            let newest = RunFolder::list(&self.results)?
-                .into_iter()
-                .max_by_key(|run| run.created_at_ms);
+            let newest = RunFolder::list(&self.results)?.into_iter().max_by_key(|run| run.created_at_ms);
             return match newest {
                 Some(run) => Ok(run.folder.path().to_owned()),
                 None => Err(Usage(format!(
@@ -99,8 +91,7 @@ impl Context {
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn is_run(path: &Path) -> bool {

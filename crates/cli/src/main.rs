@@ -84,12 +84,8 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let is_usage = error.is::<Usage>()
         || error.is::<rqps_report::Error>()
         || error.downcast_ref().is_some_and(Error::is_usage)
-        || error
-            .downcast_ref()
-            .is_some_and(rqps_servers::Error::is_usage)
-        || error
-            .downcast_ref()
-            .is_some_and(rqps_store::Error::is_usage);
+        || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)
+        || error.downcast_ref().is_some_and(rqps_store::Error::is_usage);
     match error.downcast_ref() {
         Some(Error::Interrupted) => EXIT_INTERRUPTED,
         _ if is_usage => EXIT_USAGE,

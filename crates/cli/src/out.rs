@@ -1,5 +1,5 @@
-//! Standard output: results only. Standard error: everything else. A reader that has seen enough and closed the pipe, or a
-//! terminal that is gone, is no error and ends no run.
+//! Standard output: results only. Standard error: everything else. A reader that has seen enough and closed
+//! the pipe, or a terminal that is gone, is no error and ends no run.
 
 use std::io::{ErrorKind, Write};
 

@@ -39,10 +39,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}") {
             bar.set_style(style.progress_chars("━━─"));
         }
-        let names = schedule
-            .actions
-            .iter()
-            .map(|action| action.kind.name().len());
+        let names = schedule.actions.iter().map(|action| action.kind.name().len());
         Self {
             bar,
             estimates: estimate(schedule, plan),
@@ -52,12 +49,7 @@ impl Progress {
             current: None,
             title: String::new(),
             name_width: names.max().unwrap_or(0),
-            arm_width: plan
-                .arms
-                .iter()
-                .map(|arm| arm.name.len())
-                .max()
-                .unwrap_or(0),
+            arm_width: plan.arms.iter().map(|arm| arm.name.len()).max().unwrap_or(0),
         }
     }
 
@@ -75,17 +67,10 @@ impl Progress {
     }
 
     fn remaining_s(&self) -> f64 {
-        let pending = self
-            .estimates
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !self.done.contains(&(*i as u32)));
+        let pending = self.estimates.iter().enumerate().filter(|(i, _)| !self.done.contains(&(*i as u32)));
         let ahead: f64 = pending.map(|(_, s)| s).sum();
         let inside = self.current.map_or(0.0, |(seq, since)| {
-            since
-                .elapsed()
-                .as_secs_f64()
-                .min(self.estimates.get(seq as usize).copied().unwrap_or(0.0))
+            since.elapsed().as_secs_f64().min(self.estimates.get(seq as usize).copied().unwrap_or(0.0))
         });
         // What finished actions took against their estimate, drawn towards 1 while there is little to go by.
         let pace = (self.taken_s + 10.0) / (self.expected_s + 10.0);
@@ -96,14 +81,9 @@ impl Progress {
         let total: f64 = self.estimates.iter().sum();
         let left = self.remaining_s();
         if total > 0.0 {
-            self.bar
-                .set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
+            self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        self.bar.set_message(format!(
-            "{}  {detail}  {} left",
-            self.title,
-            duration_text(left)
-        ));
+        self.bar.set_message(format!("{}  {detail}  {} left", self.title, duration_text(left)));
     }
 }
 
@@ -115,9 +95,7 @@ impl Watcher for Progress {
     }
 
     fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &'static str)>) {
-        let rate = rate
-            .map(|(rate, unit)| format!(" {rate:.0} {unit}"))
-            .unwrap_or_default();
+        let rate = rate.map(|(rate, unit)| format!(" {rate:.0} {unit}")).unwrap_or_default();
         self.draw(&format!("{doing} {elapsed_s:.0} s{rate}"));
     }
 

@@ -22,18 +22,13 @@ struct Text {
 
 impl Text {
     fn has_extension(&self, extension: &str) -> bool {
-        Path::new(&self.path)
-            .extension()
-            .is_some_and(|its| its == extension)
+        Path::new(&self.path).extension().is_some_and(|its| its == extension)
     }
 
     /// Its lines with `path:number`.
     fn lines(&self) -> impl Iterator<Item = (String, &str)> {
         let place = |number: usize| format!("{}:{}", self.path, number + 1);
-        self.content
-            .lines()
-            .enumerate()
-            .map(move |(number, line)| (place(number), line))
+        self.content.lines().enumerate().map(move |(number, line)| (place(number), line))
     }
 }
 
@@ -46,10 +41,7 @@ fn texts() -> Vec<Text> {
     let mut texts = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(relative) = open.pop() {
-        for entry in fs::read_dir(root.join(&relative))
-            .expect("the repository is there")
-            .flatten()
-        {
+        for entry in fs::read_dir(root.join(&relative)).expect("the repository is there").flatten() {
             let path = relative.join(entry.file_name());
             if NOT_OURS.iter().any(|name| path == Path::new(name)) {
                 continue;
@@ -80,19 +72,12 @@ fn document(path: &str) -> String {
 /// Fails with everything found.
 #[track_caller]
 fn none(findings: Vec<String>) {
-    assert!(
-        findings.is_empty(),
-        "{} findings:\n{}",
-        findings.len(),
-        findings.join("\n")
-    );
+    assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
 }
 
 #[test]
 fn every_source_begins_with_why_it_is_there() {
-    let silent = sources()
-        .into_iter()
-        .filter(|source| !source.content.starts_with("//! "));
+    let silent = sources().into_iter().filter(|source| !source.content.starts_with("//! "));
     none(silent.map(|source| source.path).collect());
 }
 
@@ -102,16 +87,10 @@ fn sources_stay_short_and_narrow() {
     for source in sources() {
         let lines = source.content.lines().count();
         if lines > LINES_MAX {
-            found.push(format!(
-                "{}: {lines} lines, at most {LINES_MAX}",
-                source.path
-            ));
+            found.push(format!("{}: {lines} lines, at most {LINES_MAX}", source.path));
         }
         let may_be_long = |line: &str| {
-            let comment = line
-                .trim_start()
-                .trim_start_matches("//")
-                .trim_start_matches(['/', '!']);
+            let comment = line.trim_start().trim_start_matches("//").trim_start_matches(['/', '!']);
             comment.trim_start().starts_with('|') || line.contains('"')
         };
         found.extend(source.lines().filter_map(|(place, line)| {
@@ -126,24 +105,13 @@ fn sources_stay_short_and_narrow() {
 #[test]
 fn nothing_is_left_for_later() {
     // In pieces, or this file would find itself.
-    let marks = [
-        ["TO", "DO"],
-        ["FIX", "ME"],
-        ["XX", "X:"],
-        ["db", "g!("],
-        ["to", "do!("],
-        ["unimpl", "emented!("],
-    ];
+    let marks =
+        [["TO", "DO"], ["FIX", "ME"], ["XX", "X:"], ["db", "g!("], ["to", "do!("], ["unimpl", "emented!("]];
     let marks = marks.map(|pieces| pieces.concat());
     let mut found = Vec::new();
     for source in sources() {
         let marked = |(_, line): &(String, &str)| marks.iter().any(|mark| line.contains(mark));
-        found.extend(
-            source
-                .lines()
-                .filter(marked)
-                .map(|(place, line)| format!("{place}: {}", line.trim())),
-        );
+        found.extend(source.lines().filter(marked).map(|(place, line)| format!("{place}: {}", line.trim())));
     }
     none(found);
 }
@@ -194,14 +162,8 @@ fn every_crate_takes_the_workspace_s_lints() {
         .into_iter()
         .filter(|text| text.path.starts_with("crates/") && text.path.ends_with("/Cargo.toml"))
         .collect();
-    assert!(
-        manifests.len() >= 10,
-        "only {} crates found",
-        manifests.len()
-    );
-    let lax = manifests
-        .into_iter()
-        .filter(|text| !text.content.contains("[lints]\nworkspace = true"));
+    assert!(manifests.len() >= 10, "only {} crates found", manifests.len());
+    let lax = manifests.into_iter().filter(|text| !text.content.contains("[lints]\nworkspace = true"));
     none(lax.map(|text| text.path).collect());
 }
 
@@ -209,10 +171,7 @@ fn every_crate_takes_the_workspace_s_lints() {
 fn documents_point_at_what_is_there() {
     let mut found = Vec::new();
     for text in texts().iter().filter(|text| text.has_extension("md")) {
-        let folder = Path::new(&text.path)
-            .parent()
-            .unwrap_or(Path::new(""))
-            .to_path_buf();
+        let folder = Path::new(&text.path).parent().unwrap_or(Path::new("")).to_path_buf();
         for (place, line) in text.lines() {
             let links = between(line, "](", ")")
                 .into_iter()
@@ -222,9 +181,7 @@ fn documents_point_at_what_is_there() {
                 .into_iter()
                 .filter(|path| is_repository_path(path))
                 .map(PathBuf::from);
-            let lost = links
-                .chain(paths)
-                .filter(|path| !root().join(path).exists());
+            let lost = links.chain(paths).filter(|path| !root().join(path).exists());
             found.extend(lost.map(|path| format!("{place}: {} does not exist", path.display())));
         }
     }
@@ -249,61 +206,34 @@ fn between<'a>(line: &'a str, open: &str, close: &str) -> Vec<&'a str> {
 fn is_repository_path(text: &str) -> bool {
     let folders = ["crates/", "configs/", "docs/", "plans/", "tools/", ".ci/"];
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
-    folders.iter().any(|folder| text.starts_with(folder))
-        && text.chars().all(plain)
-        && !text.contains("NNN")
+    folders.iter().any(|folder| text.starts_with(folder)) && text.chars().all(plain) && !text.contains("NNN")
 }
 
 #[test]
 fn every_answer_of_the_where_table_is_a_path() {
     let text = document("ARCHITECTURE.md");
-    let (_, after) = text
-        .split_once("\n## Where do I find")
-        .expect("the section is there");
+    let (_, after) = text.split_once("\n## Where do I find").expect("the section is there");
     let section = after.split("\n## ").next().unwrap_or(after);
-    let rows: Vec<&str> = section
-        .lines()
-        .filter(|line| line.starts_with("| "))
-        .skip(2)
-        .collect();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
     assert!(rows.len() >= 10, "{} rows", rows.len());
     let answer = |row: &&str| {
-        row.split('|').nth(2).map(|cell| {
-            between(cell, "`", "`")
-                .first()
-                .copied()
-                .unwrap_or("")
-                .to_owned()
-        })
+        row.split('|').nth(2).map(|cell| between(cell, "`", "`").first().copied().unwrap_or("").to_owned())
     };
-    let bad = rows.iter().filter(|row| {
-        !answer(row).is_some_and(|path| is_repository_path(&path) || path == "Makefile")
-    });
+    let bad = rows
+        .iter()
+        .filter(|row| !answer(row).is_some_and(|path| is_repository_path(&path) || path == "Makefile"));
     none(bad.map(|row| (*row).to_owned()).collect());
 }
 
 #[test]
 fn every_verb_is_in_the_readme() {
     let readme = document("README.md");
-    let verbs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/verbs"))
-        .unwrap()
-        .flatten();
-    let names = verbs.filter_map(|entry| {
-        entry
-            .file_name()
-            .to_str()?
-            .strip_suffix(".rs")
-            .map(str::to_owned)
-    });
+    let verbs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/verbs")).unwrap().flatten();
+    let names = verbs.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".rs").map(str::to_owned));
     let names: Vec<String> = names.filter(|name| name != "mod").collect();
     assert!(names.len() > 10);
     let row = |name: &String| format!("| `{name}");
-    none(
-        names
-            .into_iter()
-            .filter(|name| !readme.contains(&row(name)))
-            .collect(),
-    );
+    none(names.into_iter().filter(|name| !readme.contains(&row(name))).collect());
 }
 
 #[test]
@@ -317,11 +247,7 @@ fn every_key_of_a_plan_is_described() {
         }
     }
     assert!(keys.len() > 25, "only {keys:?} found");
-    none(
-        keys.into_iter()
-            .filter(|key| !described.contains(&format!("`{key}`")))
-            .collect(),
-    );
+    none(keys.into_iter().filter(|key| !described.contains(&format!("`{key}`"))).collect());
 }
 
 #[test]
@@ -329,20 +255,12 @@ fn every_test_is_described_as_it_is() {
     let method = document("docs/METHOD.md");
     let mut found = Vec::new();
     for test in microbenchmarks::tests() {
-        let row = method
-            .lines()
-            .find(|line| line.starts_with(&format!("| `{}` |", test.name)));
+        let row = method.lines().find(|line| line.starts_with(&format!("| `{}` |", test.name)));
         let queries = format!("| {} |", test.queries_per_event());
         if !row.is_some_and(|row| row.ends_with(&queries)) {
-            found.push(format!(
-                "{}: {} queries an event",
-                test.name,
-                test.queries_per_event()
-            ));
+            found.push(format!("{}: {} queries an event", test.name, test.queries_per_event()));
         }
-        let sql = test
-            .statements()
-            .map(|statement| statement.sql.replace("{t}", "t").replace("{list}", "…"));
+        let sql = test.statements().map(|statement| statement.sql.replace("{t}", "t").replace("{list}", "…"));
         found.extend(sql.filter(|sql| !method.contains(&format!("`{sql}`"))));
     }
     none(found);
@@ -357,10 +275,8 @@ fn every_metric_is_described() {
         kinds.iter().any(|kind| text.starts_with(kind))
             && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
     };
-    let mut names: Vec<&str> = between(&source, "\"", "\"")
-        .into_iter()
-        .filter(|text| is_name(text))
-        .collect();
+    let mut names: Vec<&str> =
+        between(&source, "\"", "\"").into_iter().filter(|text| is_name(text)).collect();
     names.dedup();
     assert!(names.len() > 20, "only {names:?} found");
     none(
@@ -376,16 +292,9 @@ fn every_metric_is_described() {
 fn every_shipped_plan_and_section_is_described() {
     let plans = document("docs/PLANS.md");
     let shipped = fs::read_dir(root().join("plans")).unwrap().flatten();
-    let shipped = shipped.filter_map(|entry| {
-        entry
-            .file_name()
-            .to_str()?
-            .strip_suffix(".toml")
-            .map(str::to_owned)
-    });
-    let mut found: Vec<String> = shipped
-        .filter(|name| !plans.contains(&format!("`{name}`")))
-        .collect();
+    let shipped =
+        shipped.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".toml").map(str::to_owned));
+    let mut found: Vec<String> = shipped.filter(|name| !plans.contains(&format!("`{name}`"))).collect();
     let method = document("docs/METHOD.md");
     let source = document("crates/report/src/section.rs");
     let all = source
@@ -395,10 +304,7 @@ fn every_shipped_plan_and_section_is_described() {
     let sections = between(all.0, "\"", "\"");
     assert!(sections.len() > 10, "only {sections:?} found");
     found.extend(
-        sections
-            .iter()
-            .filter(|name| !method.contains(&format!("`{name}`")))
-            .map(|name| (*name).to_owned()),
+        sections.iter().filter(|name| !method.contains(&format!("`{name}`"))).map(|name| (*name).to_owned()),
     );
     none(found);
 }

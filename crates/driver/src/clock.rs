@@ -23,9 +23,7 @@ impl Moment {
     #[inline]
     pub fn now() -> Self {
         let time = FIRST.elapsed();
-        Self {
-            ns: time.as_secs() * NS_PER_S + u64::from(time.subsec_nanos()),
-        }
+        Self { ns: time.as_secs() * NS_PER_S + u64::from(time.subsec_nanos()) }
     }
 
     /// Nanoseconds since `earlier`, 0 when that is later.
@@ -40,9 +38,7 @@ impl Add<Duration> for Moment {
 
     fn add(self, time: Duration) -> Self {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Self {
-            ns: self.ns.saturating_add(ns),
-        }
+        Self { ns: self.ns.saturating_add(ns) }
     }
 }
 

@@ -59,10 +59,7 @@ pub(crate) struct Control {
 impl Control {
     pub fn new(clients: u32) -> Self {
         Self {
-            gate: Mutex::new(Gate {
-                open: None,
-                standing: 0,
-            }),
+            gate: Mutex::new(Gate { open: None, standing: 0 }),
             moved: Condvar::new(),
             clients,
             stop: AtomicBool::new(false),
@@ -89,10 +86,8 @@ impl Control {
     pub fn all_stand(&self, wait: Duration) -> bool {
         let gate = self.lock();
         let all = |gate: &mut Gate| gate.standing < self.clients;
-        let (gate, _) = self
-            .moved
-            .wait_timeout_while(gate, wait, all)
-            .unwrap_or_else(PoisonError::into_inner);
+        let (gate, _) =
+            self.moved.wait_timeout_while(gate, wait, all).unwrap_or_else(PoisonError::into_inner);
         gate.standing >= self.clients
     }
 
@@ -107,10 +102,7 @@ impl Control {
             match gate.open {
                 Some(phase) if Some(phase) != done => return phase,
                 _ => {
-                    gate = self
-                        .moved
-                        .wait(gate)
-                        .unwrap_or_else(PoisonError::into_inner);
+                    gate = self.moved.wait(gate).unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }

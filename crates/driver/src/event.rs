@@ -43,16 +43,8 @@ pub(crate) struct Tallies {
 
 impl Tallies {
     pub fn new(test: &'static Test, no_latency: &Histogram<u64>) -> Self {
-        let tally = |kind| Tally {
-            kind,
-            answers: Answers::default(),
-            sent_ns: no_latency.clone(),
-        };
-        let control: &[&'static str] = if test.transaction {
-            &["begin", "commit"]
-        } else {
-            &[]
-        };
+        let tally = |kind| Tally { kind, answers: Answers::default(), sent_ns: no_latency.clone() };
+        let control: &[&'static str] = if test.transaction { &["begin", "commit"] } else { &[] };
         Self {
             statements: test.statements().map(|s| tally(s.kind)).collect(),
             control: control.iter().map(|kind| tally(kind)).collect(),
@@ -114,10 +106,7 @@ impl<S: Session> Client<S> {
             ready.push(Ready { statement, sender });
         }
         let control = if test.transaction {
-            Some([
-                session.prepare("BEGIN", &[])?,
-                session.prepare("COMMIT", &[])?,
-            ])
+            Some([session.prepare("BEGIN", &[])?, session.prepare("COMMIT", &[])?])
         } else {
             None
         };
@@ -128,9 +117,7 @@ impl<S: Session> Client<S> {
             own_table: (client % spec.tables) as usize,
             rows: spec.state.rows,
             state: spec.state,
-            zipf: test
-                .uses_zipf()
-                .then(|| Zipf::new(spec.state.rows, EXPONENT)),
+            zipf: test.uses_zipf().then(|| Zipf::new(spec.state.rows, EXPONENT)),
             ready,
             control,
             params: Params::default(),
@@ -233,14 +220,7 @@ impl<S: Session> Client<S> {
                 self.session.execute(&prepared[table], &self.params)?
             }
             Sender::Text(pieces) => {
-                fill_text(
-                    &mut self.text,
-                    &pieces[table],
-                    statement,
-                    self.rows,
-                    key,
-                    stream,
-                );
+                fill_text(&mut self.text, &pieces[table], statement, self.rows, key, stream);
                 self.session.simple(&self.text)?
             }
         };

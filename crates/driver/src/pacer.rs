@@ -59,20 +59,14 @@ mod tests {
         let start = Moment::now();
         let mut due: Vec<Duration> = (0..4)
             .flat_map(|client| {
-                let mut pacer =
-                    Pacer::new(Pace::EventsPerSecond(1000.0), client, 4, start).unwrap();
-                (0..250)
-                    .map(|_| Duration::from_nanos(pacer.next().ns_since(start)))
-                    .collect::<Vec<_>>()
+                let mut pacer = Pacer::new(Pace::EventsPerSecond(1000.0), client, 4, start).unwrap();
+                (0..250).map(|_| Duration::from_nanos(pacer.next().ns_since(start))).collect::<Vec<_>>()
             })
             .collect();
         due.sort();
         for (i, at) in due.iter().enumerate() {
             let expected = Duration::from_millis(i as u64);
-            assert!(
-                at.abs_diff(expected) < Duration::from_micros(1),
-                "{i}: {at:?}"
-            );
+            assert!(at.abs_diff(expected) < Duration::from_micros(1), "{i}: {at:?}");
         }
     }
 }

@@ -69,11 +69,7 @@ impl StepResult {
 }
 
 fn per_event(count: u64, events: u64) -> f64 {
-    if events == 0 {
-        0.0
-    } else {
-        count as f64 / events as f64
-    }
+    if events == 0 { 0.0 } else { count as f64 / events as f64 }
 }
 
 /// True where an answer of `rows` rows means that the statement did what it is for.

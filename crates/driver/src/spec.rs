@@ -19,8 +19,8 @@ pub struct StepSpec {
     pub clients: u32,
     /// The plan's seed.
     pub seed: u64,
-    /// Part of the seed. A step that is repeated on data which a first attempt has already changed takes another number,
-    /// so as not to meet its own traces; two steps that are to do the same take the same one.
+    /// Part of the seed. A step that is repeated on data which a first attempt has already changed takes
+    /// another number, so as not to meet its own traces; two steps that are to do the same take the same one.
     pub draws: u32,
     /// How warm-up ends.
     pub warmup: Warmup,

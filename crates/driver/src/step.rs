@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How often the coordinator looks up while clients work.
 const TICK: Duration = Duration::from_millis(50);
-/// How long clients may take to finish the event in hand when a step is lost, and again once their statements were ended.
+/// How long clients may take to finish the event in hand when a step is lost, and again once their statements
+/// were ended.
 const GRACE: Duration = Duration::from_secs(2);
 /// Stack of a client's thread.
 const CLIENT_STACK_BYTES: usize = 512 * 1024;
@@ -93,10 +94,7 @@ pub fn run_step<S: Session>(
             }
         }
         if outcome.is_ok() {
-            let mut lead = Lead {
-                shared: &shared,
-                observer,
-            };
+            let mut lead = Lead { shared: &shared, observer };
             outcome = lead.all_phases();
         }
         control.open(Phase::Tail);
@@ -175,12 +173,7 @@ impl Lead<'_> {
         }
         let warmup = start.elapsed();
         self.flush(Phase::FlushBefore)?;
-        let backends = self
-            .shared
-            .backends
-            .lock()
-            .map(|b| b.clone())
-            .unwrap_or_default();
+        let backends = self.shared.backends.lock().map(|b| b.clone()).unwrap_or_default();
         self.observer.window_opens(&backends);
         let window_time = match spec.limit {
             Limit::Time(time) => Some(time),
@@ -204,12 +197,7 @@ impl Lead<'_> {
         self.shared.control
     }
 
-    fn phase(
-        &mut self,
-        phase: Phase,
-        name: &'static str,
-        time: Option<Duration>,
-    ) -> Result<(), Stop> {
+    fn phase(&mut self, phase: Phase, name: &'static str, time: Option<Duration>) -> Result<(), Stop> {
         self.control().open(phase);
         self.wait(name, time, None)
     }
@@ -240,15 +228,10 @@ impl Lead<'_> {
             }
             let patience = if left.is_zero() { TICK } else { left.min(TICK) };
             if self.control().all_stand(patience) {
-                return if self.control().aborted() {
-                    Err(Stop::ClientFailed)
-                } else {
-                    Ok(())
-                };
+                return if self.control().aborted() { Err(Stop::ClientFailed) } else { Ok(()) };
             }
             let events = self.control().events();
-            self.observer
-                .progress(name, start.elapsed().as_secs_f64(), events);
+            self.observer.progress(name, start.elapsed().as_secs_f64(), events);
             if let Some(detector) = &mut detector
                 && start.elapsed() >= sampled_at
             {
@@ -292,10 +275,7 @@ fn add_up(
     let events = sum(|r| r.window_events);
     let kinds = kinds(reports, no_latency)?;
     let queries: u64 = kinds.iter().map(|kind| kind.answers.count).sum();
-    let control: u64 = kinds[spec.test.statements().count()..]
-        .iter()
-        .map(|kind| kind.answers.count)
-        .sum();
+    let control: u64 = kinds[spec.test.statements().count()..].iter().map(|kind| kind.answers.count).sum();
     let invalid = invalid(spec, &kinds, events);
     let events_per_s = rate(reports);
     let quota = reports.iter().find_map(|r| r.quota);
@@ -308,11 +288,7 @@ fn add_up(
         None => kinds[0].sent_ns.clone(),
     };
     Ok(StepResult {
-        elapsed: Duration::from_secs_f64(if events == 0 {
-            0.0
-        } else {
-            events as f64 / events_per_s
-        }),
+        elapsed: Duration::from_secs_f64(if events == 0 { 0.0 } else { events as f64 / events_per_s }),
         warmup: stretches.warmup,
         ended_by: match quota {
             Some(Quota::RemovedRows) => EndedBy::RemovedRows,
@@ -334,10 +310,7 @@ fn add_up(
         invalid,
         work: Work {
             warmup: reports.iter().map(|r| r.warmup_events).collect(),
-            window: reports
-                .iter()
-                .map(|r| r.window_events + r.tail_events)
-                .collect(),
+            window: reports.iter().map(|r| r.window_events + r.tail_events).collect(),
         },
         kinds,
     })
@@ -345,21 +318,13 @@ fn add_up(
 
 fn rate(reports: &[Report]) -> f64 {
     let rate = |r: &Report| {
-        if r.window_s > 0.0 {
-            r.window_events as f64 / r.window_s
-        } else {
-            0.0
-        }
+        if r.window_s > 0.0 { r.window_events as f64 / r.window_s } else { 0.0 }
     };
     reports.iter().map(rate).sum()
 }
 
 fn each_second(reports: &[Report]) -> Vec<u64> {
-    let longest = reports
-        .iter()
-        .map(|r| r.queries_each_second.len())
-        .max()
-        .unwrap_or(0);
+    let longest = reports.iter().map(|r| r.queries_each_second.len()).max().unwrap_or(0);
     let mut seconds = vec![0; longest];
     for report in reports {
         for (sum, queries) in seconds.iter_mut().zip(&report.queries_each_second) {
@@ -377,8 +342,7 @@ fn merge<'a>(
     };
     let mut sum = first.clone();
     for histogram in histograms {
-        sum.add(histogram)
-            .map_err(|e| StepError::Histogram(e.to_string()))?;
+        sum.add(histogram).map_err(|e| StepError::Histogram(e.to_string()))?;
     }
     Ok(Some(sum))
 }
@@ -386,11 +350,7 @@ fn merge<'a>(
 fn kinds(reports: &[Report], no_latency: &Histogram<u64>) -> Result<Vec<KindResult>, StepError> {
     let mut kinds: Vec<KindResult> = Vec::new();
     for report in reports {
-        let tallies = report
-            .tallies
-            .statements
-            .iter()
-            .chain(&report.tallies.control);
+        let tallies = report.tallies.statements.iter().chain(&report.tallies.control);
         for (index, tally) in tallies.enumerate() {
             if kinds.len() <= index {
                 kinds.push(KindResult {
@@ -403,9 +363,7 @@ fn kinds(reports: &[Report], no_latency: &Histogram<u64>) -> Result<Vec<KindResu
             kind.answers.count += tally.answers.count;
             kind.answers.rows += tally.answers.rows;
             kind.answers.violations += tally.answers.violations;
-            kind.sent_ns
-                .add(&tally.sent_ns)
-                .map_err(|e| StepError::Histogram(e.to_string()))?;
+            kind.sent_ns.add(&tally.sent_ns).map_err(|e| StepError::Histogram(e.to_string()))?;
         }
     }
     Ok(kinds)
@@ -415,16 +373,8 @@ fn invalid(spec: &StepSpec, kinds: &[KindResult], events: u64) -> Option<String>
     if events == 0 {
         return Some("no event was finished in the window".to_owned());
     }
-    spec.test
-        .statements()
-        .zip(kinds)
-        .find_map(|(statement, kind)| {
-            let why = verify(
-                statement.expect,
-                spec.test.range,
-                &kind.answers,
-                &spec.state,
-            )?;
-            Some(format!("{}: {why}", statement.kind))
-        })
+    spec.test.statements().zip(kinds).find_map(|(statement, kind)| {
+        let why = verify(statement.expect, spec.test.range, &kind.answers, &spec.state)?;
+        Some(format!("{}: {why}", statement.kind))
+    })
 }

@@ -24,10 +24,7 @@ impl Detector {
             return false;
         };
         let recent = &self.counts[start..];
-        let (before, after): (u64, u64) = (
-            recent[..STRETCH].iter().sum(),
-            recent[STRETCH..].iter().sum(),
-        );
+        let (before, after): (u64, u64) = (recent[..STRETCH].iter().sum(), recent[STRETCH..].iter().sum());
         recent.iter().all(|n| *n > 0) && (after as f64 / before as f64 - 1.0).abs() <= TOLERANCE
     }
 }

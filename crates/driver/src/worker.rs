@@ -85,11 +85,7 @@ struct Seconds {
 
 impl Seconds {
     fn new(start: Moment) -> Self {
-        Self {
-            start,
-            end_ns: 1_000_000_000,
-            current: 0,
-        }
+        Self { start, end_ns: 1_000_000_000, current: 0 }
     }
 
     #[inline]
@@ -113,11 +109,7 @@ pub(crate) fn run<S: Session>(
     let failed = |doing| {
         move |source| {
             shared.control.abort();
-            Failure {
-                client: number,
-                doing,
-                source: Box::new(source),
-            }
+            Failure { client: number, doing, source: Box::new(source) }
         }
     };
     let _leave = LeaveOnDrop(shared.control);
@@ -178,14 +170,7 @@ impl<'a, S: Session> Worker<'a, S> {
             removed_rows: 0,
             quota: None,
         };
-        Self {
-            shared,
-            number,
-            client,
-            stream: Stream::new(&[]),
-            report,
-            second: Seconds::new(Moment::now()),
-        }
+        Self { shared, number, client, stream: Stream::new(&[]), report, second: Seconds::new(Moment::now()) }
     }
 
     /// Its own draws for each phase: the window's don't depend on how far warm-up came.
@@ -207,10 +192,7 @@ impl<'a, S: Session> Worker<'a, S> {
     }
 
     fn removed_rows_max(&self) -> Option<u64> {
-        self.shared
-            .spec
-            .removed_rows_max
-            .map(|all| self.my_part(all).max(1))
+        self.shared.spec.removed_rows_max.map(|all| self.my_part(all).max(1))
     }
 
     fn warm_up(&mut self) -> Result<(), Error> {
@@ -224,10 +206,7 @@ impl<'a, S: Session> Worker<'a, S> {
         self.report.retries.clear();
         self.report.quota = None;
         let report = &mut self.report;
-        for histogram in [&mut report.event_ns, &mut report.scheduled_ns]
-            .into_iter()
-            .flatten()
-        {
+        for histogram in [&mut report.event_ns, &mut report.scheduled_ns].into_iter().flatten() {
             histogram.clear();
         }
         Ok(())
@@ -315,8 +294,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 histogram.saturating_record(now.ns_since(sent));
             }
             if window {
-                self.second
-                    .count(now, queries, &mut self.report.queries_each_second);
+                self.second.count(now, queries, &mut self.report.queries_each_second);
             }
             if let (Some(due), Some(histogram)) = (due, &mut self.report.scheduled_ns) {
                 histogram.saturating_record(now.ns_since(due));

@@ -42,14 +42,8 @@ pub(crate) struct ActiveArm {
 impl ActiveArm {
     /// Starts the server on a data directory that is ready, and attaches the counters before any client comes. Given up
     /// when the user wants to stop.
-    pub fn start(
-        index: usize,
-        name: &str,
-        spec: &ServerSpec,
-        outside: &Outside<'_>,
-    ) -> Result<Self> {
-        let server =
-            Server::start_unless(spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
+    pub fn start(index: usize, name: &str, spec: &ServerSpec, outside: &Outside<'_>) -> Result<Self> {
+        let server = Server::start_unless(spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
         let postmaster_pid = server.pid();
         let perf = PerfCounters::attach(postmaster_pid);
         let endpoint = endpoint(&server);
@@ -73,19 +67,14 @@ impl ActiveArm {
         Connection::connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
     }
 
-    /// Has the server write its log of changes to the disk. With `synchronous_commit = off` the last moments of finished
-    /// work are in memory only, and would be lost with a server that is killed.
+    /// Has the server write its log of changes to the disk. With `synchronous_commit = off` the last moments
+    /// of finished work are in memory only, and would be lost with a server that is killed.
     pub fn make_durable(&self) -> Result<()> {
         let doing = "making a step's changes durable";
         let mut admin = self.admin(doing)?;
         // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
-        for sql in [
-            "SET synchronous_commit = on",
-            "SELECT pg_logical_emit_message(true, 'rqps', '')",
-        ] {
-            admin
-                .query(sql)
-                .map_err(Error::session(&self.name, doing))?;
+        for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
+            admin.query(sql).map_err(Error::session(&self.name, doing))?;
         }
         Ok(())
     }
@@ -106,12 +95,7 @@ impl ActiveArm {
         Error::ServerDied {
             arm: self.name.clone(),
             step: step.to_owned(),
-            death: Box::new(Death {
-                how,
-                cause: words,
-                log_path: self.server.log_path().to_owned(),
-                log,
-            }),
+            death: Box::new(Death { how, cause: words, log_path: self.server.log_path().to_owned(), log }),
         }
     }
 
@@ -145,10 +129,8 @@ impl ActiveArm {
     /// What the server says of itself.
     pub fn version_text(&self) -> Result<String> {
         let doing = "asking the version";
-        let table = self
-            .admin(doing)?
-            .query("SELECT version()")
-            .map_err(Error::session(&self.name, doing))?;
+        let table =
+            self.admin(doing)?.query("SELECT version()").map_err(Error::session(&self.name, doing))?;
         Ok(table.value().unwrap_or_default().to_owned())
     }
 }
@@ -163,10 +145,7 @@ pub(crate) fn not_started(arm: &str, data_dir: &Path) -> impl FnOnce(rqps_server
             place: data_dir.to_owned(),
             words: source.to_string(),
         },
-        source => Error::NotStarted {
-            arm: arm.to_owned(),
-            source: Box::new(source),
-        },
+        source => Error::NotStarted { arm: arm.to_owned(), source: Box::new(source) },
     }
 }
 
@@ -174,9 +153,7 @@ pub(crate) fn not_started(arm: &str, data_dir: &Path) -> impl FnOnce(rqps_server
 pub fn endpoint(server: &Server) -> Endpoint {
     let at = server.endpoint();
     Endpoint {
-        host: at
-            .tcp
-            .map_or_else(|| Host::Unix(at.socket_dir.clone()), Host::Tcp),
+        host: at.tcp.map_or_else(|| Host::Unix(at.socket_dir.clone()), Host::Tcp),
         port: at.port,
         user: at.user.clone(),
         password: at.password.clone(),
@@ -198,11 +175,7 @@ pub(crate) fn record(
     let text = applied.map_or(&config.text, |applied| &applied.config_as_used);
     rqps_store::Arm {
         name: arm.name.clone(),
-        role: if is_base {
-            rqps_store::Role::Base
-        } else {
-            rqps_store::Role::Candidate
-        },
+        role: if is_base { rqps_store::Role::Base } else { rqps_store::Role::Candidate },
         dbms: build.dbms.to_string(),
         build_version: build.version.clone(),
         build_hash: build.hash.clone(),
@@ -221,10 +194,7 @@ pub(crate) fn record(
             .collect(),
         managed: managed
             .iter()
-            .map(|(name, value)| Setting {
-                name: name.clone(),
-                value: value.clone(),
-            })
+            .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
             .collect(),
     }
 }

@@ -31,10 +31,7 @@ pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
             let found = series.iter().find(|series| series.name == name);
             found.map_or_else(Vec::new, |s| s.values.iter().map(|n| *n as u64).collect())
         };
-        let work = Work {
-            warmup: counts(WORK_WARMUP),
-            window: counts(WORK_WINDOW),
-        };
+        let work = Work { warmup: counts(WORK_WARMUP), window: counts(WORK_WINDOW) };
         if work.window.is_empty() {
             continue;
         }

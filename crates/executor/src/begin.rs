@@ -47,10 +47,8 @@ pub fn begin(
     let folder = RunFolder::create(results, &plan.name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
     let schedule = schedule(&plan);
-    let toml = plan.to_toml().map_err(|e| Error::Plan {
-        path: folder.plan_path(),
-        problem: e.to_string(),
-    })?;
+    let toml =
+        plan.to_toml().map_err(|e| Error::Plan { path: folder.plan_path(), problem: e.to_string() })?;
     let arms: Vec<_> = plan
         .arms
         .iter()
@@ -64,12 +62,7 @@ pub fn begin(
 }
 
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
-pub fn resume(
-    path: &Path,
-    dirs: &Dirs,
-    other_host: bool,
-    tell: impl FnMut(&str),
-) -> Result<Execution> {
+pub fn resume(path: &Path, dirs: &Dirs, other_host: bool, tell: impl FnMut(&str)) -> Result<Execution> {
     // What is read is what the next step stands on: nobody else may be writing from here on.
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
@@ -83,16 +76,9 @@ pub fn resume(
         path: plan_path.clone(),
         source,
     })?;
-    let plan = Plan::parse(
-        &text,
-        &plan_path.to_string_lossy(),
-        &PlanContext::trusting(),
-    )
-    .map_err(|problem| Error::Plan {
-        path: plan_path,
-        problem: problem.to_string(),
-    })?
-    .plan;
+    let plan = Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting())
+        .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
+        .plan;
     let mut ingredients = resolve_builds(&plan, dirs, tell)?;
     let ingredients = plan
         .arms
@@ -120,11 +106,7 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
     if then.build_hash == now.hash {
         return Ok(());
     }
-    Err(Error::Changed {
-        arm: then.name.clone(),
-        then: then.build_hash.clone(),
-        now: now.hash.clone(),
-    })
+    Err(Error::Changed { arm: then.name.clone(), then: then.build_hash.clone(), now: now.hash.clone() })
 }
 
 /// Names the exact version where the plan asks for the newest of a series: a resumed run must not get a newer one.
@@ -146,13 +128,8 @@ fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> 
     for (arm, made_of) in plan.arms.iter().zip(ingredients) {
         let path = pinned_config(folder, &arm.name);
         let dir = path.parent().unwrap_or(&path);
-        let written =
-            std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &made_of.config.text));
-        written.map_err(|source| Error::File {
-            action: "write",
-            path: path.clone(),
-            source,
-        })?;
+        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &made_of.config.text));
+        written.map_err(|source| Error::File { action: "write", path: path.clone(), source })?;
     }
     Ok(())
 }
@@ -165,15 +142,10 @@ fn same_host(run: &rqps_store::Run, dirs: &Dirs) -> Result<()> {
         .filter(|fact| fact.comparable)
         .filter_map(|then| {
             let now = now.iter().find(|fact| fact.key == then.key)?;
-            (now.value != then.value)
-                .then(|| format!("{} was {}, is {}", then.key, then.value, now.value))
+            (now.value != then.value).then(|| format!("{} was {}, is {}", then.key, then.value, now.value))
         })
         .collect();
-    if differences.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::OtherHost(differences.join("; ")))
-    }
+    if differences.is_empty() { Ok(()) } else { Err(Error::OtherHost(differences.join("; "))) }
 }
 
 fn host_facts(dirs: &Dirs) -> Result<Vec<Fact>> {
@@ -182,9 +154,7 @@ fn host_facts(dirs: &Dirs) -> Result<Vec<Fact>> {
     let fact = |(key, value): (&str, String)| Fact {
         key: key.to_owned(),
         value,
-        comparable: comparable
-            .iter()
-            .any(|fact| fact.split('=').next() == Some(key)),
+        comparable: comparable.iter().any(|fact| fact.split('=').next() == Some(key)),
     };
     Ok(facts.key_values().into_iter().map(fact).collect())
 }
@@ -209,23 +179,9 @@ fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {
         ("work of writes", writes.to_owned()),
         ("warm-up", warmup),
         ("connections", transport.to_owned()),
-        (
-            "delete stops at",
-            format!("{} of the rows", workload.delete_share_max),
-        ),
-        (
-            "settle at most",
-            format!("{} s", workload.settle_seconds_max),
-        ),
-        (
-            "vacuum after load",
-            if workload.vacuum_after_load {
-                "yes"
-            } else {
-                "no"
-            }
-            .to_owned(),
-        ),
+        ("delete stops at", format!("{} of the rows", workload.delete_share_max)),
+        ("settle at most", format!("{} s", workload.settle_seconds_max)),
+        ("vacuum after load", if workload.vacuum_after_load { "yes" } else { "no" }.to_owned()),
     ];
     Meta {
         name: plan.name.clone(),
@@ -239,12 +195,7 @@ fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {
         rows_per_table: workload.rows,
         clients: workload.clients,
         actions_total,
-        method: method
-            .map(|(name, value)| Setting {
-                name: name.to_owned(),
-                value,
-            })
-            .to_vec(),
+        method: method.map(|(name, value)| Setting { name: name.to_owned(), value }).to_vec(),
     }
 }
 
@@ -252,10 +203,7 @@ fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {
 fn steps(plan: &Plan) -> Vec<PlannedStep> {
     let base = plan.base_index();
     let schedule = schedule(plan);
-    let actions = schedule
-        .actions
-        .into_iter()
-        .filter(|action| action.arm == base);
+    let actions = schedule.actions.into_iter().filter(|action| action.arm == base);
     let mut steps = Vec::new();
     for action in actions {
         let step = |name: &str, kind: &str| PlannedStep {

@@ -141,11 +141,7 @@ pub struct Death {
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let log_path = self.log_path.display();
-        write!(
-            f,
-            "first noticed: {}\nfrom {log_path}:\n{}",
-            self.cause, self.log
-        )
+        write!(f, "first noticed: {}\nfrom {log_path}:\n{}", self.cause, self.log)
     }
 }
 
@@ -156,19 +152,12 @@ pub type Result<T> = std::result::Result<T, Error>;
 const DYING: [&str; 3] = ["57P01", "57P02", "57P03"];
 
 /// How servers and the system call a disk that takes no more.
-const DISK_FULL_WORDS: [&str; 4] = [
-    "No space left on device",
-    "Disk quota exceeded",
-    "File too large",
-    "Check free disk space",
-];
+const DISK_FULL_WORDS: [&str; 4] =
+    ["No space left on device", "Disk quota exceeded", "File too large", "Check free disk space"];
 
 impl Error {
     /// Wraps a session's error with what it was for.
-    pub(crate) fn session<'a>(
-        arm: &'a str,
-        doing: &'a str,
-    ) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
+    pub(crate) fn session<'a>(arm: &'a str, doing: &'a str) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
         move |source| Error::Session {
             arm: arm.to_owned(),
             doing: doing.to_owned(),
@@ -236,10 +225,7 @@ impl Error {
     fn wire(&self) -> Option<&rqps_wire::Error> {
         match self {
             Self::Session { source, .. }
-            | Self::Step {
-                source: rqps_driver::StepError::Client { source, .. },
-                ..
-            }
+            | Self::Step { source: rqps_driver::StepError::Client { source, .. }, .. }
             | Self::Probe(rqps_probe::Error::Database { source, .. }) => Some(source),
             _ => None,
         }

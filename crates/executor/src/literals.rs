@@ -44,11 +44,7 @@ mod tests {
             for statement in test.statements() {
                 let sql = explainable_sql(test, statement, 100_000);
                 assert!(!sql.contains(['?', '{', '$']), "{}: {sql}", test.name);
-                assert!(
-                    !sql.contains("()") && !sql.contains(",,"),
-                    "{}: {sql}",
-                    test.name
-                );
+                assert!(!sql.contains("()") && !sql.contains(",,"), "{}: {sql}", test.name);
                 assert_eq!(sql.matches('\'').count() % 2, 0, "{}: {sql}", test.name);
             }
         }

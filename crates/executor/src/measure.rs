@@ -58,10 +58,7 @@ pub(crate) fn measure(
     let procedure = procedure(arm.version_num);
     let mut spec = step_spec(
         input,
-        Some(Flush {
-            idle: Duration::from_millis(procedure.idle_ms),
-            sql: procedure.session_sql.to_owned(),
-        }),
+        Some(Flush { idle: Duration::from_millis(procedure.idle_ms), sql: procedure.session_sql.to_owned() }),
     );
     if let (Some(max), true) = (&mut spec.removed_rows_max, input.attempt > 1) {
         // The share holds for the rows that the attempt before has left.
@@ -99,10 +96,7 @@ fn rows_left(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
         let counted = admin
             .query(&format!("SELECT count(*) FROM {name} WHERE id <= {rows}"))
             .map_err(Error::session(arm, doing))?;
-        left += counted
-            .value()
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(0);
+        left += counted.value().and_then(|text| text.parse().ok()).unwrap_or(0);
     }
     Ok(left)
 }
@@ -143,17 +137,11 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
         draws: draws(input),
         warmup: match measure.warmup {
             Warmup::Seconds(seconds) => rqps_driver::Warmup::Time(Duration::from_secs_f64(seconds)),
-            Warmup::Detect => rqps_driver::Warmup::Detect {
-                most: WARMUP_DETECT_MOST,
-            },
+            Warmup::Detect => rqps_driver::Warmup::Detect { most: WARMUP_DETECT_MOST },
         },
         limit,
-        removed_rows_max: measure
-            .delete_share_max
-            .map(|share| (rows_total * share) as u64),
-        pace: measure
-            .rate_per_second
-            .map_or(Pace::Closed, Pace::EventsPerSecond),
+        removed_rows_max: measure.delete_share_max.map(|share| (rows_total * share) as u64),
+        pace: measure.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
         state: table_state(plan, measure, input.attempt),
         flush,
     }
@@ -169,8 +157,8 @@ fn repeats_base(plan: &Plan, measure: &Measure) -> bool {
     }
 }
 
-/// Which keys to draw: those of base. Only a write that was cut off on this arm draws others than before, since it would
-/// find the rows of its first attempt changed.
+/// Which keys to draw: those of base. Only a write that was cut off on this arm draws others than before,
+/// since it would find the rows of its first attempt changed.
 fn draws(input: &StepInput<'_>) -> u32 {
     if !input.measure.test.writes() {
         return 1;
@@ -181,23 +169,15 @@ fn draws(input: &StepInput<'_>) -> u32 {
 /// What is known of the tables: they are complete until a step deletes or inserts rows for good.
 fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
     let changes_ids = |name: &str| {
-        let test = name
-            .split('.')
-            .next()
-            .and_then(microbenchmarks::test_by_name);
+        let test = name.split('.').next().and_then(microbenchmarks::test_by_name);
         test.is_some_and(|test| test.shrinks || test.name == "insert")
     };
-    let earlier = plan
-        .steps()
-        .into_iter()
-        .take(measure.position.saturating_sub(1) as usize);
+    let earlier = plan.steps().into_iter().take(measure.position.saturating_sub(1) as usize);
     let cut_off = attempt > 1 && changes_ids(measure.test.name);
     let makes_holes = measure.test.shrinks;
     TableState {
         rows: plan.workload.rows,
-        complete: !cut_off
-            && !makes_holes
-            && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
+        complete: !cut_off && !makes_holes && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
         concurrent_writes: measure.clients > 1 && measure.test.writes(),
     }
 }
@@ -250,20 +230,14 @@ impl Eyes<'_, '_> {
         let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(perf.clone()));
         let sampler = Sampler::start(Some(perf))?;
         let start = probe.begin()?;
-        self.open = Some(OpenWindow {
-            probe,
-            start,
-            sampler,
-        });
+        self.open = Some(OpenWindow { probe, start, sampler });
         Ok(())
     }
 
     /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
     fn counters_now(&mut self) -> Result<CounterSet> {
         let doing = "handing statistics in";
-        self.admin
-            .query(self.flush.session_sql)
-            .map_err(Error::session(&self.arm.name, doing))?;
+        self.admin.query(self.flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
         std::thread::sleep(Duration::from_millis(self.flush.settle_ms));
         Ok(snapshot(&mut self.admin)?)
     }
@@ -287,8 +261,8 @@ impl Eyes<'_, '_> {
         Ok(())
     }
 
-    /// Sessions that have ended hand in their statistics as their processes go. Asking the server whether they have gone
-    /// would be counted.
+    /// Sessions that have ended hand in their statistics as their processes go. Asking the server whether
+    /// they have gone would be counted.
     fn wait_for_sessions_to_leave(&self) {
         let start = Instant::now();
         let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();

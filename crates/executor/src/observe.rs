@@ -4,12 +4,11 @@ use rqps_driver::{EndedBy, StepResult};
 use rqps_plan::Measure;
 use rqps_probe::postgres::counters::CounterDelta;
 use rqps_probe::{Column, WindowCost};
-use rqps_store::{
-    Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window,
-};
+use rqps_store::{Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window};
 use rqps_workloads::expect::TableState;
 
-/// Series that hold one value per client instead of one per second: the events each client did, which other arms repeat.
+/// Series that hold one value per client instead of one per second: the events each client did, which other
+/// arms repeat.
 pub(crate) const WORK_WARMUP: &str = "work-warmup";
 pub(crate) const WORK_WINDOW: &str = "work-window";
 const WORK_UNIT: &str = "events per client";
@@ -30,14 +29,11 @@ pub(crate) fn observation(
     state: &TableState,
     findings: &StepFindings,
 ) -> Observation {
-    let mut observation =
-        Observation::new(Measured::Window(window(measure, seed, state, findings)));
+    let mut observation = Observation::new(Measured::Window(window(measure, seed, state, findings)));
     observation.metrics = findings.cost.metrics().into_iter().collect();
     let backends = &findings.cost.server.backends;
-    observation.backend_cpu_us = backends
-        .iter()
-        .map(|backend| backend.cpu_us.map_or(f64::NAN, |us| us as f64))
-        .collect();
+    observation.backend_cpu_us =
+        backends.iter().map(|backend| backend.cpu_us.map_or(f64::NAN, |us| us as f64)).collect();
     observation.counters = findings.counters.iter().map(counter).collect();
     observation.series = series(findings);
     observation.histograms = histograms(&findings.result);
@@ -92,11 +88,8 @@ fn counter(delta: &CounterDelta) -> Counter {
 
 fn series(findings: &StepFindings) -> Vec<Series> {
     let whole = |counts: &[u64]| counts.iter().map(|n| *n as f64).collect::<Vec<_>>();
-    let named = |name: &str, unit: &str, values| Series {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        values,
-    };
+    let named =
+        |name: &str, unit: &str, values| Series { name: name.to_owned(), unit: unit.to_owned(), values };
     let result = &findings.result;
     let mut series = vec![
         named("queries", "queries", whole(&result.queries_each_second)),
@@ -109,15 +102,9 @@ fn series(findings: &StepFindings) -> Vec<Series> {
 }
 
 fn histograms(result: &StepResult) -> Vec<Histogram> {
-    let kinds = result
-        .kinds
-        .iter()
-        .map(|kind| (kind.kind, LatencyFrom::Sent, &kind.sent_ns));
+    let kinds = result.kinds.iter().map(|kind| (kind.kind, LatencyFrom::Sent, &kind.sent_ns));
     let event = [("event", LatencyFrom::Sent, &result.event_ns)];
-    let scheduled = result
-        .scheduled_ns
-        .iter()
-        .map(|h| ("event", LatencyFrom::Scheduled, h));
+    let scheduled = result.scheduled_ns.iter().map(|h| ("event", LatencyFrom::Scheduled, h));
     kinds
         .chain(event)
         .chain(scheduled)

@@ -33,8 +33,9 @@ impl Outside<'_> {
     }
 }
 
-/// Does `work`, whose thread waits for a server's answers. Once `stop` is set, statements of that thread are ended: some
-/// wait for a lock, or for hours. Those of load and clients are ended by the threads that wait for them.
+/// Does `work`, whose thread waits for a server's answers. Once `stop` is set, statements of that thread are
+/// ended: some wait for a lock, or for hours. Those of load and clients are ended by the threads that wait
+/// for them.
 pub(crate) fn unless_stopped<T>(
     stop: &AtomicBool,
     serving: &Mutex<Option<Endpoint>>,
@@ -47,10 +48,7 @@ pub(crate) fn unless_stopped<T>(
             while !over.load(Ordering::Relaxed) {
                 std::thread::park_timeout(LOOK);
                 let stopped = stop.load(Ordering::Relaxed);
-                let server = serving
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone();
+                let server = serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 if let (true, Some(endpoint)) = (stopped && stopped_before, server) {
                     end_statements(&endpoint, ADMIN_NAME);
                 }

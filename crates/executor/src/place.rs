@@ -1,5 +1,6 @@
-//! Where the servers of a run keep their data: `RQPS_WORK/<run>-<hash of the run folder's path>/<arm>/data`, a name that
-//! belongs to this run folder alone. It stays while an arm is in progress and is removed when the arm is finished.
+//! Where the servers of a run keep their data: `RQPS_WORK/<run>-<hash of the run folder's path>/<arm>/data`,
+//! a name that belongs to this run folder alone. It stays while an arm is in progress and is removed when the
+//! arm is finished.
 
 use crate::error::{Error, Result};
 use rqps_servers::{Dirs, remove_data_dir};
@@ -22,15 +23,9 @@ pub struct Place {
 impl Place {
     /// The place of the run in this folder. Nothing is created.
     pub fn of(dirs: &Dirs, folder: &RunFolder) -> Self {
-        let owner = folder
-            .path()
-            .canonicalize()
-            .unwrap_or_else(|_| folder.path().to_owned());
+        let owner = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
         let name = owner.file_name().unwrap_or_default().to_string_lossy();
-        let root = dirs.work.join(format!(
-            "{name}-{:016x}",
-            name_word(&owner.to_string_lossy())
-        ));
+        let root = dirs.work.join(format!("{name}-{:016x}", name_word(&owner.to_string_lossy())));
         Self { root, owner }
     }
 
@@ -125,12 +120,7 @@ pub fn clean_orphans(dirs: &Dirs) -> Result<Vec<PathBuf>> {
 /// Removes a directory unless something is in it.
 fn remove_empty(path: &Path) -> Result<()> {
     match fs::remove_dir(path) {
-        Err(error)
-            if !matches!(
-                error.kind(),
-                ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty
-            ) =>
-        {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
             Err(failed("remove", path)(error))
         }
         _ => Ok(()),
@@ -138,9 +128,5 @@ fn remove_empty(path: &Path) -> Result<()> {
 }
 
 fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Error + 'a {
-    move |source| Error::File {
-        action,
-        path: path.to_owned(),
-        source,
-    }
+    move |source| Error::File { action, path: path.to_owned(), source }
 }

@@ -8,9 +8,7 @@ use crate::outside::{Outside, unless_stopped};
 use crate::place::Place;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_plan::{
-    Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Schedule, Transport, WriteWork,
-};
+use rqps_plan::{Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Schedule, Transport, WriteWork};
 use rqps_servers::{Dirs, Server, ServerSpec};
 use rqps_store::{ActionRecord, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,13 +99,8 @@ impl Execution {
     pub fn run(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
         let serving = Mutex::new(None);
-        let outcome = unless_stopped(stop, &serving, || {
-            self.walk(&mut Outside {
-                watcher,
-                stop,
-                serving: &serving,
-            })
-        });
+        let outcome =
+            unless_stopped(stop, &serving, || self.walk(&mut Outside { watcher, stop, serving: &serving }));
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
             Ok(Finish::Partly(errors)) => {
@@ -148,8 +141,7 @@ impl Execution {
                 }
                 Err(error) => {
                     if active.is_some() && matches!(error, Error::Interrupted) {
-                        let text =
-                            "interrupted: stopping the server (a second Ctrl-C ends it at once)";
+                        let text = "interrupted: stopping the server (a second Ctrl-C ends it at once)";
                         outside.watcher.note(text);
                     }
                     return Err(error);
@@ -210,12 +202,9 @@ impl Execution {
             outcome,
             note: done.invalid.or(done.note),
         };
-        self.writer
-            .finish_action(&record, done.observation.as_ref())?;
+        self.writer.finish_action(&record, done.observation.as_ref())?;
         self.done.insert(action.seq);
-        outside
-            .watcher
-            .ends(action.seq, &arm, action.kind.name(), &result);
+        outside.watcher.ends(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 
@@ -256,10 +245,7 @@ impl Execution {
         let Some(arm) = active else {
             return self.stop(action.arm, None);
         };
-        let task = Task {
-            plan: &self.plan,
-            arm,
-        };
+        let task = Task { plan: &self.plan, arm };
         let outcome = match &action.kind {
             ActionKind::Load => load(&task, outside),
             ActionKind::Vacuum => vacuum(&task, outside),
@@ -274,11 +260,7 @@ impl Execution {
             Ok(done)
         });
         durable.map_err(|failure| {
-            if outside.stopped() {
-                Error::Interrupted
-            } else {
-                arm.judge(action.kind.name(), failure)
-            }
+            if outside.stopped() { Error::Interrupted } else { arm.judge(action.kind.name(), failure) }
         })
     }
 
@@ -290,23 +272,13 @@ impl Execution {
         outside: &mut Outside<'_>,
     ) -> Result<Done> {
         let is_base = arm.name == self.plan.base;
-        let base = self
-            .base_steps
-            .get(&what.step)
-            .filter(|_| !is_base)
-            .cloned();
+        let base = self.base_steps.get(&what.step).filter(|_| !is_base).cloned();
         let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base.is_none();
-        let input = StepInput {
-            plan: &self.plan,
-            measure: what,
-            attempt,
-            base,
-        };
+        let input = StepInput { plan: &self.plan, measure: what, attempt, base };
         let output = measure(arm, &input, outside)?;
         if is_base {
             let work = output.work;
-            self.base_steps
-                .insert(what.step.clone(), BaseStep { work, attempt });
+            self.base_steps.insert(what.step.clone(), BaseStep { work, attempt });
         }
         Ok(Done {
             observation: Some(output.observation),
@@ -352,14 +324,10 @@ impl Execution {
         let name = &self.plan.arms[index].name;
         let spec = self.spec(index);
         if !spec.data_dir.exists() {
-            return Err(Error::DataGone {
-                arm: name.clone(),
-                place: spec.data_dir,
-            });
+            return Err(Error::DataGone { arm: name.clone(), place: spec.data_dir });
         }
         let active = ActiveArm::start(index, name, &spec, outside)?;
-        self.writer
-            .add_note(Some(name), "server started again on the data it left")?;
+        self.writer.add_note(Some(name), "server started again on the data it left")?;
         Ok(active)
     }
 

@@ -21,12 +21,7 @@ pub(crate) struct Done {
 impl Done {
     /// Without anything to keep but that it is done.
     pub fn plain(summary: impl Into<String>) -> Self {
-        Self {
-            observation: None,
-            invalid: None,
-            note: None,
-            summary: summary.into(),
-        }
+        Self { observation: None, invalid: None, note: None, summary: summary.into() }
     }
 }
 
@@ -39,11 +34,7 @@ pub(crate) struct Task<'a> {
 /// Creates, fills and indexes the tables.
 pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let workload = &task.plan.workload;
-    let tables = Tables {
-        tables: workload.tables,
-        rows: workload.rows,
-        seed: task.plan.seed,
-    };
+    let tables = Tables { tables: workload.tables, rows: workload.rows, seed: task.plan.seed };
     let start = Instant::now();
     let loaded = load_tables(&task.arm.endpoint, tables, |what, rows| {
         let elapsed_s = start.elapsed().as_secs_f64();
@@ -71,16 +62,11 @@ pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
 /// VACUUM ANALYZE of every table.
 pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let start = Instant::now();
-    let finished = vacuum_tables(
-        &task.arm.endpoint,
-        task.arm.version_num,
-        task.plan.workload.tables,
-        || {
-            let elapsed_s = start.elapsed().as_secs_f64();
-            outside.watcher.goes_on("vacuum", elapsed_s, None);
-            !outside.stopped()
-        },
-    );
+    let finished = vacuum_tables(&task.arm.endpoint, task.arm.version_num, task.plan.workload.tables, || {
+        let elapsed_s = start.elapsed().as_secs_f64();
+        outside.watcher.goes_on("vacuum", elapsed_s, None);
+        !outside.stopped()
+    });
     if !finished.map_err(Error::session(&task.arm.name, "vacuum"))? {
         return Err(Error::Interrupted);
     }
@@ -97,17 +83,11 @@ pub(crate) fn settle(task: &Task<'_>, seconds_max: u32, outside: &mut Outside<'_
         cap: Duration::from_secs(u64::from(seconds_max)),
     };
     let mut admin = arm.admin("settling")?;
-    let settled = settle_server(
-        &arm.name,
-        &mut admin,
-        &arm.endpoint,
-        &arm.data_dir,
-        debt,
-        |what, elapsed_s| {
+    let settled =
+        settle_server(&arm.name, &mut admin, &arm.endpoint, &arm.data_dir, debt, |what, elapsed_s| {
             outside.watcher.goes_on(what, elapsed_s, None);
             !outside.stopped()
-        },
-    )?;
+        })?;
     let Some(settled) = settled else {
         return Err(Error::Interrupted);
     };
@@ -125,9 +105,5 @@ pub(crate) fn settle(task: &Task<'_>, seconds_max: u32, outside: &mut Outside<'_
         let summary = format!("cap of {seconds_max} s reached: {open}");
         (summary, Some(open))
     };
-    Ok(Done {
-        observation: Some(Observation::new(Measured::Settle(settled))),
-        note,
-        ..Done::plain(summary)
-    })
+    Ok(Done { observation: Some(Observation::new(Measured::Settle(settled))), note, ..Done::plain(summary) })
 }

@@ -14,8 +14,7 @@ use crate::reader::{Found, Node, Section};
 
 const ARM_KEYS: [&str; 3] = ["name", "build", "config"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
-const BUILD_REMEDY: &str =
-    "Write for example \"postgres-18.1\", or { path = \"/usr/lib/postgresql/15\" }.";
+const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", or { path = \"/usr/lib/postgresql/15\" }.";
 
 /// What builds and configs are judged by.
 pub(crate) struct ArmRules<'r> {
@@ -35,38 +34,19 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
         arms.extend(read_matrix(&section, problems, rules));
     }
     if top.node("arm").is_none() && top.node("matrix").is_none() {
-        let remedy =
-            "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
-        problems.missing(
-            &(0..0),
-            "[[arm]]",
-            "the plan has no arm, so there is nothing to measure",
-            remedy,
-        );
+        let remedy = "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
+        problems.missing(&(0..0), "[[arm]]", "the plan has no arm, so there is nothing to measure", remedy);
     }
     if let Some(extra) = arms.get(limits::ARMS_MAX) {
-        let what = format!(
-            "{} arms; a plan has at most {}",
-            arms.len(),
-            limits::ARMS_MAX
-        );
-        problems.error(
-            &extra.at,
-            "[[arm]]",
-            what,
-            "Divide it into several plans with the same base.",
-        );
+        let what = format!("{} arms; a plan has at most {}", arms.len(), limits::ARMS_MAX);
+        problems.error(&extra.at, "[[arm]]", what, "Divide it into several plans with the same base.");
     }
     check_unique(problems, &arms);
     arms.into_iter().map(|arm| arm.value).collect()
 }
 
 /// The base arm's name, by default the first arm's. `None` when there is no arm.
-pub(crate) fn read_base(
-    top: &Section<'_>,
-    problems: &Problems<'_>,
-    arms: &[Arm],
-) -> Option<String> {
+pub(crate) fn read_base(top: &Section<'_>, problems: &Problems<'_>, arms: &[Arm]) -> Option<String> {
     let first = arms.first()?.name.clone();
     let Some(Found { value, at }) = top.text("base") else {
         return Some(first);
@@ -83,11 +63,7 @@ pub(crate) fn read_base(
     Some(first)
 }
 
-fn read_arm(
-    section: &Section<'_>,
-    problems: &Problems<'_>,
-    rules: &ArmRules<'_>,
-) -> Option<Found<Arm>> {
+fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Option<Found<Arm>> {
     section.check_keys(&ARM_KEYS, |_| None);
     let require = |key: &str, remedy: &str| match section.node(key) {
         Some((_, node)) => Some(node),
@@ -96,21 +72,16 @@ fn read_arm(
             None
         }
     };
-    let build = require("build", BUILD_REMEDY)
-        .and_then(|node| read_build(section, "build", node, problems, rules));
-    let config = require(
-        "config",
-        "Name a shipped config, such as \"sized\", or the path of a file.",
-    );
+    let build =
+        require("build", BUILD_REMEDY).and_then(|node| read_build(section, "build", node, problems, rules));
+    let config = require("config", "Name a shipped config, such as \"sized\", or the path of a file.");
     let config = config.and_then(|node| read_config(section, "config", node, problems, rules));
     let name = section.text("name");
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);
     }
     // A wrong build or config still leaves an arm with a name that `base` may refer to.
-    let name_at = name
-        .as_ref()
-        .map_or(section.at.clone(), |name| name.at.clone());
+    let name_at = name.as_ref().map_or(section.at.clone(), |name| name.at.clone());
     let mut arm = match (build, config, &name) {
         (Some(build), Some(config), _) => Arm::new(build, config),
         (_, _, Some(_)) => Arm::new(BuildSpec::from_path("/"), "unknown"),
@@ -119,41 +90,21 @@ fn read_arm(
     if let Some(name) = name {
         arm.name = name.value.to_owned();
     }
-    Some(Found {
-        value: arm,
-        at: name_at,
-    })
+    Some(Found { value: arm, at: name_at })
 }
 
-fn read_matrix(
-    section: &Section<'_>,
-    problems: &Problems<'_>,
-    rules: &ArmRules<'_>,
-) -> Vec<Found<Arm>> {
+fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Found<Arm>> {
     section.check_keys(&MATRIX_KEYS, |key| match key {
-        "build" | "config" | "name" => {
-            Some("[[arm]]; [matrix] has lists, `builds` and `configs`".to_owned())
-        }
+        "build" | "config" | "name" => Some("[[arm]]; [matrix] has lists, `builds` and `configs`".to_owned()),
         _ => None,
     });
     let items = |key: &str, items: &str| {
         let list = section.list(key, items);
         let is_empty = list.as_ref().is_some_and(|list| list.value.is_empty());
         if section.node(key).is_none() || is_empty {
-            let at = list
-                .as_ref()
-                .map_or(section.at.clone(), |list| list.at.clone());
-            let what = if is_empty {
-                "the list is empty"
-            } else {
-                "missing"
-            };
-            problems.missing(
-                &at,
-                section.place_of(key),
-                what,
-                format!("List at least one of the {items}."),
-            );
+            let at = list.as_ref().map_or(section.at.clone(), |list| list.at.clone());
+            let what = if is_empty { "the list is empty" } else { "missing" };
+            problems.missing(&at, section.place_of(key), what, format!("List at least one of the {items}."));
         }
         list.map(|list| list.value).unwrap_or_default()
     };
@@ -161,10 +112,7 @@ fn read_matrix(
         .iter()
         .filter_map(|node| {
             let value = read_build(section, "builds", node, problems, rules)?;
-            Some(Found {
-                value,
-                at: node.span(),
-            })
+            Some(Found { value, at: node.span() })
         })
         .collect();
     let configs: Vec<String> = items("configs", "configs")
@@ -172,10 +120,8 @@ fn read_matrix(
         .filter_map(|node| read_config(section, "configs", node, problems, rules))
         .collect();
     let arms_of = |build: &Found<BuildSpec>| -> Vec<Found<Arm>> {
-        let arm = |config: &String| Found {
-            value: Arm::new(build.value.clone(), config),
-            at: build.at.clone(),
-        };
+        let arm =
+            |config: &String| Found { value: Arm::new(build.value.clone(), config), at: build.at.clone() };
         configs.iter().map(arm).collect()
     };
     builds.iter().flat_map(arms_of).collect()
@@ -215,13 +161,7 @@ fn read_build(
     if let BuildSource::Path(path) = &spec.source {
         spec = BuildSpec::from_path(absolute(rules.directory, path));
     }
-    report(
-        problems,
-        &at,
-        place,
-        (rules.context.known_build)(&spec),
-        BUILD_REMEDY,
-    );
+    report(problems, &at, place, (rules.context.known_build)(&spec), BUILD_REMEDY);
     Some(spec)
 }
 
@@ -244,17 +184,12 @@ fn read_config(
     };
     let is_path = text.contains('/') || text.ends_with(".conf");
     let config = if is_path {
-        absolute(rules.directory, Path::new(text.as_ref()))
-            .to_string_lossy()
-            .into_owned()
+        absolute(rules.directory, Path::new(text.as_ref())).to_string_lossy().into_owned()
     } else {
         text.clone().into_owned()
     };
-    let known = if config.is_empty() {
-        Err("empty".to_owned())
-    } else {
-        (rules.context.known_config)(&config)
-    };
+    let known =
+        if config.is_empty() { Err("empty".to_owned()) } else { (rules.context.known_config)(&config) };
     let remedy = "Name a shipped config, or the path of a file (with a `/`, or ending in .conf) from the plan's folder.";
     report(problems, &node.span(), section.place_of(key), known, remedy);
     Some(config)
@@ -262,9 +197,7 @@ fn read_config(
 
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| {
-        format!("{}{}.", first.to_uppercase(), chars.as_str())
-    })
+    chars.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }
 
 fn report(
@@ -287,21 +220,12 @@ fn absolute(directory: &Path, path: &Path) -> PathBuf {
 
 fn check_unique(problems: &Problems<'_>, arms: &[Found<Arm>]) {
     for (i, arm) in arms.iter().enumerate() {
-        let Some(earlier) = arms[..i]
-            .iter()
-            .find(|earlier| earlier.value.name == arm.value.name)
-        else {
+        let Some(earlier) = arms[..i].iter().find(|earlier| earlier.value.name == arm.value.name) else {
             continue;
         };
         let (line, _) = problems.line_and_column(earlier.at.start);
-        let what = format!(
-            "the arm of line {line} is called \"{}\" too",
-            arm.value.name
-        );
-        let remedy = format!(
-            "Give each its own `name`, for example name = \"{}-again\".",
-            arm.value.name
-        );
+        let what = format!("the arm of line {line} is called \"{}\" too", arm.value.name);
+        let remedy = format!("Give each its own `name`, for example name = \"{}-again\".", arm.value.name);
         problems.error(&arm.at, format!("[[arm]] {}", i + 1), what, remedy);
     }
 }

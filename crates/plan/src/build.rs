@@ -67,10 +67,7 @@ pub struct BuildSpec {
 impl BuildSpec {
     /// A build by its directory.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
-        BuildSpec {
-            dbms: Dbms::Postgres,
-            source: BuildSource::Path(path.into()),
-        }
+        BuildSpec { dbms: Dbms::Postgres, source: BuildSource::Path(path.into()) }
     }
 
     /// A short name that is safe as a file name: `postgres-18.1`, or `postgres-at-postgresql-15` for
@@ -93,19 +90,10 @@ fn path_label(path: &Path) -> String {
         })
         .collect();
     let joined = parts[parts.len().saturating_sub(2)..].join("-");
-    let safe = joined.chars().map(|c| {
-        if c.is_ascii_alphanumeric() || c == '.' || c == '_' {
-            c
-        } else {
-            '-'
-        }
-    });
+    let safe =
+        joined.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' });
     let label: String = safe.collect();
-    if label.is_empty() {
-        "root".to_owned()
-    } else {
-        label
-    }
+    if label.is_empty() { "root".to_owned() } else { label }
 }
 
 /// The form that parses back to the same build. A relative directory without a `/` gets `./` in front.
@@ -115,11 +103,7 @@ impl fmt::Display for BuildSpec {
             BuildSource::Version(version) => write!(f, "{}-{version}", self.dbms),
             BuildSource::Path(path) => {
                 let text = path.to_string_lossy();
-                if text.contains('/') {
-                    f.write_str(&text)
-                } else {
-                    write!(f, "./{text}")
-                }
+                if text.contains('/') { f.write_str(&text) } else { write!(f, "./{text}") }
             }
         }
     }
@@ -140,18 +124,14 @@ impl FromStr for BuildSpec {
         };
         let dbms = dbms.parse()?;
         check_version(version)?;
-        Ok(BuildSpec {
-            dbms,
-            source: BuildSource::Version(version.to_owned()),
-        })
+        Ok(BuildSpec { dbms, source: BuildSource::Version(version.to_owned()) })
     }
 }
 
 /// One to three numbers with dots between them.
 fn check_version(version: &str) -> Result<(), BuildError> {
     let numbers: Vec<&str> = version.split('.').collect();
-    let is_number =
-        |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    let is_number = |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
     if numbers.len() <= 3 && numbers.iter().all(is_number) {
         Ok(())
     } else {
@@ -208,8 +188,7 @@ impl BuildError {
                 "write \"postgres-18.1\", or \"postgres-18\" for its newest minor".to_owned()
             }
             BuildError::UnknownDbms(_) | BuildError::NotABuild(_) => {
-                "write \"postgres-18.1\", or a directory such as \"/usr/lib/postgresql/15\""
-                    .to_owned()
+                "write \"postgres-18.1\", or a directory such as \"/usr/lib/postgresql/15\"".to_owned()
             }
         }
     }
@@ -225,21 +204,12 @@ mod tests {
 
     #[test]
     fn text_forms_round_trip() {
-        for text in [
-            "postgres-18.1",
-            "postgres-18",
-            "postgres-9.6.24",
-            "/usr/lib/postgresql/15",
-            "./pg",
-        ] {
+        for text in ["postgres-18.1", "postgres-18", "postgres-9.6.24", "/usr/lib/postgresql/15", "./pg"] {
             let spec: BuildSpec = text.parse().unwrap();
             assert_eq!(spec.to_string(), text);
         }
         let bare = BuildSpec::from_path("pg-head");
-        assert_eq!(
-            bare.to_string().parse::<BuildSpec>().unwrap().label(),
-            bare.label()
-        );
+        assert_eq!(bare.to_string().parse::<BuildSpec>().unwrap().label(), bare.label());
     }
 
     #[test]

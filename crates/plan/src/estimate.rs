@@ -32,11 +32,7 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
         ActionKind::Measure(measure) => measure_seconds(measure, plan),
         ActionKind::Stop => STOP_SECONDS,
     };
-    schedule
-        .actions
-        .iter()
-        .map(|action| seconds_of(&action.kind))
-        .collect()
+    schedule.actions.iter().map(|action| seconds_of(&action.kind)).collect()
 }
 
 fn measure_seconds(measure: &Measure, plan: &Plan) -> f64 {
@@ -56,12 +52,7 @@ fn measure_seconds(measure: &Measure, plan: &Plan) -> f64 {
 /// Seconds in the two largest units that matter: `45 s`, `12 min 30 s`, `6 h 50 min`, `2 d 3 h`.
 pub fn duration_text(seconds: f64) -> String {
     let total = seconds.round().max(0.0) as u64;
-    let (days, hours, minutes, seconds) = (
-        total / 86_400,
-        total / 3_600 % 24,
-        total / 60 % 60,
-        total % 60,
-    );
+    let (days, hours, minutes, seconds) = (total / 86_400, total / 3_600 % 24, total / 60 % 60, total % 60);
     let two = |large: u64, large_unit: &str, small: u64, small_unit: &str| {
         if small == 0 {
             format!("{large} {large_unit}")
@@ -84,17 +75,6 @@ mod tests {
     #[test]
     fn durations_read_well() {
         let texts = [0.4, 45.0, 60.0, 750.0, 3_600.0, 24_600.0, 183_600.0].map(duration_text);
-        assert_eq!(
-            texts,
-            [
-                "0 s",
-                "45 s",
-                "1 min",
-                "12 min 30 s",
-                "1 h",
-                "6 h 50 min",
-                "2 d 3 h"
-            ]
-        );
+        assert_eq!(texts, ["0 s", "45 s", "1 min", "12 min 30 s", "1 h", "6 h 50 min", "2 d 3 h"]);
     }
 }

@@ -18,8 +18,7 @@ mod steps;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
 pub use model::{
-    Arm, Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload,
-    WriteWork,
+    Arm, Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload, WriteWork,
 };
 pub use parse::{CheckedPlan, PlanContext};
 pub use problem::{PlanErrors, Problem};

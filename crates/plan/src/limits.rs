@@ -41,35 +41,17 @@ pub fn settle_seconds_default(rows_total: u64) -> u32 {
 /// Whether a text can name a folder: letters, digits, `.`, `_`, `-`; begins with a letter or digit; not too long.
 pub fn is_folder_name(name: &str) -> bool {
     name.len() <= NAME_CHARS_MAX
-        && name
-            .bytes()
-            .next()
-            .is_some_and(|b| b.is_ascii_alphanumeric())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        && name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
 
 /// The nearest text that can name a folder, for remedies and default names.
 pub fn folder_name_from(text: &str) -> String {
-    let safe = text.chars().map(|c| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
-            c
-        } else {
-            '-'
-        }
-    });
-    let safe: String = safe
-        .collect::<String>()
-        .trim_matches(['-', '.', '_'])
-        .chars()
-        .take(NAME_CHARS_MAX)
-        .collect();
-    if safe.is_empty() {
-        "unnamed".to_owned()
-    } else {
-        safe
-    }
+    let safe =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' });
+    let safe: String =
+        safe.collect::<String>().trim_matches(['-', '.', '_']).chars().take(NAME_CHARS_MAX).collect();
+    if safe.is_empty() { "unnamed".to_owned() } else { safe }
 }
 
 #[cfg(test)]
@@ -89,16 +71,7 @@ mod tests {
         for good in ["pg17", "postgres-17.7.x10a_c8r32", "9"] {
             assert!(is_folder_name(good), "{good}");
         }
-        for bad in [
-            "",
-            ".",
-            "..",
-            "-x",
-            "a b",
-            "a/b",
-            "é",
-            &"x".repeat(NAME_CHARS_MAX + 1),
-        ] {
+        for bad in ["", ".", "..", "-x", "a b", "a/b", "é", &"x".repeat(NAME_CHARS_MAX + 1)] {
             assert!(!is_folder_name(bad), "{bad}");
             assert!(is_folder_name(&folder_name_from(bad)), "{bad}");
         }

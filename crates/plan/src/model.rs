@@ -52,11 +52,7 @@ impl Arm {
         let file_name = config.rsplit('/').next().unwrap_or(&config);
         let short = limits::folder_name_from(file_name.strip_suffix(".conf").unwrap_or(file_name));
         let name = limits::folder_name_from(&format!("{}.{short}", build.label()));
-        Arm {
-            name,
-            build,
-            config,
-        }
+        Arm { name, build, config }
     }
 }
 
@@ -191,20 +187,13 @@ impl Plan {
 
     /// The index of the base arm in [`Plan::arms`].
     pub fn base_index(&self) -> usize {
-        self.arms
-            .iter()
-            .position(|arm| arm.name == self.base)
-            .unwrap_or(0)
+        self.arms.iter().position(|arm| arm.name == self.base).unwrap_or(0)
     }
 
     /// The steps after the load, with settle steps numbered (`settle-1`, `settle-2`) so that every name is unique.
     pub fn steps(&self) -> Vec<Step> {
         let mut settles = 0;
-        let known = self
-            .workload
-            .steps
-            .iter()
-            .filter_map(|name| step::parse_step(name).ok());
+        let known = self.workload.steps.iter().filter_map(|name| step::parse_step(name).ok());
         known
             .map(|mut step| {
                 if matches!(step.kind, StepKind::Settle) {
@@ -220,19 +209,12 @@ impl Plan {
     /// `TEST`. A warm-up takes nothing from its test.
     pub fn options_of(&self, step: &str) -> TestOptions {
         let own = self.tests.get(step).cloned().unwrap_or_default();
-        let Some(test) = step
-            .strip_suffix(".pre")
-            .and_then(|test| self.tests.get(test))
-        else {
+        let Some(test) = step.strip_suffix(".pre").and_then(|test| self.tests.get(test)) else {
             return own;
         };
         let has_length = own.seconds.is_some() || own.events.is_some();
         TestOptions {
-            seconds: if has_length {
-                own.seconds
-            } else {
-                test.seconds
-            },
+            seconds: if has_length { own.seconds } else { test.seconds },
             events: if has_length { own.events } else { test.events },
             rate_per_second: own.rate_per_second.or(test.rate_per_second),
             clients: own.clients.or(test.clients),

@@ -7,24 +7,13 @@ use toml::de::DeTable;
 use crate::arms::{self, ArmRules};
 use crate::build::BuildSpec;
 use crate::limits;
-use crate::model::{
-    Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork,
-};
+use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
 use crate::problem::{PlanErrors, Problem, Problems};
 use crate::reader::{Found, Section};
 use crate::steps;
 
-const PLAN_KEYS: [&str; 9] = [
-    "name",
-    "protocol",
-    "base",
-    "seed",
-    "on_server_death",
-    "workload",
-    "test",
-    "arm",
-    "matrix",
-];
+const PLAN_KEYS: [&str; 9] =
+    ["name", "protocol", "base", "seed", "on_server_death", "workload", "test", "arm", "matrix"];
 const WORKLOAD_KEYS: [&str; 14] = [
     "benchmark",
     "tables",
@@ -53,10 +42,7 @@ pub struct PlanContext<'c> {
 impl PlanContext<'static> {
     /// Takes every build and config on trust: for plans that were checked before, such as the one in a run folder.
     pub fn trusting() -> Self {
-        PlanContext {
-            known_config: &|_| Ok(()),
-            known_build: &|_| Ok(()),
-        }
+        PlanContext { known_config: &|_| Ok(()), known_build: &|_| Ok(()) }
     }
 }
 
@@ -74,18 +60,11 @@ impl Plan {
     ///
     /// # Errors
     /// Everything that is wrong with the plan, at once.
-    pub fn parse(
-        text: &str,
-        file: &str,
-        context: &PlanContext<'_>,
-    ) -> Result<CheckedPlan, PlanErrors> {
+    pub fn parse(text: &str, file: &str, context: &PlanContext<'_>) -> Result<CheckedPlan, PlanErrors> {
         let problems = Problems::new(text);
         if text.len() > limits::PLAN_BYTES_MAX {
-            let what = format!(
-                "the file has {} bytes; a plan has at most {}",
-                text.len(),
-                limits::PLAN_BYTES_MAX
-            );
+            let what =
+                format!("the file has {} bytes; a plan has at most {}", text.len(), limits::PLAN_BYTES_MAX);
             problems.error(&(0..0), "", what, "Is this the right file?");
             return Err(problems.into_errors(file, &[]));
         }
@@ -109,10 +88,9 @@ impl Plan {
             context,
         );
         match plan {
-            Some(plan) if !problems.any_error() => Ok(CheckedPlan {
-                plan,
-                warnings: problems.into_warnings(),
-            }),
+            Some(plan) if !problems.any_error() => {
+                Ok(CheckedPlan { plan, warnings: problems.into_warnings() })
+            }
             _ => Err(problems.into_errors(file, &broken_lines)),
         }
     }
@@ -152,21 +130,11 @@ fn read_plan(
     };
     let plan = Plan {
         name: read_name(top, problems, file),
-        protocol: top
-            .choice("protocol", &[("sequence", Protocol::Sequence)])
-            .unwrap_or(Protocol::Sequence),
+        protocol: top.choice("protocol", &[("sequence", Protocol::Sequence)]).unwrap_or(Protocol::Sequence),
         base: arms::read_base(top, problems, &arms)?,
-        seed: top
-            .integer("seed", limits::SEED)
-            .map_or(1, |found| found.value),
+        seed: top.integer("seed", limits::SEED).map_or(1, |found| found.value),
         on_server_death: top
-            .choice(
-                "on_server_death",
-                &[
-                    ("next-arm", OnServerDeath::NextArm),
-                    ("stop", OnServerDeath::Stop),
-                ],
-            )
+            .choice("on_server_death", &[("next-arm", OnServerDeath::NextArm), ("stop", OnServerDeath::Stop)])
             .unwrap_or(OnServerDeath::NextArm),
         workload,
         tests,
@@ -177,10 +145,8 @@ fn read_plan(
 
 /// The plan's name, by default the file's without `.toml`.
 fn read_name(top: &Section<'_>, problems: &Problems<'_>, file: &str) -> String {
-    let stem = Path::new(file)
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .unwrap_or_default();
+    let stem =
+        Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let Some(Found { value, at }) = top.text("name") else {
         return limits::folder_name_from(&stem);
     };
@@ -199,28 +165,14 @@ pub(crate) fn check_folder_name(
         return;
     }
     let what = if name.len() > limits::NAME_CHARS_MAX {
-        format!(
-            "a name has at most {} characters, this has {}",
-            limits::NAME_CHARS_MAX,
-            name.len()
-        )
+        format!("a name has at most {} characters, this has {}", limits::NAME_CHARS_MAX, name.len())
     } else {
-        format!(
-            "\"{name}\" cannot name a folder: letters, digits, `.`, `_` and `-`, first a letter or digit"
-        )
+        format!("\"{name}\" cannot name a folder: letters, digits, `.`, `_` and `-`, first a letter or digit")
     };
-    problems.error(
-        at,
-        place,
-        what,
-        format!("Write for example \"{}\".", limits::folder_name_from(name)),
-    );
+    problems.error(at, place, what, format!("Write for example \"{}\".", limits::folder_name_from(name)));
 }
 
-type WorkloadAndTests = (
-    Workload,
-    std::collections::BTreeMap<String, crate::model::TestOptions>,
-);
+type WorkloadAndTests = (Workload, std::collections::BTreeMap<String, crate::model::TestOptions>);
 
 fn read_workload(
     top: &Section<'_>,
@@ -229,9 +181,7 @@ fn read_workload(
 ) -> Option<WorkloadAndTests> {
     section.check_keys(&WORKLOAD_KEYS, |key| match key {
         "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
-        _ if PLAN_KEYS.contains(&key) => {
-            Some("the top of the file, before the first [section]".to_owned())
-        }
+        _ if PLAN_KEYS.contains(&key) => Some("the top of the file, before the first [section]".to_owned()),
         _ => None,
     });
     if section.node("rows").is_none() {
@@ -242,22 +192,14 @@ fn read_workload(
             "Say how many rows each table has.",
         );
     }
-    let small = |key, range, default: u32| {
-        section
-            .integer(key, range)
-            .map_or(default, |found| found.value as u32)
-    };
+    let small =
+        |key, range, default: u32| section.integer(key, range).map_or(default, |found| found.value as u32);
     let tables = small("tables", limits::TABLES, 1);
-    let rows = section
-        .integer("rows", limits::ROWS)
-        .map_or(*limits::ROWS.end(), |found| found.value);
+    let rows = section.integer("rows", limits::ROWS).map_or(*limits::ROWS.end(), |found| found.value);
     let settle_default = limits::settle_seconds_default(u64::from(tables) * rows);
     let mut workload = Workload {
         benchmark: section
-            .choice(
-                "benchmark",
-                &[("microbenchmarks", Benchmark::Microbenchmarks)],
-            )
+            .choice("benchmark", &[("microbenchmarks", Benchmark::Microbenchmarks)])
             .unwrap_or(Benchmark::Microbenchmarks),
         tables,
         rows,
@@ -265,24 +207,16 @@ fn read_workload(
         read_seconds: small("read_seconds", limits::WINDOW_SECONDS, 600),
         write_seconds: small("write_seconds", limits::WINDOW_SECONDS, 900),
         write_work: section
-            .choice(
-                "write_work",
-                &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)],
-            )
+            .choice("write_work", &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)])
             .unwrap_or(WriteWork::AsBase),
         warmup: read_warmup(section, problems).unwrap_or(Warmup::Seconds(5.0)),
         delete_share_max: section
             .number("delete_share_max", limits::DELETE_SHARE)
             .map_or(0.5, |found| found.value),
         transport: section
-            .choice(
-                "transport",
-                &[("unix", Transport::Unix), ("tcp", Transport::Tcp)],
-            )
+            .choice("transport", &[("unix", Transport::Unix), ("tcp", Transport::Tcp)])
             .unwrap_or(Transport::Unix),
-        vacuum_after_load: section
-            .boolean("vacuum_after_load")
-            .is_some_and(|found| found.value),
+        vacuum_after_load: section.boolean("vacuum_after_load").is_some_and(|found| found.value),
         settle_seconds_max: small("settle_seconds_max", limits::SETTLE_SECONDS, settle_default),
         steps: Vec::new(),
     };
@@ -300,8 +234,7 @@ pub(crate) fn read_warmup(section: &Section<'_>, problems: &Problems<'_>) -> Opt
     match node.get_ref().as_str() {
         Some("detect") => Some(Warmup::Detect),
         Some(text) if text.parse::<f64>().is_err() => {
-            let remedy =
-                "Write a number of seconds, or \"detect\" to go on once the rate is steady.";
+            let remedy = "Write a number of seconds, or \"detect\" to go on once the rate is steady.";
             problems.error(
                 &node.span(),
                 section.place_of(key),
@@ -310,8 +243,6 @@ pub(crate) fn read_warmup(section: &Section<'_>, problems: &Problems<'_>) -> Opt
             );
             None
         }
-        _ => section
-            .number(key, limits::WARMUP_SECONDS)
-            .map(|found| Warmup::Seconds(found.value)),
+        _ => section.number(key, limits::WARMUP_SECONDS).map(|found| Warmup::Seconds(found.value)),
     }
 }

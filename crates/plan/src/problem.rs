@@ -141,23 +141,16 @@ impl<'a> Problems<'a> {
     pub(crate) fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
         let mut seen_broken = Vec::new();
         let kept = self.errors.into_inner().into_iter().filter(|problem| {
-            let repeated =
-                broken_lines.contains(&problem.line) && seen_broken.contains(&problem.line);
+            let repeated = broken_lines.contains(&problem.line) && seen_broken.contains(&problem.line);
             seen_broken.push(problem.line);
             !repeated
         });
-        PlanErrors {
-            file: file.to_owned(),
-            problems: sorted(kept.collect()),
-        }
+        PlanErrors { file: file.to_owned(), problems: sorted(kept.collect()) }
     }
 
     /// Line and column, both from 1, of a byte position.
     pub(crate) fn line_and_column(&self, at: usize) -> (u32, u32) {
-        let at = (0..=at.min(self.text.len()))
-            .rev()
-            .find(|i| self.text.is_char_boundary(*i))
-            .unwrap_or(0);
+        let at = (0..=at.min(self.text.len())).rev().find(|i| self.text.is_char_boundary(*i)).unwrap_or(0);
         let before = &self.text[..at];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
@@ -166,13 +159,7 @@ impl<'a> Problems<'a> {
 
     fn problem(&self, at: &Range<usize>, place: String, what: String, remedy: String) -> Problem {
         let (line, column) = self.line_and_column(at.start);
-        Problem {
-            line,
-            column,
-            place,
-            what,
-            remedy,
-        }
+        Problem { line, column, place, what, remedy }
     }
 }
 
@@ -182,10 +169,7 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
 }
 
 /// The known word nearest to what was written, when it is near enough to be a slip of the hand.
-pub(crate) fn nearest<'a>(
-    written: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let written = written.to_lowercase();
     let allowed = 1 + written.chars().count() / 4;
     known
@@ -215,11 +199,7 @@ mod tests {
         let problems = Problems::new("a = 1\né = 22");
         assert_eq!(problems.line_and_column(0), (1, 1));
         assert_eq!(problems.line_and_column("a = 1\né = ".len()), (2, 5));
-        assert_eq!(
-            problems.line_and_column("a = 1\n".len() + 1),
-            (2, 1),
-            "inside a character"
-        );
+        assert_eq!(problems.line_and_column("a = 1\n".len() + 1), (2, 1), "inside a character");
         assert_eq!(problems.line_and_column(usize::MAX), (2, 7));
     }
 }

@@ -32,27 +32,13 @@ pub(crate) struct Section<'d> {
 
 impl<'d> Section<'d> {
     /// The table itself, called `place` in messages.
-    pub fn new(
-        place: String,
-        at: Range<usize>,
-        table: &'d DeTable<'d>,
-        problems: &'d Problems<'d>,
-    ) -> Self {
-        Section {
-            place,
-            at,
-            table,
-            problems,
-        }
+    pub fn new(place: String, at: Range<usize>, table: &'d DeTable<'d>, problems: &'d Problems<'d>) -> Self {
+        Section { place, at, table, problems }
     }
 
     /// How messages name one of the keys.
     pub fn place_of(&self, key: &str) -> String {
-        if self.place.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{} {key}", self.place)
-        }
+        if self.place.is_empty() { key.to_owned() } else { format!("{} {key}", self.place) }
     }
 
     /// Records every key that is not in `known`; `home` finds the section where such a key belongs.
@@ -67,8 +53,7 @@ impl<'d> Section<'d> {
                 (None, Some(section)) => format!("It belongs in {section}."),
                 (None, None) => format!("Remove it. Known here: {}.", known.join(", ")),
             };
-            self.problems
-                .error(&key.span(), self.place_of(name), "unknown key", remedy);
+            self.problems.error(&key.span(), self.place_of(name), "unknown key", remedy);
         }
     }
 
@@ -85,19 +70,13 @@ impl<'d> Section<'d> {
 
     /// All keys with their values, in the order of the alphabet.
     pub fn entries(&self) -> impl Iterator<Item = (&'d str, Range<usize>, &'d Node<'d>)> {
-        self.table
-            .iter()
-            .map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
+        self.table.iter().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
     }
 
     /// A whole number in `range`.
     pub fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Option<Found<u64>> {
         let (_, node) = self.node(key)?;
-        let allowed = format!(
-            "a whole number from {} to {}",
-            grouped(*range.start()),
-            grouped(*range.end())
-        );
+        let allowed = format!("a whole number from {} to {}", grouped(*range.start()), grouped(*range.end()));
         match node.get_ref() {
             DeValue::Integer(written) => {
                 let number = i128::from_str_radix(written.as_str(), written.radix()).ok();
@@ -107,10 +86,7 @@ impl<'d> Section<'d> {
                 if value.is_none() {
                     self.out_of_range(key, node, &written.to_string(), &allowed);
                 }
-                value.map(|value| Found {
-                    value,
-                    at: node.span(),
-                })
+                value.map(|value| Found { value, at: node.span() })
             }
             DeValue::Float(written) => {
                 let whole = written
@@ -119,15 +95,13 @@ impl<'d> Section<'d> {
                     .ok()
                     .filter(|n| n.fract() == 0.0 && (0.0..1e15).contains(n));
                 let remedy = match whole {
-                    Some(number) => format!(
-                        "Write it without point or exponent: {}.",
-                        grouped(number as u64)
-                    ),
+                    Some(number) => {
+                        format!("Write it without point or exponent: {}.", grouped(number as u64))
+                    }
                     None => format!("Write {allowed}."),
                 };
                 let what = format!("expected a whole number, found {}", written.as_str());
-                self.problems
-                    .error(&node.span(), self.place_of(key), what, remedy);
+                self.problems.error(&node.span(), self.place_of(key), what, remedy);
                 None
             }
             other => {
@@ -145,11 +119,9 @@ impl<'d> Section<'d> {
             DeValue::Integer(written) => i128::from_str_radix(written.as_str(), written.radix())
                 .ok()
                 .map(|number| (written.to_string(), number as f64)),
-            DeValue::Float(written) => written
-                .as_str()
-                .parse()
-                .ok()
-                .map(|number| (written.as_str().to_owned(), number)),
+            DeValue::Float(written) => {
+                written.as_str().parse().ok().map(|number| (written.as_str().to_owned(), number))
+            }
             other => {
                 self.wrong_type(key, node.span(), other, &allowed);
                 return None;
@@ -160,10 +132,7 @@ impl<'d> Section<'d> {
             self.out_of_range(key, node, &text, &allowed);
             return None;
         }
-        Some(Found {
-            value,
-            at: node.span(),
-        })
+        Some(Found { value, at: node.span() })
     }
 
     /// A string.
@@ -174,10 +143,7 @@ impl<'d> Section<'d> {
     fn text_expecting(&self, key: &str, expected: &str) -> Option<Found<&'d str>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {
-            DeValue::String(value) => Some(Found {
-                value: value.as_ref(),
-                at: node.span(),
-            }),
+            DeValue::String(value) => Some(Found { value: value.as_ref(), at: node.span() }),
             other => {
                 self.wrong_type(key, node.span(), other, expected);
                 None
@@ -189,10 +155,7 @@ impl<'d> Section<'d> {
     pub fn boolean(&self, key: &str) -> Option<Found<bool>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {
-            DeValue::Boolean(value) => Some(Found {
-                value: *value,
-                at: node.span(),
-            }),
+            DeValue::Boolean(value) => Some(Found { value: *value, at: node.span() }),
             other => {
                 self.wrong_type(key, node.span(), other, "true or false");
                 None
@@ -202,28 +165,17 @@ impl<'d> Section<'d> {
 
     /// One of the words in `choices`.
     pub fn choice<T: Copy>(&self, key: &str, choices: &[(&'static str, T)]) -> Option<T> {
-        let words: Vec<String> = choices
-            .iter()
-            .map(|(word, _)| format!("\"{word}\""))
-            .collect();
+        let words: Vec<String> = choices.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         let Found { value, at } = self.text_expecting(key, &words.join(" or "))?;
         if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == value) {
             return Some(*choice);
         }
-        let remedy = match (
-            words.as_slice(),
-            nearest(value, choices.iter().map(|(word, _)| *word)),
-        ) {
+        let remedy = match (words.as_slice(), nearest(value, choices.iter().map(|(word, _)| *word))) {
             (_, Some(near)) => format!("Did you mean \"{near}\"?"),
             ([only], None) => format!("Write {only}, the only one there is."),
             (_, None) => format!("Write {}.", words.join(" or ")),
         };
-        self.problems.error(
-            &at,
-            self.place_of(key),
-            format!("\"{value}\" is not known here"),
-            remedy,
-        );
+        self.problems.error(&at, self.place_of(key), format!("\"{value}\" is not known here"), remedy);
         None
     }
 
@@ -248,17 +200,9 @@ impl<'d> Section<'d> {
     pub fn list(&self, key: &str, items: &str) -> Option<Found<&'d [Node<'d>]>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {
-            DeValue::Array(list) => Some(Found {
-                value: list,
-                at: node.span(),
-            }),
+            DeValue::Array(list) => Some(Found { value: list, at: node.span() }),
             other => {
-                self.wrong_type(
-                    key,
-                    node.span(),
-                    other,
-                    &format!("a list of {items} in [ ]"),
-                );
+                self.wrong_type(key, node.span(), other, &format!("a list of {items} in [ ]"));
                 None
             }
         }
@@ -285,12 +229,9 @@ impl<'d> Section<'d> {
                 DeValue::Table(table) => {
                     sections.push(Section::new(place, item.span(), table, self.problems))
                 }
-                other => self.wrong_type(
-                    key,
-                    item.span(),
-                    other,
-                    &format!("a table that begins with [[{key}]]"),
-                ),
+                other => {
+                    self.wrong_type(key, item.span(), other, &format!("a table that begins with [[{key}]]"))
+                }
             }
         }
         sections
@@ -309,30 +250,19 @@ impl<'d> Section<'d> {
             }
             _ => format!("Write {expected}."),
         };
-        let article = if matches!(found, DeValue::Integer(_) | DeValue::Array(_)) {
-            "an"
-        } else {
-            "a"
-        };
+        let article = if matches!(found, DeValue::Integer(_) | DeValue::Array(_)) { "an" } else { "a" };
         let what = format!("expected {expected}, found {article} {}", found.type_str());
         self.problems.error(&at, self.place_of(key), what, remedy);
     }
 
     fn out_of_range(&self, key: &str, node: &Node<'_>, written: &str, allowed: &str) {
         let what = format!("{written} is out of range");
-        self.problems.error(
-            &node.span(),
-            self.place_of(key),
-            what,
-            format!("Write {allowed}."),
-        );
+        self.problems.error(&node.span(), self.place_of(key), what, format!("Write {allowed}."));
     }
 }
 
 fn is_number(text: &str) -> bool {
-    text.replace('_', "")
-        .parse::<f64>()
-        .is_ok_and(f64::is_finite)
+    text.replace('_', "").parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// A number with `_` between its thousands, as TOML allows.

@@ -117,10 +117,7 @@ impl Schedule {
 
     /// The number of steps that run a test.
     pub fn measures(&self) -> usize {
-        self.actions
-            .iter()
-            .filter(|action| matches!(action.kind, ActionKind::Measure(_)))
-            .count()
+        self.actions.iter().filter(|action| matches!(action.kind, ActionKind::Measure(_))).count()
     }
 }
 
@@ -137,13 +134,7 @@ fn sequence(plan: &Plan) -> Schedule {
     let order = std::iter::once(base).chain((0..plan.arms.len()).filter(|arm| *arm != base));
     let mut actions = Vec::new();
     for arm in order {
-        let mut add = |kind| {
-            actions.push(Action {
-                seq: actions.len() as u32,
-                arm,
-                kind,
-            })
-        };
+        let mut add = |kind| actions.push(Action { seq: actions.len() as u32, arm, kind });
         add(ActionKind::Start);
         add(ActionKind::Load);
         if plan.workload.vacuum_after_load {
@@ -162,27 +153,13 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
     let mut kinds = Vec::new();
     for (i, step) in plan.steps().into_iter().enumerate() {
         let position = i as u32 + 1;
-        let StepKind::Measure {
-            test,
-            role,
-            clients_equal_tables,
-            seconds,
-        } = step.kind
-        else {
+        let StepKind::Measure { test, role, clients_equal_tables, seconds } = step.kind else {
             let seconds_max = workload.settle_seconds_max;
-            kinds.push(ActionKind::Settle(Settle {
-                step: step.name,
-                position,
-                seconds_max,
-            }));
+            kinds.push(ActionKind::Settle(Settle { step: step.name, position, seconds_max }));
             continue;
         };
         let options = plan.options_of(&step.name);
-        let clients_default = if clients_equal_tables {
-            workload.tables
-        } else {
-            workload.clients
-        };
+        let clients_default = if clients_equal_tables { workload.tables } else { workload.clients };
         let seconds = options.seconds.unwrap_or(match seconds {
             Seconds::Read => workload.read_seconds,
             Seconds::Write => workload.write_seconds,
@@ -203,8 +180,7 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
             limit,
             warmup: options.warmup.unwrap_or(workload.warmup),
             rate_per_second: options.rate_per_second,
-            delete_share_max: Some(workload.delete_share_max)
-                .filter(|share| test.shrinks && *share < 1.0),
+            delete_share_max: Some(workload.delete_share_max).filter(|share| test.shrinks && *share < 1.0),
         }));
     }
     kinds

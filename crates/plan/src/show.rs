@@ -23,22 +23,10 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     let mut out = head(plan);
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     out.push('\n');
-    push_table(
-        &mut out,
-        ["", "step of every arm", "clients", "until", "about"],
-        &rows,
-    );
-    let arms = if plan.arms.len() == 1 {
-        "1 arm".to_owned()
-    } else {
-        format!("{} arms", plan.arms.len())
-    };
+    push_table(&mut out, ["", "step of every arm", "clients", "until", "about"], &rows);
+    let arms = if plan.arms.len() == 1 { "1 arm".to_owned() } else { format!("{} arms", plan.arms.len()) };
     let total = duration_text(seconds.iter().sum());
-    let _ = writeln!(
-        out,
-        "\nabout {} per arm; {arms}: about {total}",
-        duration_text(base_seconds)
-    );
+    let _ = writeln!(out, "\nabout {} per arm; {arms}: about {total}", duration_text(base_seconds));
     out
 }
 
@@ -47,11 +35,7 @@ fn head(plan: &Plan) -> String {
     let Protocol::Sequence = plan.protocol;
     let Benchmark::Microbenchmarks = workload.benchmark;
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "plan {}: microbenchmarks in sequence, seed {}",
-        plan.name, plan.seed
-    );
+    let _ = writeln!(out, "plan {}: microbenchmarks in sequence, seed {}", plan.name, plan.seed);
     let tables = counted(u64::from(workload.tables), "table");
     let clients = counted(u64::from(workload.clients), "client");
     let transport = match workload.transport {
@@ -59,11 +43,7 @@ fn head(plan: &Plan) -> String {
         Transport::Tcp => "TCP on loopback",
     };
     let warmup = warmup_text(workload.warmup);
-    let _ = writeln!(
-        out,
-        "{tables} of {}, {clients} over {transport}",
-        counted(workload.rows, "row")
-    );
+    let _ = writeln!(out, "{tables} of {}, {clients} over {transport}", counted(workload.rows, "row"));
     let writes = match workload.write_work {
         WriteWork::AsBase => "every arm does the writes that base did",
         WriteWork::Time => "every arm writes as much as its time allows",
@@ -72,10 +52,7 @@ fn head(plan: &Plan) -> String {
         OnServerDeath::NextArm => "the next arm follows",
         OnServerDeath::Stop => "the run ends",
     };
-    let _ = writeln!(
-        out,
-        "warm-up {warmup}; {writes}; when a server dies {death}\n"
-    );
+    let _ = writeln!(out, "warm-up {warmup}; {writes}; when a server dies {death}\n");
     out
 }
 
@@ -89,12 +66,7 @@ fn warmup_text(warmup: Warmup) -> String {
 fn arm_rows(plan: &Plan) -> Vec<[String; 4]> {
     let row = |arm: &crate::model::Arm| {
         let mark = if arm.name == plan.base { "base" } else { "" };
-        [
-            mark.to_owned(),
-            arm.name.clone(),
-            arm.build.to_string(),
-            arm.config.clone(),
-        ]
+        [mark.to_owned(), arm.name.clone(), arm.build.to_string(), arm.config.clone()]
     };
     plan.arms.iter().map(row).collect()
 }
@@ -103,11 +75,9 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
     let about = duration_text(seconds);
     let name = action.kind.name().to_owned();
     let (position, clients, until) = match &action.kind {
-        ActionKind::Settle(settle) => (
-            settle.position.to_string(),
-            String::new(),
-            format!("at rest, at most {} s", settle.seconds_max),
-        ),
+        ActionKind::Settle(settle) => {
+            (settle.position.to_string(), String::new(), format!("at rest, at most {} s", settle.seconds_max))
+        }
         ActionKind::Measure(measure) => {
             let mut until = match measure.limit {
                 Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
@@ -126,17 +96,9 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
             if measure.warmup != plan.workload.warmup {
                 let _ = write!(until, ", warm-up {}", warmup_text(measure.warmup));
             }
-            (
-                measure.position.to_string(),
-                measure.clients.to_string(),
-                until,
-            )
+            (measure.position.to_string(), measure.clients.to_string(), until)
         }
-        ActionKind::Load => (
-            String::new(),
-            String::new(),
-            counted(plan.workload.rows_total(), "row"),
-        ),
+        ActionKind::Load => (String::new(), String::new(), counted(plan.workload.rows_total(), "row")),
         ActionKind::Start | ActionKind::Vacuum | ActionKind::Stop => Default::default(),
     };
     [position, name, clients, until, about]
@@ -149,19 +111,15 @@ fn push_table<const N: usize>(out: &mut String, header: [&str; N], rows: &[[Stri
     let widths: [usize; N] =
         std::array::from_fn(|i| all().map(|row| row[i].chars().count()).max().unwrap_or(0));
     let right: [bool; N] = std::array::from_fn(|i| {
-        rows.iter()
-            .all(|row| row[i].bytes().all(|b| b.is_ascii_digit()))
+        rows.iter().all(|row| row[i].bytes().all(|b| b.is_ascii_digit()))
             && rows.iter().any(|row| !row[i].is_empty())
     });
     for row in all() {
         let mut line = String::new();
         for i in 0..N {
             let pad = " ".repeat(widths[i] - row[i].chars().count());
-            let _ = if right[i] {
-                write!(line, "{pad}{}  ", row[i])
-            } else {
-                write!(line, "{}{pad}  ", row[i])
-            };
+            let _ =
+                if right[i] { write!(line, "{pad}{}  ", row[i]) } else { write!(line, "{}{pad}  ", row[i]) };
         }
         out.push_str(line.trim_end());
         out.push('\n');

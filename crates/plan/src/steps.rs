@@ -11,13 +11,7 @@ use crate::parse::read_warmup;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, grouped};
 
-const TEST_KEYS: [&str; 5] = [
-    "seconds",
-    "events",
-    "rate_per_second",
-    "clients",
-    "warmup_seconds",
-];
+const TEST_KEYS: [&str; 5] = ["seconds", "events", "rate_per_second", "clients", "warmup_seconds"];
 const SUFFIXES: [&str; 3] = ["pre", "warm", "warmpre"];
 
 /// The names of the steps, listed by the plan or in the benchmark's own order.
@@ -25,22 +19,11 @@ pub(crate) fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec
     let pre_tests = workload.boolean("pre_tests");
     let Some(list) = workload.list("steps", "step names") else {
         let steps = microbenchmarks::sequence(pre_tests.is_some_and(|found| found.value));
-        return steps
-            .into_iter()
-            .map(|step| Found {
-                value: step.name,
-                at: workload.at.clone(),
-            })
-            .collect();
+        return steps.into_iter().map(|step| Found { value: step.name, at: workload.at.clone() }).collect();
     };
     if let Some(Found { at, .. }) = pre_tests {
         let remedy = "Remove it, and list the .pre tests you want in `steps`.";
-        problems.error(
-            &at,
-            workload.place_of("pre_tests"),
-            "has no effect beside `steps`",
-            remedy,
-        );
+        problems.error(&at, workload.place_of("pre_tests"), "has no effect beside `steps`", remedy);
     }
     let place = workload.place_of("steps");
     if list.value.is_empty() {
@@ -49,11 +32,7 @@ pub(crate) fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec
         return Vec::new();
     }
     if list.value.len() > limits::STEPS_MAX {
-        let what = format!(
-            "{} steps; a plan has at most {}",
-            list.value.len(),
-            limits::STEPS_MAX
-        );
+        let what = format!("{} steps; a plan has at most {}", list.value.len(), limits::STEPS_MAX);
         problems.error(&list.at, place, what, "Divide it into several plans.");
         return Vec::new();
     }
@@ -65,18 +44,12 @@ pub(crate) fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec
             continue;
         };
         check_step_name(problems, &place, &at, name);
-        if let Some(earlier) = steps
-            .iter()
-            .find(|step| step.value == name && name != "settle")
-        {
+        if let Some(earlier) = steps.iter().find(|step| step.value == name && name != "settle") {
             let (line, _) = problems.line_and_column(earlier.at.start);
             let what = format!("\"{name}\" is listed twice, first on line {line}");
             problems.error(&at, &place, what, repeat_remedy(name));
         }
-        steps.push(Found {
-            value: name.to_owned(),
-            at,
-        });
+        steps.push(Found { value: name.to_owned(), at });
     }
     steps
 }
@@ -89,22 +62,18 @@ fn repeat_remedy(name: &str) -> String {
 }
 
 /// Records a name that is no step.
-fn check_step_name(
-    problems: &Problems<'_>,
-    place: &str,
-    at: &std::ops::Range<usize>,
-    name: &str,
-) -> bool {
+fn check_step_name(problems: &Problems<'_>, place: &str, at: &std::ops::Range<usize>, name: &str) -> bool {
     let Err(error) = parse_step(name) else {
         return true;
     };
-    let suffix = SUFFIXES
-        .iter()
-        .find(|suffix| name.ends_with(&format!(".{suffix}")));
+    let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
     let remedy = match (error.nearest, suffix) {
         (Some(near), Some(suffix)) if near != "settle" => format!("Did you mean \"{near}.{suffix}\"?"),
         (Some(near), _) => format!("Did you mean \"{near}\"?"),
-        (None, _) => "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show demo` lists them all.".to_owned(),
+        (None, _) => {
+            "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show demo` lists them all."
+                .to_owned()
+        }
     };
     problems.error(at, place, format!("there is no test \"{name}\""), remedy);
     false
@@ -125,12 +94,7 @@ pub(crate) fn read_tests(
         let known = check_step_name(problems, &place, &key_at, name);
         if name == "settle" {
             let remedy = "Its cap is `settle_seconds_max` in [workload].";
-            problems.error(
-                &key_at,
-                place,
-                "a settle step has no options of its own",
-                remedy,
-            );
+            problems.error(&key_at, place, "a settle step has no options of its own", remedy);
             continue;
         }
         let Some(section) = all.table(name, &place) else {
@@ -138,18 +102,10 @@ pub(crate) fn read_tests(
         };
         check_test_keys(&section, name);
         let options = read_options(&section, problems, name, workload);
-        let used = workload
-            .steps
-            .iter()
-            .any(|step| step == name || step.strip_suffix(".pre") == Some(name));
+        let used = workload.steps.iter().any(|step| step == name || step.strip_suffix(".pre") == Some(name));
         if known && !used {
             let remedy = format!("Add \"{name}\" to `steps`, or remove this table.");
-            problems.warn(
-                &key_at,
-                place,
-                "has no effect: no step of the plan is called so",
-                remedy,
-            );
+            problems.warn(&key_at, place, "has no effect: no step of the plan is called so", remedy);
         }
         tests.insert(name.to_owned(), options);
     }
@@ -159,12 +115,10 @@ pub(crate) fn read_tests(
 /// Also catches `[test.scan.warm]`, which in TOML is a table within `[test.scan]`, not the step `scan.warm`.
 fn check_test_keys(section: &Section<'_>, name: &str) {
     section.check_keys(&TEST_KEYS, |key| match key {
-        "tables" | "rows" | "transport" | "delete_share_max" => {
-            Some("[workload], for all tests".to_owned())
+        "tables" | "rows" | "transport" | "delete_share_max" => Some("[workload], for all tests".to_owned()),
+        _ if SUFFIXES.contains(&key) => {
+            Some(format!("a table of its own: [test.\"{name}.{key}\"], with the quotes"))
         }
-        _ if SUFFIXES.contains(&key) => Some(format!(
-            "a table of its own: [test.\"{name}.{key}\"], with the quotes"
-        )),
         _ => None,
     });
 }
@@ -188,14 +142,9 @@ fn read_options(
         );
     }
     if let Some(events) = &events {
-        let clients = clients
-            .as_ref()
-            .map_or(u64::from(workload.clients), |found| found.value);
+        let clients = clients.as_ref().map_or(u64::from(workload.clients), |found| found.value);
         if events.value < clients {
-            let what = format!(
-                "{} events leave some of the {} clients without any",
-                events.value, clients
-            );
+            let what = format!("{} events leave some of the {} clients without any", events.value, clients);
             problems.error(
                 &events.at,
                 section.place_of("events"),
@@ -207,12 +156,7 @@ fn read_options(
     let rate = section.number("rate_per_second", limits::RATE_PER_SECOND);
     if let (Some(rate), true) = (&rate, name.ends_with(".warm") || name.ends_with(".warmpre")) {
         let remedy = "Remove it: a warm-up runs as fast as it can.";
-        problems.error(
-            &rate.at,
-            section.place_of("rate_per_second"),
-            "a warm-up has no rate",
-            remedy,
-        );
+        problems.error(&rate.at, section.place_of("rate_per_second"), "a warm-up has no rate", remedy);
     }
     TestOptions {
         seconds: seconds.map(|found| found.value as u32),
@@ -239,58 +183,31 @@ pub(crate) fn warn(
         })
         .collect();
     if let Some(shrunk) = tested.iter().position(|(_, test, _)| test.shrinks) {
-        for (found, test, _) in tested[shrunk..]
-            .iter()
-            .filter(|(_, test, _)| !test.writes())
-        {
+        for (found, test, _) in tested[shrunk..].iter().filter(|(_, test, _)| !test.writes()) {
             let what = format!(
                 "\"{}\" comes after \"{}\", so rows it asks for are gone",
                 test.name, tested[shrunk].1.name
             );
-            problems.warn(
-                &found.at,
-                section.place_of("steps"),
-                what,
-                "List the reads before the deletes.",
-            );
+            problems.warn(&found.at, section.place_of("steps"), what, "List the reads before the deletes.");
         }
     }
-    if let Some((found, ..)) = tested
-        .iter()
-        .find(|(_, test, role)| test.name == "scan" && *role == Role::Test)
+    if let Some((found, ..)) =
+        tested.iter().find(|(_, test, role)| test.name == "scan" && *role == Role::Test)
     {
         let options = tests.get(&found.value);
-        let clients = options
-            .and_then(|options| options.clients)
-            .unwrap_or(workload.clients);
+        let clients = options.and_then(|options| options.clients).unwrap_or(workload.clients);
         if clients > workload.tables {
             let what = format!(
                 "more clients ({clients}) than tables ({}): some scan the same table",
                 workload.tables
             );
-            let at = if found.at == section.at {
-                section.key_at("clients")
-            } else {
-                found.at.clone()
-            };
-            problems.warn(
-                &at,
-                "scan",
-                what,
-                "For one table a client, set clients in [test.scan].",
-            );
+            let at = if found.at == section.at { section.key_at("clients") } else { found.at.clone() };
+            problems.warn(&at, "scan", what, "For one table a client, set clients in [test.scan].");
         }
     }
-    let widest = tested
-        .iter()
-        .map(|(_, test, _)| u64::from(test.range))
-        .max()
-        .unwrap_or(0);
+    let widest = tested.iter().map(|(_, test, _)| u64::from(test.range)).max().unwrap_or(0);
     if widest > workload.rows {
-        let what = format!(
-            "ranges of {widest} rows are wider than a table of {} rows",
-            workload.rows
-        );
+        let what = format!("ranges of {widest} rows are wider than a table of {} rows", workload.rows);
         problems.warn(
             &section.key_at("rows"),
             section.place_of("rows"),
@@ -299,26 +216,14 @@ pub(crate) fn warn(
         );
     }
     if workload.write_work == WriteWork::Time && tested.iter().any(|(_, test, _)| test.writes()) {
-        let what =
-            "a faster arm changes more rows, so the steps after a write start from unlike tables";
+        let what = "a faster arm changes more rows, so the steps after a write start from unlike tables";
         let remedy = "Use \"as-base\" unless the run is to match older results.";
-        problems.warn(
-            &section.key_at("write_work"),
-            section.place_of("write_work"),
-            what,
-            remedy,
-        );
+        problems.warn(&section.key_at("write_work"), section.place_of("write_work"), what, remedy);
     }
 }
 
 /// A key as TOML writes it: quoted where it must be.
 pub(crate) fn toml_key(name: &str) -> String {
-    let bare = name
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    if bare {
-        name.to_owned()
-    } else {
-        format!("\"{name}\"")
-    }
+    let bare = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    if bare { name.to_owned() } else { format!("\"{name}\"") }
 }

@@ -56,40 +56,21 @@ fn limits_hold() {
     for i in 0..65 {
         many += &format!("[[arm]]\nname = \"a{i}\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n");
     }
-    assert!(
-        errors(&many).contains("65 arms; a plan has at most 64"),
-        "{}",
-        errors(&many)
-    );
+    assert!(errors(&many).contains("65 arms; a plan has at most 64"), "{}", errors(&many));
 
     let arm = "[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
     let cases = [
-        (
-            "rows = 2_000_000_001",
-            "Write a whole number from 1_000 to 2_000_000_000.",
-        ),
+        ("rows = 2_000_000_001", "Write a whole number from 1_000 to 2_000_000_000."),
         ("rows = 999", "999 is out of range"),
-        (
-            "rows = 1000\ntables = 10_001",
-            "Write a whole number from 1 to 10_000.",
-        ),
-        (
-            "rows = 1000\nclients = 5_001",
-            "Write a whole number from 1 to 5_000.",
-        ),
-        (
-            "rows = 1000\nread_seconds = 604_801",
-            "604801 is out of range",
-        ),
+        ("rows = 1000\ntables = 10_001", "Write a whole number from 1 to 10_000."),
+        ("rows = 1000\nclients = 5_001", "Write a whole number from 1 to 5_000."),
+        ("rows = 1000\nread_seconds = 604_801", "604801 is out of range"),
         ("rows = 1000\nwarmup_seconds = inf", "inf is out of range"),
     ];
     for (workload, expected) in cases {
         let message = errors(&format!("[workload]\n{workload}\n{arm}"));
         assert!(message.contains(expected), "{workload}: {message}");
-        assert!(
-            message.ends_with("1 mistake in plans/bad.toml"),
-            "{workload}: {message}"
-        );
+        assert!(message.ends_with("1 mistake in plans/bad.toml"), "{workload}: {message}");
     }
 }
 
@@ -108,10 +89,7 @@ build = "postgres-18"
 config = "sized"
 "#;
     let checked = Plan::parse(text, "w.toml", &context()).unwrap();
-    let warnings: Vec<String> = checked
-        .warnings
-        .iter()
-        .map(|warning| warning.display("w.toml").to_string())
-        .collect();
+    let warnings: Vec<String> =
+        checked.warnings.iter().map(|warning| warning.display("w.toml").to_string()).collect();
     insta::assert_snapshot!(warnings.join("\n\n"));
 }

@@ -40,17 +40,9 @@ fn long_writes_settle_after_every_test() {
     insta::assert_snapshot!(render_schedule(&plan, &schedule(&plan)));
     for pair in plan.workload.steps.windows(2) {
         let is_test = rqps_workloads::microbenchmarks::test_by_name(&pair[0]).is_some();
-        assert!(
-            !is_test || pair[1] == "settle",
-            "{} is followed by {}",
-            pair[0],
-            pair[1]
-        );
+        assert!(!is_test || pair[1] == "settle", "{} is followed by {}", pair[0], pair[1]);
     }
-    assert_eq!(
-        plan.workload.steps.last().map(String::as_str),
-        Some("settle")
-    );
+    assert_eq!(plan.workload.steps.last().map(String::as_str), Some("settle"));
 }
 
 #[test]
@@ -87,26 +79,14 @@ configs = ["x10a_c8r32", "my/own.conf"]
     assert_eq!(order, [8, 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11]);
     for (i, actions) in schedule.actions.chunks(6).enumerate() {
         let names: Vec<&str> = actions.iter().map(|action| action.kind.name()).collect();
-        assert_eq!(
-            names,
-            ["start", "load", "update-index", "settle-1", "scan", "stop"]
-        );
+        assert_eq!(names, ["start", "load", "update-index", "settle-1", "scan", "stop"]);
         assert!(actions.iter().all(|action| action.arm == order[i]));
     }
-    assert!(
-        schedule
-            .actions
-            .iter()
-            .enumerate()
-            .all(|(i, action)| action.seq as usize == i)
-    );
+    assert!(schedule.actions.iter().enumerate().all(|(i, action)| action.seq as usize == i));
 }
 
 fn limits_of(plan: &Plan, arm: usize) -> Vec<(String, u32, Limit)> {
-    let actions = schedule(plan)
-        .actions
-        .into_iter()
-        .filter(|action| action.arm == arm);
+    let actions = schedule(plan).actions.into_iter().filter(|action| action.arm == arm);
     actions
         .filter_map(|action| match action.kind {
             ActionKind::Measure(measure) => Some((measure.step, measure.clients, measure.limit)),

@@ -56,18 +56,12 @@ pub enum Error {
 impl Error {
     pub(crate) fn proc(what: impl Into<String>) -> impl FnOnce(procfs::ProcError) -> Self {
         let what = what.into();
-        move |source| Error::Proc {
-            what,
-            source: Box::new(source),
-        }
+        move |source| Error::Proc { what, source: Box::new(source) }
     }
 
     pub(crate) fn database(what: impl Into<String>) -> impl FnOnce(rqps_wire::Error) -> Self {
         let what = what.into();
-        move |source| Error::Database {
-            what,
-            source: Box::new(source),
-        }
+        move |source| Error::Database { what, source: Box::new(source) }
     }
 }
 

@@ -189,9 +189,7 @@ impl HostSnapshot {
             iowait_us: us(cpu.iowait),
             steal_us: us(cpu.steal),
             idle_us: us(cpu.idle),
-            context_switches: self
-                .context_switches
-                .saturating_sub(before.context_switches),
+            context_switches: self.context_switches.saturating_sub(before.context_switches),
             forks: self.forks.saturating_sub(before.forks),
             major_faults: self.major_faults.saturating_sub(before.major_faults),
             swap_in_pages: self.swap_in_pages.saturating_sub(before.swap_in_pages),
@@ -223,8 +221,7 @@ impl HostSnapshot {
 /// not a file seen as a disk (loop), not memory.
 pub(crate) fn is_whole_disk(name: &str) -> bool {
     let folder = Path::new("/sys/block").join(name.replace('/', "!"));
-    let has_parts =
-        std::fs::read_dir(folder.join("slaves")).is_ok_and(|mut parts| parts.next().is_some());
+    let has_parts = std::fs::read_dir(folder.join("slaves")).is_ok_and(|mut parts| parts.next().is_some());
     let is_memory = name.starts_with("ram") || name.starts_with("zram");
     folder.exists() && !has_parts && !is_memory && !folder.join("loop/backing_file").exists()
 }
@@ -266,13 +263,7 @@ mod tests {
     fn a_file_system_on_a_disk_has_a_device_and_proc_has_none() {
         assert_eq!(device_of(Path::new("/proc")), None);
         if let Some(name) = device_of(Path::new("/var/tmp")) {
-            assert!(
-                procfs::diskstats()
-                    .unwrap()
-                    .iter()
-                    .any(|disk| disk.name == name),
-                "{name}"
-            );
+            assert!(procfs::diskstats().unwrap().iter().any(|disk| disk.name == name), "{name}");
         }
     }
 }

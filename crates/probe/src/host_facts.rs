@@ -104,12 +104,9 @@ impl HostFacts {
         let mut facts = HostFacts {
             host_name: line_of("/proc/sys/kernel/hostname").unwrap_or_default(),
             os: read::os_name(),
-            kernel: [
-                line_of("/proc/sys/kernel/osrelease"),
-                line_of("/proc/sys/kernel/version"),
-            ]
-            .map(Option::unwrap_or_default)
-            .join(" "),
+            kernel: [line_of("/proc/sys/kernel/osrelease"), line_of("/proc/sys/kernel/version")]
+                .map(Option::unwrap_or_default)
+                .join(" "),
             arch: std::env::consts::ARCH.to_string(),
             cpu_model: cpu.model_name(0).unwrap_or("unknown").to_string(),
             cpu_signature: read::cpu_signature(&cpu),
@@ -119,9 +116,7 @@ impl HostFacts {
             smt: line_of("/sys/devices/system/cpu/smt/active").map(|active| active == "1"),
             governor: read::governors(),
             turbo: read::turbo(),
-            clocksource: line_of(
-                "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-            ),
+            clocksource: line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             memory_bytes: memory.mem_total,
             swap_bytes: memory.swap_total,
             thp: line_of("/sys/kernel/mm/transparent_hugepage/enabled").map(|line| chosen(&line)),
@@ -141,9 +136,7 @@ impl HostFacts {
     fn look_at_storage(&mut self, directory: &Path) {
         if let Ok(mounts) = Process::myself().and_then(|process| process.mountinfo()) {
             // Later mounts cover earlier ones at the same place.
-            let inside = mounts
-                .iter()
-                .filter(|mount| directory.starts_with(&mount.mount_point));
+            let inside = mounts.iter().filter(|mount| directory.starts_with(&mount.mount_point));
             if let Some(mount) = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()) {
                 self.filesystem = Some(mount.fs_type.clone());
                 let options = mount.mount_options.iter().chain(&mount.super_options);
@@ -152,12 +145,7 @@ impl HostFacts {
                     None => name.clone(),
                 };
                 self.mount_options = Some(
-                    options
-                        .map(text)
-                        .collect::<BTreeSet<_>>()
-                        .into_iter()
-                        .collect::<Vec<_>>()
-                        .join(","),
+                    options.map(text).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(","),
                 );
             }
         }
@@ -165,8 +153,7 @@ impl HostFacts {
         let Some(device) = self.device.as_deref() else {
             return;
         };
-        let Ok(mut disk) =
-            fs::canonicalize(Path::new("/sys/class/block").join(device.replace('/', "!")))
+        let Ok(mut disk) = fs::canonicalize(Path::new("/sys/class/block").join(device.replace('/', "!")))
         else {
             return;
         };
@@ -183,11 +170,8 @@ impl HostFacts {
     /// Every fact as name and text, in a fixed order; unknown ones read `unknown`.
     pub fn key_values(&self) -> Vec<(&'static str, String)> {
         let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_string());
-        let yes = |value: Option<bool>| {
-            value
-                .map_or("unknown", |on| if on { "on" } else { "off" })
-                .to_string()
-        };
+        let yes =
+            |value: Option<bool>| value.map_or("unknown", |on| if on { "on" } else { "off" }).to_string();
         vec![
             ("host_name", self.host_name.clone()),
             ("os", known(&self.os)),
@@ -218,11 +202,7 @@ impl HostFacts {
             ("io_scheduler", known(&self.io_scheduler)),
             ("write_cache", known(&self.write_cache)),
             ("disk_model", known(&self.disk_model)),
-            (
-                "disk_bytes",
-                self.disk_bytes
-                    .map_or_else(|| "unknown".to_string(), |bytes| bytes.to_string()),
-            ),
+            ("disk_bytes", self.disk_bytes.map_or_else(|| "unknown".to_string(), |bytes| bytes.to_string())),
         ]
     }
 
@@ -248,11 +228,7 @@ impl HostFacts {
             .filter(|((field, _), _)| {
                 *field != "memory_bytes" || !near(self.memory_bytes, other.memory_bytes)
             })
-            .map(|((field, a), (_, b))| Difference {
-                field: field.to_string(),
-                a,
-                b,
-            })
+            .map(|((field, a), (_, b))| Difference { field: field.to_string(), a, b })
             .collect()
     }
 }
@@ -272,10 +248,7 @@ mod tests {
         let again = HostFacts::collect(Path::new("/var/tmp")).unwrap();
         assert_eq!(facts.differences(&again), []);
         assert_eq!(facts.fingerprint(), again.fingerprint());
-        assert!(
-            facts.cpus_online > 0 && facts.memory_bytes > 64 << 20,
-            "{facts:?}"
-        );
+        assert!(facts.cpus_online > 0 && facts.memory_bytes > 64 << 20, "{facts:?}");
         assert!(facts.filesystem.is_some(), "{facts:?}");
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<HostFacts>(&text).unwrap(), facts);
@@ -297,18 +270,8 @@ mod tests {
         };
         let differences = a.differences(&b);
         assert_eq!(differences.len(), 1, "{differences:?}");
-        assert_eq!(
-            differences[0],
-            Difference {
-                field: "kernel".into(),
-                a: "6.1".into(),
-                b: "6.2".into()
-            }
-        );
-        let c = HostFacts {
-            memory_bytes: 32 << 30,
-            ..a.clone()
-        };
+        assert_eq!(differences[0], Difference { field: "kernel".into(), a: "6.1".into(), b: "6.2".into() });
+        let c = HostFacts { memory_bytes: 32 << 30, ..a.clone() };
         assert_eq!(a.differences(&c)[0].field, "memory_bytes");
     }
 }

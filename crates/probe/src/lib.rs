@@ -20,6 +20,5 @@ pub use perf::{PerfCost, PerfCounters, PerfReading};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
 pub use server_memory::ServerMemory;
 pub use window::{
-    BackendCost, CpuCost, RoleCost, ServerCost, ServerIo, ServerTarget, WindowCost, WindowProbe,
-    WindowStart,
+    BackendCost, CpuCost, RoleCost, ServerCost, ServerIo, ServerTarget, WindowCost, WindowProbe, WindowStart,
 };

@@ -59,11 +59,7 @@ impl WindowCost {
             metrics.add(name, value);
         }
         metrics.add_disk("disk_", &host.disks);
-        for device in host
-            .devices
-            .iter()
-            .filter(|device| device.totals != DiskTotals::default())
-        {
+        for device in host.devices.iter().filter(|device| device.totals != DiskTotals::default()) {
             metrics.add_disk(&format!("device.{}.", device.name), &device.totals);
         }
     }
@@ -88,10 +84,7 @@ impl WindowCost {
         metrics.add_known("server_read_chars", server.io.map(|io| io.read_chars));
         metrics.add_known("server_write_chars", server.io.map(|io| io.write_chars));
         for role in &server.background {
-            metrics.add(
-                &format!("server_role.{}_us", role.role.replace(' ', "_")),
-                role.cpu_us,
-            );
+            metrics.add(&format!("server_role.{}_us", role.role.replace(' ', "_")), role.cpu_us);
         }
     }
 }

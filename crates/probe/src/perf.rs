@@ -55,12 +55,8 @@ enum PerfEvent {
     TaskClock,
 }
 
-const EVENTS: [PerfEvent; 4] = [
-    PerfEvent::InstructionsUser,
-    PerfEvent::CyclesUser,
-    PerfEvent::InstructionsKernel,
-    PerfEvent::TaskClock,
-];
+const EVENTS: [PerfEvent; 4] =
+    [PerfEvent::InstructionsUser, PerfEvent::CyclesUser, PerfEvent::InstructionsKernel, PerfEvent::TaskClock];
 
 impl PerfEvent {
     fn name(self) -> &'static str {
@@ -111,32 +107,21 @@ impl PerfCounters {
     pub fn attach(postmaster_pid: u32) -> Self {
         let events = EVENTS
             .iter()
-            .map(|&event| OpenEvent {
-                event,
-                counters: open_tree(event, postmaster_pid),
-            })
+            .map(|&event| OpenEvent { event, counters: open_tree(event, postmaster_pid) })
             .collect();
-        PerfCounters {
-            events: Arc::new(Mutex::new(events)),
-        }
+        PerfCounters { events: Arc::new(Mutex::new(events)) }
     }
 
     /// Reads the totals of every event, live and ended processes included.
     pub fn read(&self) -> PerfReading {
-        let values = self
-            .lock()
-            .iter_mut()
-            .map(|open| (open.event, open.read()))
-            .collect();
+        let values = self.lock().iter_mut().map(|open| (open.event, open.read())).collect();
         PerfReading { values }
     }
 
     /// Reads user instructions only; none where they are not counted.
     pub fn read_instructions_user(&self) -> Option<u64> {
         let mut events = self.lock();
-        let open = events
-            .iter_mut()
-            .find(|open| open.event == PerfEvent::InstructionsUser)?;
+        let open = events.iter_mut().find(|open| open.event == PerfEvent::InstructionsUser)?;
         open.read().ok().map(|totals| totals.count)
     }
 
@@ -150,9 +135,7 @@ impl OpenEvent {
         let counters = self.counters.as_mut().map_err(|reason| reason.clone())?;
         let mut totals = Totals::default();
         for counter in counters {
-            let data = counter
-                .read_full()
-                .map_err(|error| format!("{}: {error}", self.event.name()))?;
+            let data = counter.read_full().map_err(|error| format!("{}: {error}", self.event.name()))?;
             totals.count += data.count();
             totals.enabled_ns += data.time_enabled().map_or(0, |time| time.as_nanos() as u64);
             totals.running_ns += data.time_running().map_or(0, |time| time.as_nanos() as u64);
@@ -167,19 +150,12 @@ fn open_tree(event: PerfEvent, postmaster_pid: u32) -> std::result::Result<Vec<C
     let mut counters = Vec::new();
     for _ in 0..ATTACH_ATTEMPTS {
         let before = children_of(postmaster_pid);
-        counters = vec![
-            event
-                .open(postmaster_pid)
-                .map_err(|error| reason(event, &error))?,
-        ];
-        let settled = children_of(postmaster_pid)
-            .iter()
-            .all(|child| before.contains(child));
+        counters = vec![event.open(postmaster_pid).map_err(|error| reason(event, &error))?];
+        let settled = children_of(postmaster_pid).iter().all(|child| before.contains(child));
         for child in before {
             match event.open(child) {
                 Ok(counter) => counters.push(counter),
-                Err(error)
-                    if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
+                Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
                 Err(error) => return Err(reason(event, &error)),
             }
         }
@@ -193,20 +169,14 @@ fn open_tree(event: PerfEvent, postmaster_pid: u32) -> std::result::Result<Vec<C
 /// Why the kernel did not open an event, in words.
 fn reason(event: PerfEvent, error: &io::Error) -> String {
     let name = event.name();
-    match error
-        .raw_os_error()
-        .map(rustix::io::Errno::from_raw_os_error)
-    {
-        Some(
-            rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV,
-        ) => {
+    match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
             format!(
                 "{name}: this host has no hardware counters (usual in virtual machines without a virtual PMU)"
             )
         }
         Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
-            let level =
-                std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+            let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
             format!(
                 "{name}: not permitted (kernel.perf_event_paranoid is {}; root may lower it)",
                 level.trim()
@@ -231,8 +201,7 @@ impl PerfReading {
             let count = after.count.saturating_sub(before.count);
             let enabled_ns = after.enabled_ns.saturating_sub(before.enabled_ns);
             let running_ns = after.running_ns.saturating_sub(before.running_ns);
-            cost.multiplexed |=
-                enabled_ns.saturating_sub(running_ns) > enabled_ns / MULTIPLEXED_PART;
+            cost.multiplexed |= enabled_ns.saturating_sub(running_ns) > enabled_ns / MULTIPLEXED_PART;
             match event {
                 PerfEvent::InstructionsUser => cost.instructions_user = Some(count),
                 PerfEvent::CyclesUser => cost.cycles_user = Some(count),

@@ -65,11 +65,8 @@ impl Cpu {
     /// Splits a precise total by the shares that ticks give. Without any tick all is user time, as the kernel does.
     pub(crate) fn split(total_us: u64, user_ticks: u64, system_ticks: u64) -> Self {
         let ticks = user_ticks + system_ticks;
-        let user_us = if ticks == 0 {
-            total_us
-        } else {
-            (total_us as f64 * user_ticks as f64 / ticks as f64) as u64
-        };
+        let user_us =
+            if ticks == 0 { total_us } else { (total_us as f64 * user_ticks as f64 / ticks as f64) as u64 };
         Cpu { total_us, user_us }
     }
 
@@ -149,13 +146,8 @@ impl TreeSnapshot {
     /// One pass; the flag says that no process ended under our eyes.
     fn try_take(root_pid: u32) -> Result<(Self, bool)> {
         let stats = all_stats()?;
-        let root_stat = stats
-            .get(&root_pid)
-            .ok_or(Error::ServerGone { pid: root_pid })?;
-        let root = ProcessKey {
-            pid: root_pid,
-            started_ticks: root_stat.starttime,
-        };
+        let root_stat = stats.get(&root_pid).ok_or(Error::ServerGone { pid: root_pid })?;
+        let root = ProcessKey { pid: root_pid, started_ticks: root_stat.starttime };
         let mut processes = HashMap::new();
         let mut steady = true;
         for pid in tree(&stats, root_pid) {
@@ -165,13 +157,7 @@ impl TreeSnapshot {
                 Ok(process) => counters.look_closer(&process, stat.num_threads),
                 Err(_) => steady = false,
             }
-            processes.insert(
-                ProcessKey {
-                    pid,
-                    started_ticks: stat.starttime,
-                },
-                counters,
-            );
+            processes.insert(ProcessKey { pid, started_ticks: stat.starttime }, counters);
         }
         let root_now = Process::new(root_pid as i32).and_then(|process| process.stat());
         let root_now = root_now.map_err(|_| Error::ServerGone { pid: root_pid })?;
@@ -187,13 +173,9 @@ impl TreeSnapshot {
     /// CPU of the whole tree since `before`, ended processes included.
     pub(crate) fn cpu_since(&self, before: &Self) -> Cpu {
         let user = |tree: &Self| tree.sum(|process| process.user_ticks + process.waited_user_ticks);
-        let system =
-            |tree: &Self| tree.sum(|process| process.system_ticks + process.waited_system_ticks);
-        let live_us: u64 = self
-            .processes
-            .iter()
-            .map(|(key, process)| process.own_since_us(before.processes.get(key)))
-            .sum();
+        let system = |tree: &Self| tree.sum(|process| process.system_ticks + process.waited_system_ticks);
+        let live_us: u64 =
+            self.processes.iter().map(|(key, process)| process.own_since_us(before.processes.get(key))).sum();
         Cpu::split(
             live_us + self.ended_since_us(before),
             user(self).saturating_sub(user(before)),
@@ -203,14 +185,10 @@ impl TreeSnapshot {
 
     /// CPU that processes used after `before` which have ended since, microseconds.
     pub(crate) fn ended_since_us(&self, before: &Self) -> u64 {
-        let waited = self
-            .sum(ProcessCounters::waited_us)
-            .saturating_sub(before.sum(ProcessCounters::waited_us));
+        let waited =
+            self.sum(ProcessCounters::waited_us).saturating_sub(before.sum(ProcessCounters::waited_us));
         // What the ended processes had used, or waited for, before the stretch is no part of it.
-        let gone = before
-            .processes
-            .iter()
-            .filter(|(key, _)| !self.processes.contains_key(key));
+        let gone = before.processes.iter().filter(|(key, _)| !self.processes.contains_key(key));
         let used_before: u64 = gone.map(|(_, process)| process.own_us()).sum();
         waited.saturating_sub(used_before)
     }
@@ -225,23 +203,14 @@ pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     let Ok(stats) = all_stats() else {
         return Vec::new();
     };
-    stats
-        .values()
-        .filter(|stat| stat.ppid == pid as i32)
-        .map(|stat| stat.pid as u32)
-        .collect()
+    stats.values().filter(|stat| stat.ppid == pid as i32).map(|stat| stat.pid as u32).collect()
 }
 
 /// The title of a process: its command line without padding; empty when it has ended.
 pub(crate) fn title_of(pid: u32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words: Vec<_> = bytes
-        .split(|&byte| byte == 0)
-        .filter(|word| !word.is_empty())
-        .collect();
-    String::from_utf8_lossy(&words.join(&b' '))
-        .trim()
-        .to_string()
+    let words: Vec<_> = bytes.split(|&byte| byte == 0).filter(|word| !word.is_empty()).collect();
+    String::from_utf8_lossy(&words.join(&b' ')).trim().to_string()
 }
 
 /// CPU counters of this very process, all its threads included, ended ones too.
@@ -254,16 +223,11 @@ pub(crate) struct OwnSnapshot {
 
 impl OwnSnapshot {
     pub(crate) fn take() -> Result<Self> {
-        let stat = Process::myself()
-            .and_then(|process| process.stat())
-            .map_err(Error::proc("/proc/self/stat"))?;
+        let stat =
+            Process::myself().and_then(|process| process.stat()).map_err(Error::proc("/proc/self/stat"))?;
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let cpu_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-        Ok(OwnSnapshot {
-            cpu_ns,
-            user_ticks: stat.utime,
-            system_ticks: stat.stime,
-        })
+        Ok(OwnSnapshot { cpu_ns, user_ticks: stat.utime, system_ticks: stat.stime })
     }
 
     pub(crate) fn since(&self, before: &Self) -> Cpu {
@@ -286,12 +250,7 @@ fn tree(stats: &HashMap<u32, Stat>, root_pid: u32) -> Vec<u32> {
     let mut found = vec![root_pid];
     let mut next = 0;
     while let Some(&parent) = found.get(next) {
-        found.extend(
-            stats
-                .values()
-                .filter(|stat| stat.ppid == parent as i32)
-                .map(|stat| stat.pid as u32),
-        );
+        found.extend(stats.values().filter(|stat| stat.ppid == parent as i32).map(|stat| stat.pid as u32));
         next += 1;
     }
     found

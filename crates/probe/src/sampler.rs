@@ -94,33 +94,20 @@ impl Series {
         };
         let mut columns = vec![
             rate("host_user", "cpus", &|sample| sample.user_us as f64 / 1e6),
-            rate("host_system", "cpus", &|sample| {
-                sample.system_us as f64 / 1e6
-            }),
-            rate("host_iowait", "cpus", &|sample| {
-                sample.iowait_us as f64 / 1e6
-            }),
+            rate("host_system", "cpus", &|sample| sample.system_us as f64 / 1e6),
+            rate("host_iowait", "cpus", &|sample| sample.iowait_us as f64 / 1e6),
             rate("host_steal", "cpus", &|sample| sample.steal_us as f64 / 1e6),
-            rate("host_context_switches", "1/s", &|sample| {
-                sample.context_switches as f64
-            }),
+            rate("host_context_switches", "1/s", &|sample| sample.context_switches as f64),
             rate("disk_reads", "1/s", &|sample| sample.disks.reads as f64),
             rate("disk_read_kb", "KB/s", &|sample| sample.disks.read_kb),
             rate("disk_writes", "1/s", &|sample| sample.disks.writes as f64),
             rate("disk_write_kb", "KB/s", &|sample| sample.disks.write_kb),
             rate("disk_flushes", "1/s", &|sample| sample.disks.flushes as f64),
             column("memory_dirty", "KB", &|sample| sample.dirty_kb as f64),
-            column("memory_available", "KB", &|sample| {
-                sample.available_kb as f64
-            }),
+            column("memory_available", "KB", &|sample| sample.available_kb as f64),
         ];
-        if self
-            .samples
-            .iter()
-            .any(|sample| sample.server_instructions_user.is_some())
-        {
-            let instructions =
-                |sample: &Sample| sample.server_instructions_user.unwrap_or(0) as f64;
+        if self.samples.iter().any(|sample| sample.server_instructions_user.is_some()) {
+            let instructions = |sample: &Sample| sample.server_instructions_user.unwrap_or(0) as f64;
             columns.push(rate("server_instructions_user", "1/s", &instructions));
         }
         columns
@@ -137,10 +124,7 @@ impl Sampler {
         let thread = std::thread::Builder::new()
             .name("rqps-sampler".to_string())
             .spawn(move || run(source, first, started, &stopped))
-            .map_err(|source| Error::Sampler {
-                what: "the host".to_string(),
-                source,
-            })?;
+            .map_err(|source| Error::Sampler { what: "the host".to_string(), source })?;
         Ok(Sampler { stop, thread })
     }
 
@@ -150,20 +134,12 @@ impl Sampler {
         let _ = self.stop.send(());
         self.thread.join().unwrap_or_else(|_| {
             let source = io::Error::other("the sampler's thread panicked");
-            Err(Error::Sampler {
-                what: "the host".to_string(),
-                source,
-            })
+            Err(Error::Sampler { what: "the host".to_string(), source })
         })
     }
 }
 
-fn run(
-    mut source: Source,
-    first: Reading,
-    started: Instant,
-    stopped: &Receiver<()>,
-) -> Result<Series> {
+fn run(mut source: Source, first: Reading, started: Instant, stopped: &Receiver<()>) -> Result<Series> {
     let mut series = Series::default();
     let mut last = first;
     let mut last_at = started;
@@ -175,9 +151,7 @@ fn run(
         if !ending || now - last_at >= LAST_SAMPLE_MIN {
             let reading = source.read()?;
             if series.samples.len() < SAMPLES_MAX {
-                series
-                    .samples
-                    .push(reading.since(&last, now - started, now - last_at));
+                series.samples.push(reading.since(&last, now - started, now - last_at));
             } else {
                 series.cut = true;
             }
@@ -219,9 +193,7 @@ impl Reading {
             system_us: cpu.system * tick_us(),
             iowait_us: cpu.iowait * tick_us(),
             steal_us: cpu.steal * tick_us(),
-            context_switches: self
-                .context_switches
-                .saturating_sub(before.context_switches),
+            context_switches: self.context_switches.saturating_sub(before.context_switches),
             disks: self.disks.since(&before.disks),
             dirty_kb: self.dirty_kb,
             available_kb: self.available_kb,
@@ -260,13 +232,9 @@ impl Source {
         let stats = stats.map_err(Error::proc("/proc/stat"))?;
         let DiskStats(disks) =
             DiskStats::from_read(self.diskstats.read()?).map_err(Error::proc("/proc/diskstats"))?;
-        let memory =
-            Meminfo::from_read(self.meminfo.read()?).map_err(Error::proc("/proc/meminfo"))?;
+        let memory = Meminfo::from_read(self.meminfo.read()?).map_err(Error::proc("/proc/meminfo"))?;
         let mut totals = DiskTotals::default();
-        for disk in disks
-            .iter()
-            .filter(|disk| self.whole_disks.contains(&disk.name))
-        {
+        for disk in disks.iter().filter(|disk| self.whole_disks.contains(&disk.name)) {
             totals.add(&DiskTotals::since_boot(disk));
         }
         Ok(Reading {
@@ -275,10 +243,7 @@ impl Source {
             disks: totals,
             dirty_kb: (memory.dirty + memory.writeback) / 1024,
             available_kb: memory.mem_available.unwrap_or(memory.mem_free) / 1024,
-            instructions_user: self
-                .perf
-                .as_ref()
-                .and_then(PerfCounters::read_instructions_user),
+            instructions_user: self.perf.as_ref().and_then(PerfCounters::read_instructions_user),
         })
     }
 }
@@ -292,15 +257,8 @@ struct ProcFile {
 
 impl ProcFile {
     fn open(path: &'static str) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::Sampler {
-            what: path.to_string(),
-            source,
-        })?;
-        Ok(ProcFile {
-            path,
-            file,
-            buffer: vec![0; 16 * 1024],
-        })
+        let file = File::open(path).map_err(|source| Error::Sampler { what: path.to_string(), source })?;
+        Ok(ProcFile { path, file, buffer: vec![0; 16 * 1024] })
     }
 
     /// The content now.
@@ -315,10 +273,7 @@ impl ProcFile {
                 Ok(count) => filled += count,
                 Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(Error::Sampler {
-                        what: self.path.to_string(),
-                        source,
-                    });
+                    return Err(Error::Sampler { what: self.path.to_string(), source });
                 }
             }
         }

@@ -27,10 +27,7 @@ pub struct ServerMemory {
 
 /// Memory of the processes of `tree` that are still there.
 pub(crate) fn server_memory(tree: &TreeSnapshot) -> ServerMemory {
-    let mut memory = ServerMemory {
-        proportional_kb: Some(0),
-        ..ServerMemory::default()
-    };
+    let mut memory = ServerMemory { proportional_kb: Some(0), ..ServerMemory::default() };
     let started = Instant::now();
     for key in tree.processes.keys() {
         let Ok(status) = Process::new(key.pid as i32).and_then(|process| process.status()) else {

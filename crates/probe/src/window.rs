@@ -125,16 +125,8 @@ pub struct RoleCost {
 impl WindowProbe {
     /// A probe of `server`; `client_backends` are the server-side process ids of the measured clients' sessions, and
     /// `perf` the counters opened when the server was started.
-    pub fn new(
-        server: ServerTarget,
-        client_backends: Vec<u32>,
-        perf: Option<PerfCounters>,
-    ) -> Self {
-        WindowProbe {
-            server,
-            client_backends,
-            perf,
-        }
+    pub fn new(server: ServerTarget, client_backends: Vec<u32>, perf: Option<PerfCounters>) -> Self {
+        WindowProbe { server, client_backends, perf }
     }
 
     /// Reads everything at the first end of a window.
@@ -143,13 +135,7 @@ impl WindowProbe {
         let perf = self.perf.as_ref().map(PerfCounters::read);
         let host = HostSnapshot::take()?;
         let client = OwnSnapshot::take()?;
-        Ok(WindowStart {
-            server,
-            perf,
-            host,
-            client,
-            at: Instant::now(),
-        })
+        Ok(WindowStart { server, perf, host, client, at: Instant::now() })
     }
 
     /// Reads everything at the last end of a window, and tells the cost of it.
@@ -162,10 +148,7 @@ impl WindowProbe {
         let server = self.server_cost(&tree, &start.server);
         let perf = match (perf_now, &start.perf) {
             (Some(now), Some(before)) => now.since(before),
-            _ => PerfCost {
-                unavailable: vec!["not asked for".to_string()],
-                ..PerfCost::default()
-            },
+            _ => PerfCost { unavailable: vec!["not asked for".to_string()], ..PerfCost::default() },
         };
         Ok(WindowCost {
             elapsed_us,
@@ -182,22 +165,14 @@ impl WindowProbe {
             cpu: tree.cpu_since(before).into(),
             memory: server_memory(tree),
             io: Some(ServerIo::default()),
-            backends: self
-                .client_backends
-                .iter()
-                .map(|&pid| BackendCost { pid, cpu_us: None })
-                .collect(),
+            backends: self.client_backends.iter().map(|&pid| BackendCost { pid, cpu_us: None }).collect(),
             ..ServerCost::default()
         };
         cost.add_background(ENDED, 0, tree.ended_since_us(before));
         for (key, process) in &tree.processes {
             let earlier = before.processes.get(key);
             let cpu_us = process.own_since_us(earlier);
-            match cost
-                .backends
-                .iter_mut()
-                .find(|backend| backend.pid == key.pid)
-            {
+            match cost.backends.iter_mut().find(|backend| backend.pid == key.pid) {
                 Some(backend) => backend.cpu_us = Some(cpu_us),
                 None if tree.is_root(key) => cost.add_background(roles::POSTMASTER, 1, cpu_us),
                 None => match title_of(key.pid) {
@@ -206,24 +181,18 @@ impl WindowProbe {
                     title => cost.add_background(roles::role_of(&title), 1, cpu_us),
                 },
             }
-            let switches =
-                |after: u64, before: Option<u64>| after.saturating_sub(before.unwrap_or(0));
-            cost.voluntary_switches += switches(
-                process.voluntary_switches,
-                earlier.map(|process| process.voluntary_switches),
-            );
-            cost.involuntary_switches += switches(
-                process.involuntary_switches,
-                earlier.map(|process| process.involuntary_switches),
-            );
+            let switches = |after: u64, before: Option<u64>| after.saturating_sub(before.unwrap_or(0));
+            cost.voluntary_switches +=
+                switches(process.voluntary_switches, earlier.map(|process| process.voluntary_switches));
+            cost.involuntary_switches +=
+                switches(process.involuntary_switches, earlier.map(|process| process.involuntary_switches));
             cost.io = match (cost.io, process.io, earlier.map(|process| process.io)) {
                 (Some(io), Some(after), None) => Some(io.plus(&after, &IoCounters::default())),
                 (Some(io), Some(after), Some(Some(before))) => Some(io.plus(&after, &before)),
                 _ => None,
             };
         }
-        cost.background
-            .sort_by(|a, b| b.cpu_us.cmp(&a.cpu_us).then_with(|| a.role.cmp(&b.role)));
+        cost.background.sort_by(|a, b| b.cpu_us.cmp(&a.cpu_us).then_with(|| a.role.cmp(&b.role)));
         cost
     }
 }
@@ -236,11 +205,7 @@ impl ServerCost {
                 known.cpu_us += cpu_us;
             }
             None if processes > 0 || cpu_us > 0 => {
-                self.background.push(RoleCost {
-                    role: role.to_string(),
-                    processes,
-                    cpu_us,
-                });
+                self.background.push(RoleCost { role: role.to_string(), processes, cpu_us });
             }
             None => {}
         }
@@ -260,10 +225,6 @@ impl ServerIo {
 
 impl From<Cpu> for CpuCost {
     fn from(cpu: Cpu) -> Self {
-        CpuCost {
-            cpu_us: cpu.total_us,
-            user_us: cpu.user_us,
-            system_us: cpu.system_us(),
-        }
+        CpuCost { cpu_us: cpu.total_us, user_us: cpu.user_us, system_us: cpu.system_us() }
     }
 }

@@ -1,9 +1,6 @@
 //! What real servers of old and new versions tell, and that what they tell of known work is exact.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests panic like the tests themselves"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -65,17 +62,9 @@ fn exact_snapshot(clients: &mut [Connection], monitor: &mut Connection) -> Count
 
 fn change(deltas: &[CounterDelta], view: &str, object: &str, column: &str) -> u64 {
     let wanted = |delta: &&CounterDelta| {
-        (
-            delta.view.as_str(),
-            delta.object.as_str(),
-            delta.column.as_str(),
-        ) == (view, object, column)
+        (delta.view.as_str(), delta.object.as_str(), delta.column.as_str()) == (view, object, column)
     };
-    deltas
-        .iter()
-        .find(wanted)
-        .unwrap_or_else(|| panic!("no {view}.{object}.{column}"))
-        .change() as u64
+    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change() as u64
 }
 
 /// 600 selects and 400 updates, each of one row by its key.
@@ -84,13 +73,9 @@ fn run_known_statements(clients: &mut [Connection]) {
         let client = &mut clients[n as usize % 2];
         let id = n % ROWS + 1;
         let outcome = if n < 600 {
-            client
-                .simple(&format!("SELECT v FROM t WHERE id = {id}"))
-                .unwrap()
+            client.simple(&format!("SELECT v FROM t WHERE id = {id}")).unwrap()
         } else {
-            client
-                .simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}"))
-                .unwrap()
+            client.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap()
         };
         assert_eq!(outcome.rows + outcome.affected, 1);
     }
@@ -109,37 +94,13 @@ fn check_exact(version: &str) {
         let what = format!("PostgreSQL {version}, round {round}");
         // Two clients and the monitor ran one flush statement each.
         let commits = ROWS + OWN_COMMITS + 3;
-        assert_eq!(
-            found("pg_stat_database", "bench", "xact_commit"),
-            commits,
-            "{what}"
-        );
-        assert_eq!(
-            found("pg_stat_database", "bench", "tup_fetched"),
-            ROWS,
-            "{what}"
-        );
-        assert_eq!(
-            found("pg_stat_database", "bench", "tup_updated"),
-            400,
-            "{what}"
-        );
+        assert_eq!(found("pg_stat_database", "bench", "xact_commit"), commits, "{what}");
+        assert_eq!(found("pg_stat_database", "bench", "tup_fetched"), ROWS, "{what}");
+        assert_eq!(found("pg_stat_database", "bench", "tup_updated"), 400, "{what}");
         assert_eq!(found("pg_stat_all_tables", "t", "n_tup_upd"), 400, "{what}");
-        assert_eq!(
-            found("pg_stat_all_tables", "all", "idx_scan"),
-            ROWS,
-            "{what}"
-        );
-        assert_eq!(
-            found("pg_stat_all_indexes", "t.t_pkey", "idx_scan"),
-            ROWS,
-            "{what}"
-        );
-        assert!(
-            counters::changed(&deltas)
-                .iter()
-                .all(|delta| delta.before != Some(delta.after))
-        );
+        assert_eq!(found("pg_stat_all_tables", "all", "idx_scan"), ROWS, "{what}");
+        assert_eq!(found("pg_stat_all_indexes", "t.t_pkey", "idx_scan"), ROWS, "{what}");
+        assert!(counters::changed(&deltas).iter().all(|delta| delta.before != Some(delta.after)));
         before = after;
     }
 }
@@ -156,20 +117,12 @@ fn counters_of_known_statements_are_exact_with_shared_statistics() {
 
 #[test]
 fn old_servers_tell_all_they_have() {
-    check_facts(
-        "9.6",
-        &["pg_stat_bgwriter"],
-        &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"],
-    );
+    check_facts("9.6", &["pg_stat_bgwriter"], &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"]);
 }
 
 #[test]
 fn new_servers_tell_all_they_have() {
-    check_facts(
-        "17",
-        &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"],
-        &[],
-    );
+    check_facts("17", &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"], &[]);
 }
 
 fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
@@ -185,11 +138,7 @@ fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
 
 fn check_plan(monitor: &mut Connection) {
     let plan = explain::explain(monitor, "DELETE FROM t WHERE id = 7;").unwrap();
-    assert!(
-        plan.text.contains("Index Scan") && plan.text.contains("cost="),
-        "{}",
-        plan.text
-    );
+    assert!(plan.text.contains("Index Scan") && plan.text.contains("cost="), "{}", plan.text);
     serde_json::from_str::<serde_json::Value>(&plan.json).unwrap();
     let two = explain::explain(monitor, "SELECT 1; DELETE FROM t");
     assert!(matches!(two, Err(Error::NotOneStatement { .. })));
@@ -209,32 +158,16 @@ fn check_debt(monitor: &mut Connection) {
     let dirty = settle::facts(monitor).unwrap();
     let state = fingerprint::fingerprint(monitor).unwrap();
     assert_eq!(dirty.dead_rows, ROWS, "{dirty:?}");
-    assert_eq!(
-        (state.live_rows(), state.dead_rows()),
-        (ROWS, ROWS),
-        "{state:?}"
-    );
+    assert_eq!((state.live_rows(), state.dead_rows()), (ROWS, ROWS), "{state:?}");
     assert!(
         dirty.dirty_buffers.clone().unwrap() > clean.dirty_buffers.clone().unwrap(),
         "{clean:?} {dirty:?}"
     );
     assert!(state.wal_since_checkpoint_bytes > ROWS * 20, "{state:?}");
-    assert!(
-        state.tables[0].heap_bytes >= 8192 && state.tables[0].index_bytes >= 8192,
-        "{state:?}"
-    );
-    assert!(
-        state
-            .settings
-            .iter()
-            .any(|setting| setting.name == "shared_buffers"),
-        "{state:?}"
-    );
+    assert!(state.tables[0].heap_bytes >= 8192 && state.tables[0].index_bytes >= 8192, "{state:?}");
+    assert!(state.settings.iter().any(|setting| setting.name == "shared_buffers"), "{state:?}");
     let values = state.key_values();
-    assert!(
-        values.contains(&("table.t.dead_rows".to_string(), ROWS.to_string())),
-        "{values:?}"
-    );
+    assert!(values.contains(&("table.t.dead_rows".to_string(), ROWS.to_string())), "{values:?}");
 
     monitor.query("VACUUM t").unwrap();
     monitor.query("CHECKPOINT").unwrap();
@@ -249,17 +182,12 @@ fn check_debt(monitor: &mut Connection) {
         paid = settle::facts(monitor).unwrap();
     }
     assert_eq!(paid.dead_rows, 0, "{paid:?}");
-    assert!(
-        paid.dirty_buffers.clone().unwrap() < dirty.dirty_buffers.unwrap(),
-        "{paid:?}"
-    );
+    assert!(paid.dirty_buffers.clone().unwrap() < dirty.dirty_buffers.unwrap(), "{paid:?}");
     assert_eq!(paid.autovacuum_workers, 0);
     assert_ne!(paid.checkpoint_lsn, dirty.checkpoint_lsn);
     assert!(paid.checkpoints > clean.checkpoints, "{clean:?} {paid:?}");
     assert!(
-        fingerprint::fingerprint(monitor)
-            .unwrap()
-            .wal_since_checkpoint_bytes
+        fingerprint::fingerprint(monitor).unwrap().wal_since_checkpoint_bytes
             < state.wal_since_checkpoint_bytes
     );
 }
@@ -269,9 +197,7 @@ fn check_window(server: &Scratch) {
     const WORK: &str = "SELECT count(*) FROM generate_series(1, 2000000)";
     let mut client = connect(server);
     let perf = PerfCounters::attach(server.pid());
-    let target = ServerTarget {
-        postmaster_pid: server.pid(),
-    };
+    let target = ServerTarget { postmaster_pid: server.pid() };
     let probe = WindowProbe::new(target, vec![client.backend_id()], Some(perf));
     let begin = probe.begin().unwrap();
     client.query(WORK).unwrap();
@@ -286,22 +212,11 @@ fn check_window(server: &Scratch) {
 
     let server_us = cost.server.cpu.cpu_us as f64;
     let session_us = cost.server.backends[0].cpu_us.unwrap() as f64;
-    let by_role = |role: &str| {
-        cost.server
-            .background
-            .iter()
-            .find(|found| found.role == role)
-    };
+    let by_role = |role: &str| cost.server.background.iter().find(|found| found.role == role);
     let ended_us = by_role("ended within the window").map_or(0.0, |role| role.cpu_us as f64);
     assert!((0.25..0.75).contains(&(session_us / server_us)), "{cost:?}");
     assert!((0.25..0.75).contains(&(ended_us / server_us)), "{cost:?}");
-    for role in [
-        "postmaster",
-        "checkpointer",
-        "background writer",
-        "wal writer",
-        "other session",
-    ] {
+    for role in ["postmaster", "checkpointer", "background writer", "wal writer", "other session"] {
         assert_eq!(
             by_role(role).map(|role| role.processes),
             Some(1),
@@ -309,22 +224,11 @@ fn check_window(server: &Scratch) {
             cost.server.background
         );
     }
-    assert!(
-        cost.server.memory.shared_kb_max > 0 && cost.server.io.is_some(),
-        "{:?}",
-        cost.server
-    );
+    assert!(cost.server.memory.shared_kb_max > 0 && cost.server.io.is_some(), "{:?}", cost.server);
     if let Some(clock_us) = cost.perf.task_clock_us {
         let apart_us = (clock_us as f64 - server_us).abs();
-        assert!(
-            apart_us < 40_000.0 + 0.02 * server_us,
-            "{clock_us} us by perf, {server_us} us by /proc"
-        );
+        assert!(apart_us < 40_000.0 + 0.02 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
     }
     let metrics = cost.metrics();
-    assert!(
-        metrics
-            .iter()
-            .any(|(name, value)| name == "server_cpu_us" && *value == server_us)
-    );
+    assert!(metrics.iter().any(|(name, value)| name == "server_cpu_us" && *value == server_us));
 }

@@ -1,10 +1,7 @@
 //! CPU of a tree of processes against what the processes themselves were told by the kernel, and the hardware counters
 //! of the same work. The tree is a shell: its subshells burn CPU and end within the window.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests panic like the tests themselves"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -40,11 +37,7 @@ impl Shell {
             .unwrap();
         let input = child.stdin.take().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Shell {
-            child,
-            input,
-            lines,
-        }
+        Shell { child, input, lines }
     }
 
     /// Own CPU time that the process tells before it says `word`, microseconds.
@@ -78,13 +71,8 @@ fn measured() -> (f64, WindowCost) {
     shell.go();
     let before_us = shell.own_us_until("ready");
     let pid = shell.child.id();
-    let probe = WindowProbe::new(
-        ServerTarget {
-            postmaster_pid: pid,
-        },
-        vec![pid],
-        Some(PerfCounters::attach(pid)),
-    );
+    let probe =
+        WindowProbe::new(ServerTarget { postmaster_pid: pid }, vec![pid], Some(PerfCounters::attach(pid)));
     let begin = probe.begin().unwrap();
     shell.go();
     let told_us: f64 = (0..3).map(|_| shell.own_us_until("over")).sum();
@@ -97,36 +85,14 @@ fn cpu_of_processes_that_end_in_the_window_is_counted_and_only_that() {
     let (told_us, cost) = measured();
     let server_us = cost.server.cpu.cpu_us as f64;
     let tolerance_us = 4.0 * ROUNDING_US;
-    assert!(
-        (server_us - told_us).abs() <= tolerance_us,
-        "{server_us} us by us, {told_us} us by the shells"
-    );
+    assert!((server_us - told_us).abs() <= tolerance_us, "{server_us} us by us, {told_us} us by the shells");
 
     let parts = cost.server.backends[0].cpu_us.unwrap()
-        + cost
-            .server
-            .background
-            .iter()
-            .map(|role| role.cpu_us)
-            .sum::<u64>();
-    assert_eq!(
-        parts, cost.server.cpu.cpu_us,
-        "the parts make the whole: {cost:?}"
-    );
-    let ended = cost
-        .server
-        .background
-        .iter()
-        .find(|role| role.role.starts_with("ended"))
-        .unwrap();
-    assert!(
-        ended.cpu_us as f64 > told_us / 3.0,
-        "two of the three burns ended: {cost:?}"
-    );
-    assert_eq!(
-        cost.server.cpu.user_us + cost.server.cpu.system_us,
-        cost.server.cpu.cpu_us
-    );
+        + cost.server.background.iter().map(|role| role.cpu_us).sum::<u64>();
+    assert_eq!(parts, cost.server.cpu.cpu_us, "the parts make the whole: {cost:?}");
+    let ended = cost.server.background.iter().find(|role| role.role.starts_with("ended")).unwrap();
+    assert!(ended.cpu_us as f64 > told_us / 3.0, "two of the three burns ended: {cost:?}");
+    assert_eq!(cost.server.cpu.user_us + cost.server.cpu.system_us, cost.server.cpu.cpu_us);
 }
 
 #[test]
@@ -134,29 +100,21 @@ fn hardware_counters_follow_forks_or_say_why_not() {
     let (told_us, cost) = measured();
     let clock_us = cost.perf.task_clock_us;
     match clock_us {
-        Some(clock_us) => assert!(
-            (clock_us as f64 - told_us).abs() <= 4.0 * ROUNDING_US,
-            "{clock_us} of {told_us} us"
-        ),
+        Some(clock_us) => {
+            assert!((clock_us as f64 - told_us).abs() <= 4.0 * ROUNDING_US, "{clock_us} of {told_us} us")
+        }
         None => assert!(
-            cost.perf
-                .unavailable
-                .iter()
-                .any(|why| why.starts_with("task-clock: ")),
+            cost.perf.unavailable.iter().any(|why| why.starts_with("task-clock: ")),
             "{:?}",
             cost.perf
         ),
     }
     match cost.perf.instructions_user {
-        Some(count) => assert!(
-            count > 10_000_000,
-            "450,000 turns of a shell's loop took {count} instructions"
-        ),
+        Some(count) => {
+            assert!(count > 10_000_000, "450,000 turns of a shell's loop took {count} instructions")
+        }
         None => assert!(
-            cost.perf
-                .unavailable
-                .iter()
-                .any(|why| why.starts_with("instructions:u: ")),
+            cost.perf.unavailable.iter().any(|why| why.starts_with("instructions:u: ")),
             "{:?}",
             cost.perf
         ),
@@ -175,20 +133,12 @@ fn counters_agree_with_perf_stat() {
         None => ("task-clock", 0.02),
     };
     let mut command = Command::new("perf");
-    command
-        .args(["stat", "-x,", "-e", event, "-p", &pid.to_string()])
-        .env("LC_ALL", "C");
+    command.args(["stat", "-x,", "-e", event, "-p", &pid.to_string()]).env("LC_ALL", "C");
     let Ok(mut stat) = command.stderr(Stdio::piped()).spawn() else {
         return;
     };
     std::thread::sleep(std::time::Duration::from_millis(500));
-    let probe = WindowProbe::new(
-        ServerTarget {
-            postmaster_pid: pid,
-        },
-        Vec::new(),
-        Some(perf),
-    );
+    let probe = WindowProbe::new(ServerTarget { postmaster_pid: pid }, Vec::new(), Some(perf));
     let begin = probe.begin().unwrap();
     shell.go();
     shell.own_us_until("ready");
@@ -199,37 +149,22 @@ fn counters_agree_with_perf_stat() {
     let cost = probe.end(&begin).unwrap();
     drop(shell);
     let mut text = String::new();
-    stat.stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    stat.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     stat.wait().unwrap();
-    let Some(theirs) = text
-        .lines()
-        .find_map(|line| line.split(',').next()?.parse::<f64>().ok())
-    else {
-        assert!(
-            cost.perf.task_clock_us.is_none(),
-            "perf stat counted nothing, we did: {text}"
-        );
+    let Some(theirs) = text.lines().find_map(|line| line.split(',').next()?.parse::<f64>().ok()) else {
+        assert!(cost.perf.task_clock_us.is_none(), "perf stat counted nothing, we did: {text}");
         return;
     };
     let ours = match cost.perf.instructions_user {
         Some(count) => count as f64,
         None => cost.perf.task_clock_us.unwrap() as f64 / 1e3,
     };
-    assert!(
-        (ours / theirs - 1.0).abs() < tolerance,
-        "{event}: {ours} by us, {theirs} by perf stat"
-    );
+    assert!((ours / theirs - 1.0).abs() < tolerance, "{event}: {ours} by us, {theirs} by perf stat");
 }
 
 #[test]
 fn sampler_keeps_to_seconds_and_costs_less_than_a_thousandth_of_a_core() {
-    let server = ServerTarget {
-        postmaster_pid: std::process::id(),
-    };
+    let server = ServerTarget { postmaster_pid: std::process::id() };
     let probe = WindowProbe::new(server, Vec::new(), None);
     let sampler = Sampler::start(None).unwrap();
     let begin = probe.begin().unwrap();
@@ -237,37 +172,18 @@ fn sampler_keeps_to_seconds_and_costs_less_than_a_thousandth_of_a_core() {
     let cost = probe.end(&begin).unwrap();
     let series = sampler.stop().unwrap();
 
-    assert_eq!(
-        series.samples.len(),
-        4,
-        "three whole seconds and what was left: {series:?}"
-    );
+    assert_eq!(series.samples.len(), 4, "three whole seconds and what was left: {series:?}");
     for (second, sample) in series.samples.iter().take(3).enumerate() {
         let late_us = sample.at_us - (second as u64 + 1) * 1_000_000;
         assert!(late_us < 100_000, "sample {second} came {late_us} us late");
     }
-    let switches: u64 = series
-        .samples
-        .iter()
-        .map(|sample| sample.context_switches)
-        .sum();
+    let switches: u64 = series.samples.iter().map(|sample| sample.context_switches).sum();
     let apart = (switches as f64 / cost.host.context_switches as f64 - 1.0).abs();
-    assert!(
-        apart < 0.1,
-        "{switches} in the series, {} in the window",
-        cost.host.context_switches
-    );
+    assert!(apart < 0.1, "{switches} in the series, {} in the window", cost.host.context_switches);
     let own_us_per_s = series.own_cpu_us as f64 / 3.7;
-    assert!(
-        own_us_per_s < 1_000.0,
-        "{own_us_per_s} us of CPU each second"
-    );
+    assert!(own_us_per_s < 1_000.0, "{own_us_per_s} us of CPU each second");
     assert_eq!(series.columns()[0].values.len(), 4);
-    assert!(
-        series.samples[0].available_kb > 64 * 1024,
-        "{:?}",
-        series.samples[0]
-    );
+    assert!(series.samples[0].available_kb > 64 * 1024, "{:?}", series.samples[0]);
 }
 
 /// CPU time of the calling thread, microseconds.
@@ -278,13 +194,7 @@ fn thread_cpu_us() -> u64 {
 
 #[test]
 fn client_cpu_keeps_what_threads_used_that_have_ended() {
-    let probe = WindowProbe::new(
-        ServerTarget {
-            postmaster_pid: std::process::id(),
-        },
-        Vec::new(),
-        None,
-    );
+    let probe = WindowProbe::new(ServerTarget { postmaster_pid: std::process::id() }, Vec::new(), None);
     let begin = probe.begin().unwrap();
     let burnt_us = std::thread::spawn(|| {
         while thread_cpu_us() < 200_000 {}
@@ -299,8 +209,5 @@ fn client_cpu_keeps_what_threads_used_that_have_ended() {
         cost.client
     );
     let busy_us = cost.host.busy_us() as i64;
-    assert_eq!(
-        cost.rest_us,
-        busy_us - cost.server.cpu.cpu_us as i64 - cost.client.cpu_us as i64
-    );
+    assert_eq!(cost.rest_us, busy_us - cost.server.cpu.cpu_us as i64 - cost.client.cpu_us as i64);
 }

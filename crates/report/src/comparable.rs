@@ -20,11 +20,7 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ((first, first_value), (other, other_value)) = (&self.first, &self.other);
-        write!(
-            f,
-            "{}: {first_value} in {first}, {other_value} in {other}",
-            self.what
-        )
+        write!(f, "{}: {first_value} in {first}, {other_value} in {other}", self.what)
     }
 }
 
@@ -32,16 +28,11 @@ impl fmt::Display for Difference {
 pub(crate) fn differences(first: &Run, other: &Run) -> Vec<Difference> {
     let mut found = Vec::new();
     let (left, right) = (parameters(first), parameters(other));
-    let names: Vec<&String> = left
-        .keys()
-        .chain(right.keys().filter(|name| !left.contains_key(*name)))
-        .collect();
+    let names: Vec<&String> =
+        left.keys().chain(right.keys().filter(|name| !left.contains_key(*name))).collect();
     for name in names {
         let value = |values: &BTreeMap<String, String>| {
-            values
-                .get(name)
-                .cloned()
-                .unwrap_or_else(|| "unknown".to_owned())
+            values.get(name).cloned().unwrap_or_else(|| "unknown".to_owned())
         };
         let (a, b) = (value(&left), value(&right));
         if a != b {
@@ -54,11 +45,7 @@ pub(crate) fn differences(first: &Run, other: &Run) -> Vec<Difference> {
 }
 
 fn difference(what: String, first: &Run, a: String, other: &Run, b: String) -> Difference {
-    Difference {
-        what,
-        first: (first.folder.name(), a),
-        other: (other.folder.name(), b),
-    }
+    Difference { what, first: (first.folder.name(), a), other: (other.folder.name(), b) }
 }
 
 /// What must be equal, by name.
@@ -76,11 +63,7 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
     let host = run.host.iter().filter(|fact| fact.comparable);
     own.into_iter()
         .map(|(name, value)| (name.to_owned(), value))
-        .chain(
-            meta.method
-                .iter()
-                .map(|setting| (setting.name.clone(), setting.value.clone())),
-        )
+        .chain(meta.method.iter().map(|setting| (setting.name.clone(), setting.value.clone())))
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))
         .collect()
 }
@@ -88,49 +71,30 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
 /// The first step that is not the same, and how many more.
 fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     let longest = first.steps.len().max(other.steps.len());
-    let mut unlike =
-        (0..longest).filter(|index| first.steps.get(*index) != other.steps.get(*index));
+    let mut unlike = (0..longest).filter(|index| first.steps.get(*index) != other.steps.get(*index));
     let index = unlike.next()?;
     let more = match unlike.count() {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
     let value = |step: Option<&PlannedStep>| match step {
-        Some(step) => format!(
-            "{} with {} clients for {}",
-            step.name, step.clients, step.amount
-        ),
+        Some(step) => format!("{} with {} clients for {}", step.name, step.clients, step.amount),
         None => "nothing".to_owned(),
     };
     let (a, b) = (value(first.steps.get(index)), value(other.steps.get(index)));
-    Some(difference(
-        format!("step {}{more}", index + 1),
-        first,
-        a,
-        other,
-        b,
-    ))
+    Some(difference(format!("step {}{more}", index + 1), first, a, other, b))
 }
 
 /// Configs that share a name and not their content.
 fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
     let configs = |run: &Run| -> BTreeMap<String, String> {
-        run.arms
-            .iter()
-            .map(|arm| (arm.config_name.clone(), arm.config_hash.clone()))
-            .collect()
+        run.arms.iter().map(|arm| (arm.config_name.clone(), arm.config_hash.clone())).collect()
     };
     let (left, right) = (configs(first), configs(other));
     left.into_iter()
         .filter_map(|(name, a)| {
             let b = right.get(&name).filter(|b| **b != a)?.clone();
-            Some(difference(
-                format!("content of config {name}"),
-                first,
-                a,
-                other,
-                b,
-            ))
+            Some(difference(format!("content of config {name}"), first, a, other, b))
         })
         .collect()
 }

@@ -23,28 +23,17 @@ pub struct CompareOptions {
 pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     let first = runs.first().ok_or(Error::NoRuns)?;
     for (index, run) in runs.iter().enumerate() {
-        if runs[..index]
-            .iter()
-            .any(|before| before.folder == run.folder)
-        {
-            return Err(Error::RunTwice {
-                run: run.folder.name(),
-            });
+        if runs[..index].iter().any(|before| before.folder == run.folder) {
+            return Err(Error::RunTwice { run: run.folder.name() });
         }
     }
     let all: Vec<&Run> = runs.iter().collect();
     let mut sides = Sides::new(&all, options.show.base.as_deref(), &options.show.tests)?;
-    let found: Vec<_> = runs
-        .iter()
-        .skip(1)
-        .flat_map(|run| differences(first, run))
-        .collect();
+    let found: Vec<_> = runs.iter().skip(1).flat_map(|run| differences(first, run)).collect();
     if !found.is_empty() && !options.force {
         return Err(Error::NotComparable { differences: found });
     }
-    let unlike = found
-        .iter()
-        .map(|difference| format!("the runs are unlike in {difference}"));
+    let unlike = found.iter().map(|difference| format!("the runs are unlike in {difference}"));
     sides.warnings.splice(0..0, unlike);
     let mut document = Document::default();
     let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();

@@ -32,9 +32,7 @@ impl Document {
         fn collect<'a>(blocks: &'a [Block], remarks: &mut Vec<&'a str>) {
             for block in blocks {
                 match block {
-                    Block::Heading(_, text) | Block::Text(text) | Block::Code(text) => {
-                        remarks.push(text)
-                    }
+                    Block::Heading(_, text) | Block::Text(text) | Block::Code(text) => remarks.push(text),
                     Block::Items(items) => remarks.extend(items.iter().map(String::as_str)),
                     Block::Fold(_, inner) => collect(inner, remarks),
                     Block::Table(_) => {}
@@ -90,19 +88,8 @@ pub(crate) struct Table {
 
 impl Table {
     /// An empty table whose last `labels` columns name the row.
-    pub fn new(
-        id: &'static str,
-        title: impl Into<String>,
-        columns: Vec<Column>,
-        labels: usize,
-    ) -> Self {
-        Self {
-            id,
-            title: title.into(),
-            columns,
-            labels,
-            ..Self::default()
-        }
+    pub fn new(id: &'static str, title: impl Into<String>, columns: Vec<Column>, labels: usize) -> Self {
+        Self { id, title: title.into(), columns, labels, ..Self::default() }
     }
 
     /// The table, about `value`.
@@ -113,11 +100,7 @@ impl Table {
 
     /// Adds a row outside of any group.
     pub fn row(&mut self, cells: Vec<Cell>) {
-        self.rows.push(Row {
-            group: None,
-            kind: RowKind::Body,
-            cells,
-        });
+        self.rows.push(Row { group: None, kind: RowKind::Body, cells });
     }
 }
 
@@ -134,20 +117,12 @@ pub(crate) struct Column {
 impl Column {
     /// A column of numbers.
     pub fn number(name: impl Into<String>, key: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            key: key.into(),
-            align: Align::Right,
-        }
+        Self { name: name.into(), key: key.into(), align: Align::Right }
     }
 
     /// A column of words, called the same everywhere.
     pub fn words(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            key: name.to_owned(),
-            align: Align::Left,
-        }
+        Self { name: name.to_owned(), key: name.to_owned(), align: Align::Left }
     }
 }
 
@@ -184,19 +159,12 @@ pub(crate) struct Cell {
 impl Cell {
     /// Words.
     pub fn words(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
+        Self { text: text.into(), ..Self::default() }
     }
 
     /// A number and how it is printed.
     pub fn number(value: f64, text: String) -> Self {
-        Self {
-            text,
-            value: Some(value),
-            tint: Tint::None,
-        }
+        Self { text, value: Some(value), tint: Tint::None }
     }
 
     /// A value that was not measured; the table's footnotes say why.
@@ -206,9 +174,7 @@ impl Cell {
 
     /// A number printed with `decimals`, or [`Cell::missing`].
     pub fn fixed(value: Option<f64>, decimals: usize) -> Self {
-        value.map_or_else(Self::missing, |value| {
-            Self::number(value, format!("{value:.decimals$}"))
-        })
+        value.map_or_else(Self::missing, |value| Self::number(value, format!("{value:.decimals$}")))
     }
 
     /// Whether nothing was measured for this cell.

@@ -66,9 +66,5 @@ pub enum Error {
 }
 
 fn list(differences: &[Difference]) -> String {
-    differences
-        .iter()
-        .map(|difference| format!("  - {difference}"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    differences.iter().map(|difference| format!("  - {difference}")).collect::<Vec<_>>().join("\n")
 }

@@ -4,11 +4,7 @@
 const GROUPS: [(&str, &str, &str); 4] = [
     ("point", "point queries", "point"),
     ("range", "range queries without aggregation", "range"),
-    (
-        "range-aggregate",
-        "range queries with aggregation",
-        "range with aggregation",
-    ),
+    ("range-aggregate", "range queries with aggregation", "range with aggregation"),
     ("write", "writes", "writes"),
 ];
 

@@ -27,59 +27,29 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         number::utc(run.meta.created_at_ms),
         run.status.status
     )));
-    document.extend(
-        sides
-            .warnings
-            .iter()
-            .map(|warning| Block::Text(format!("WARNING: {warning}."))),
-    );
+    document.extend(sides.warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
     let blocks = |sections: &[Section]| -> Result<Vec<Block>> {
-        let blocks: Result<Vec<Vec<Block>>> = sections
-            .iter()
-            .map(|section| section.blocks(&sides, false))
-            .collect();
+        let blocks: Result<Vec<Vec<Block>>> =
+            sections.iter().map(|section| section.blocks(&sides, false)).collect();
         Ok(blocks?.into_iter().flatten().collect())
     };
     let mut part = |heading: &str, blocks: Vec<Block>| {
         document.push(Block::Heading(2, heading.to_owned()));
         document.extend(blocks);
     };
-    part(
-        "Headline",
-        blocks(&[Section::Headline])?
-            .into_iter()
-            .chain(how_sure(run))
-            .collect(),
-    );
-    part(
-        "What was compared",
-        blocks(&[Section::Arms, Section::LeftOut])?,
-    );
+    part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run)).collect());
+    part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));
-    part(
-        "Method and host",
-        std::iter::once(method)
-            .chain(blocks(&[Section::Host])?)
-            .collect(),
-    );
-    part(
-        "Rates",
-        blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
-    );
+    part("Method and host", std::iter::once(method).chain(blocks(&[Section::Host])?).collect());
+    part("Rates", blocks(&[Section::Relative, Section::Absolute, Section::Chain])?);
     part("Plans that changed", blocks(&[Section::Plans])?);
-    part(
-        "Load and settle",
-        blocks(&[Section::Loads, Section::Settles])?,
-    );
+    part("Load and settle", blocks(&[Section::Loads, Section::Settles])?);
     let remarks = blocks(&[Section::Remarks])?;
     if !remarks.is_empty() {
         part("What did not go as planned", remarks);
     }
     let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
-    part(
-        "Cost of an operation",
-        vec![Block::Items(legend(run)), costs],
-    );
+    part("Cost of an operation", vec![Block::Items(legend(run)), costs]);
     let details = [
         ("Events and statements", Section::Rates),
         ("CPU per connection", Section::Connections),
@@ -98,11 +68,7 @@ fn title(sides: &Sides<'_>) -> String {
     match others.as_slice() {
         [] => sides.base.arm.variant(),
         [one] => format!("{one} relative to {}", sides.base.arm.variant()),
-        several => format!(
-            "{} variants relative to {}",
-            several.len(),
-            sides.base.arm.variant()
-        ),
+        several => format!("{} variants relative to {}", several.len(), sides.base.arm.variant()),
     }
 }
 
@@ -134,20 +100,13 @@ fn legend(run: &Run) -> Vec<String> {
     .map(str::to_owned)
     .to_vec();
     let mut rows: Vec<&str> = Vec::new();
-    for window in run
-        .windows
-        .iter()
-        .filter(|window| window.result.rate_unit == RateUnit::Rows)
-    {
+    for window in run.windows.iter().filter(|window| window.result.rate_unit == RateUnit::Rows) {
         if !rows.contains(&window.result.test.as_str()) {
             rows.push(&window.result.test);
         }
     }
     if !rows.is_empty() {
-        lines.push(format!(
-            "for {} an operation is a thousand rows, over all clients",
-            rows.join(", ")
-        ));
+        lines.push(format!("for {} an operation is a thousand rows, over all clients", rows.join(", ")));
     }
     lines
 }

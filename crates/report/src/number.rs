@@ -78,10 +78,7 @@ pub(crate) fn max(values: &[f64]) -> Option<f64> {
 /// A time in milliseconds since 1970 as `2026-07-30 14:15:03 UTC`.
 pub(crate) fn utc(at_ms: i64) -> String {
     let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at_ms.max(0) as u64);
-    humantime::format_rfc3339_seconds(at)
-        .to_string()
-        .replace('T', " ")
-        .replace('Z', " UTC")
+    humantime::format_rfc3339_seconds(at).to_string().replace('T', " ").replace('Z', " UTC")
 }
 
 #[cfg(test)]
@@ -90,10 +87,7 @@ mod tests {
 
     #[test]
     fn what_reads_the_same_is_judged_the_same() {
-        assert_eq!(
-            [0.944, 0.954, 0.956, 1.044, 1.046].map(side_of_band),
-            [-1, -1, 0, 0, 1]
-        );
+        assert_eq!([0.944, 0.954, 0.956, 1.044, 1.046].map(side_of_band), [-1, -1, 0, 0, 1]);
         assert_eq!([0.85, 1.0, 1.26].map(points_change), ["-15", "0", "+26"]);
     }
 

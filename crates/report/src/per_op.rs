@@ -44,11 +44,7 @@ impl<'a> From<&'a Recorded<Window>> for Cost<'a> {
 impl<'a> From<&'a Recorded<Load>> for Cost<'a> {
     fn from(load: &'a Recorded<Load>) -> Self {
         let elapsed_us = load.result.load_us + load.result.index_us;
-        Self {
-            operations: load.result.rows as f64,
-            elapsed_us: elapsed_us as f64,
-            metrics: &load.metrics,
-        }
+        Self { operations: load.result.rows as f64, elapsed_us: elapsed_us as f64, metrics: &load.metrics }
     }
 }
 
@@ -75,26 +71,14 @@ enum Source {
 /// The server's CPU microseconds per operation.
 pub(crate) const SERVER_CPU: PerOp = PerOp {
     print: |value| format!("{value:.1}"),
-    ..metric(
-        "cpu_us/o",
-        "cpu_us_per_op",
-        "server_cpu_us",
-        0.0,
-        CPU_US_MIN,
-    )
+    ..metric("cpu_us/o", "cpu_us_per_op", "server_cpu_us", 0.0, CPU_US_MIN)
 };
 
 /// The columns, in the order of the tables.
 pub(crate) static COLUMNS: [PerOp; 9] = [
     CPU,
     SERVER_CPU,
-    metric(
-        "cs/o",
-        "context_switches_per_op",
-        "host_context_switches",
-        0.01,
-        EVENTS_MIN,
-    ),
+    metric("cs/o", "context_switches_per_op", "host_context_switches", 0.01, EVENTS_MIN),
     metric("r/o", "reads_per_op", "disk_reads", 0.01, EVENTS_MIN),
     metric("rKB/o", "read_kb_per_op", "disk_read_kb", 0.1, KB_MIN),
     metric("w/o", "writes_per_op", "disk_writes", 0.01, EVENTS_MIN),
@@ -109,13 +93,7 @@ pub(crate) static COLUMNS: [PerOp; 9] = [
     },
     PerOp {
         print: |value| format!("{value:.0}"),
-        ..metric(
-            "instr/o",
-            "server_instructions_per_op",
-            "server_instructions_user",
-            0.0,
-            0.0,
-        )
+        ..metric("instr/o", "server_instructions_per_op", "server_instructions_user", 0.0, 0.0)
     },
 ];
 
@@ -181,9 +159,7 @@ impl PerOp {
     /// The value as a cell.
     pub fn absolute(&self, cost: Option<&Cost<'_>>) -> Cell {
         let value = cost.and_then(|cost| self.value(cost));
-        value.map_or_else(Cell::missing, |value| {
-            Cell::number(value, (self.print)(value))
-        })
+        value.map_or_else(Cell::missing, |value| Cell::number(value, (self.print)(value)))
     }
 
     /// The ratio to the base as a cell, by the rule above.
@@ -209,9 +185,7 @@ impl PerOp {
     /// The smallest value per operation of the base that a ratio may divide by.
     fn floor(&self, base: &Cost<'_>) -> f64 {
         let count_min = match self.source {
-            Source::HostCpu => {
-                self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT)
-            }
+            Source::HostCpu => self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT),
             Source::Metric(_) | Source::Rate => self.count_min,
         };
         self.per_op_min.max(count_min / base.operations)
@@ -230,11 +204,7 @@ mod tests {
     use super::*;
 
     fn cost(metrics: &Metrics, operations: f64) -> Cost<'_> {
-        Cost {
-            operations,
-            elapsed_us: 1e6,
-            metrics,
-        }
+        Cost { operations, elapsed_us: 1e6, metrics }
     }
 
     fn by_name(name: &str) -> &'static PerOp {
@@ -258,10 +228,7 @@ mod tests {
         let cost = cost(&metrics, 25_817.0);
         let close = |name: &str, expected: f64, within: f64| {
             let value = by_name(name).value(&cost).unwrap();
-            assert!(
-                (value - expected).abs() <= within,
-                "{name}: {value} is not {expected}"
-            );
+            assert!((value - expected).abs() <= within, "{name}: {value} is not {expected}");
         };
         close("r/o", 1.375, 0.0005);
         close("rKB/o", 14.82, 0.005);
@@ -272,11 +239,7 @@ mod tests {
         // 0.000557 on 48 CPUs is 267 microseconds of host CPU per operation.
         let cpu_us = by_name("cpu/o").value(&cost).unwrap() * 48.0 * 1e4;
         assert!((cpu_us - 267.0).abs() < 1.0, "{cpu_us}");
-        assert_eq!(
-            by_name("w/o").value(&cost),
-            None,
-            "what was not measured is not 0"
-        );
+        assert_eq!(by_name("w/o").value(&cost), None, "what was not measured is not 0");
     }
 
     #[test]
@@ -284,23 +247,15 @@ mod tests {
         let reads = |count: f64| Metrics::from([("disk_reads".to_owned(), count)]);
         let ratio = |base: f64, other: f64| {
             let (base, other) = (reads(base), reads(other));
-            by_name("r/o")
-                .relative(Some(&cost(&base, 1e6)), Some(&cost(&other, 1e6)))
-                .text
+            by_name("r/o").relative(Some(&cost(&base, 1e6)), Some(&cost(&other, 1e6))).text
         };
         assert_eq!(ratio(0.0, 0.0), "1.00");
-        assert_eq!(
-            ratio(1000.0, 2000.0),
-            "~",
-            "0.001 and 0.002 reads per operation"
-        );
+        assert_eq!(ratio(1000.0, 2000.0), "~", "0.001 and 0.002 reads per operation");
         assert_eq!(ratio(1000.0, 500_000.0), ">50.00", "new reads are news");
         assert_eq!(ratio(500_000.0, 0.0), "0.00");
         assert_eq!(ratio(500_000.0, 600_000.0), "1.20");
         let few = reads(40.0);
-        let text = by_name("r/o")
-            .relative(Some(&cost(&few, 50.0)), Some(&cost(&few, 50.0)))
-            .text;
+        let text = by_name("r/o").relative(Some(&cost(&few, 50.0)), Some(&cost(&few, 50.0))).text;
         assert_eq!(text, "~", "0.8 per operation, but of 40 reads only");
     }
 }

@@ -70,20 +70,12 @@ impl Section {
     ];
 
     /// What `show` and `compare` print unless told otherwise.
-    pub const DEFAULT: [Section; 5] = [
-        Section::Headline,
-        Section::Relative,
-        Section::Absolute,
-        Section::Chain,
-        Section::Remarks,
-    ];
+    pub const DEFAULT: [Section; 5] =
+        [Section::Headline, Section::Relative, Section::Absolute, Section::Chain, Section::Remarks];
 
     /// The section's name.
     pub fn name(self) -> &'static str {
-        Section::ALL
-            .iter()
-            .find(|(section, _)| *section == self)
-            .map_or("", |(_, name)| name)
+        Section::ALL.iter().find(|(section, _)| *section == self).map_or("", |(_, name)| name)
     }
 
     /// The section's blocks. Tests that ran before any write are added where they were asked for.
@@ -102,15 +94,7 @@ impl Section {
         };
         matches!(
             self,
-            Relative
-                | Absolute
-                | PerOp
-                | Rates
-                | Latency
-                | Counters
-                | Connections
-                | Fingerprints
-                | Plans
+            Relative | Absolute | PerOp | Rates | Latency | Counters | Connections | Fingerprints | Plans
         )
     }
 
@@ -118,19 +102,14 @@ impl Section {
         let one = |table| Ok(vec![Block::Table(table)]);
         match self {
             Section::Arms => one(tables::arms::table(sides)),
-            Section::Host => Ok(sides
-                .runs()
-                .into_iter()
-                .map(|run| Block::Table(tables::host::table(run)))
-                .collect()),
+            Section::Host => {
+                Ok(sides.runs().into_iter().map(|run| Block::Table(tables::host::table(run))).collect())
+            }
             Section::Headline => Ok(tables::headline::blocks(sides)),
             Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
             Section::Relative => one(tables::relative::table(sides, which)),
             Section::Absolute => one(tables::absolute::table(sides, which)),
-            Section::Chain => Ok(tables::chain::table(sides)
-                .map(Block::Table)
-                .into_iter()
-                .collect()),
+            Section::Chain => Ok(tables::chain::table(sides).map(Block::Table).into_iter().collect()),
             Section::PerOp => Ok(tables::metrics::blocks(sides, which)),
             Section::Rates => one(tables::rates::table(sides, which)),
             Section::Latency => tables::latency::blocks(sides, which),
@@ -156,13 +135,9 @@ impl FromStr for Section {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        Section::ALL
-            .iter()
-            .find(|(_, name)| *name == text)
-            .map(|(section, _)| *section)
-            .ok_or_else(|| {
-                let names: Vec<&str> = Section::ALL.iter().map(|(_, name)| *name).collect();
-                format!("unknown section {text:?}; there are: {}", names.join(", "))
-            })
+        Section::ALL.iter().find(|(_, name)| *name == text).map(|(section, _)| *section).ok_or_else(|| {
+            let names: Vec<&str> = Section::ALL.iter().map(|(_, name)| *name).collect();
+            format!("unknown section {text:?}; there are: {}", names.join(", "))
+        })
     }
 }

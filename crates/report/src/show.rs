@@ -50,11 +50,7 @@ pub fn show(run: &Run, options: &Options) -> Result<String> {
 }
 
 /// Adds the sections that were asked for.
-pub(crate) fn sections(
-    document: &mut Document,
-    sides: &Sides<'_>,
-    options: &Options,
-) -> Result<()> {
+pub(crate) fn sections(document: &mut Document, sides: &Sides<'_>, options: &Options) -> Result<()> {
     for section in &options.sections {
         document.extend(section.blocks(sides, options.include_pre)?);
     }

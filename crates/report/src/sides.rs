@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{
-    Arm, Load, Outcome, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status, Window,
-};
+use rqps_store::{Arm, Load, Outcome, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status, Window};
 
 use crate::document::Column;
 use crate::error::{Error, Result};
@@ -82,42 +80,25 @@ impl<'a> Side<'a> {
 
     /// The arm's window of a step, or why there is none.
     pub fn window(&self, step: &str) -> std::result::Result<&'a Recorded<Window>, Missing> {
-        let of_step =
-            |action: &rqps_store::ActionRecord| action.arm == self.arm.name && action.step == step;
-        if let Some(action) = self
-            .run
-            .actions
-            .iter()
-            .find(|action| of_step(action) && action.outcome == Outcome::Invalid)
+        let of_step = |action: &rqps_store::ActionRecord| action.arm == self.arm.name && action.step == step;
+        if let Some(action) =
+            self.run.actions.iter().find(|action| of_step(action) && action.outcome == Outcome::Invalid)
         {
-            let reason = action
-                .note
-                .clone()
-                .unwrap_or_else(|| "no reason given".to_owned());
+            let reason = action.note.clone().unwrap_or_else(|| "no reason given".to_owned());
             return Err(Missing::Invalid(reason));
         }
-        self.run
-            .windows
-            .iter()
-            .find(|window| of_step(&window.action))
-            .ok_or(Missing::NotRun)
+        self.run.windows.iter().find(|window| of_step(&window.action)).ok_or(Missing::NotRun)
     }
 
     /// The arm's load.
     pub fn load(&self) -> Option<&'a Recorded<Load>> {
-        self.run
-            .loads
-            .iter()
-            .find(|load| load.action.arm == self.arm.name && load.valid())
+        self.run.loads.iter().find(|load| load.action.arm == self.arm.name && load.valid())
     }
 
     /// The arm's settles, in order.
     pub fn settles(&self) -> impl Iterator<Item = &'a Recorded<Settle>> {
         let name = &self.arm.name;
-        self.run
-            .settles
-            .iter()
-            .filter(move |settle| settle.action.arm == *name)
+        self.run.settles.iter().filter(move |settle| settle.action.arm == *name)
     }
 
     /// The rate of a step; none when it is missing or had no length.
@@ -131,10 +112,7 @@ impl<'a> Sides<'a> {
     /// in `only`, or all when that is empty.
     pub fn new(runs: &[&'a Run], base: Option<&str>, only: &[String]) -> Result<Self> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
-        let arms = || {
-            runs.iter()
-                .flat_map(|run| run.arms.iter().map(move |arm| (*run, arm)))
-        };
+        let arms = || runs.iter().flat_map(|run| run.arms.iter().map(move |arm| (*run, arm)));
         for (_, arm) in arms() {
             *names.entry(&arm.name).or_default() += 1;
         }
@@ -147,25 +125,12 @@ impl<'a> Sides<'a> {
             .collect();
         let base = match base {
             Some(name) => find(&all, name)?,
-            None => all
-                .iter()
-                .find(|side| side.arm.role == Role::Base)
-                .or(all.first())
-                .copied()
-                .ok_or_else(|| Error::NoArms {
-                    run: runs
-                        .first()
-                        .map(|run| run.folder.name())
-                        .unwrap_or_default(),
-                })?,
+            None => all.iter().find(|side| side.arm.role == Role::Base).or(all.first()).copied().ok_or_else(
+                || Error::NoArms { run: runs.first().map(|run| run.folder.name()).unwrap_or_default() },
+            )?,
         };
         let warnings = runs.iter().filter_map(|run| incomplete(run)).collect();
-        let sides = Self {
-            base,
-            all,
-            warnings,
-            only: only.to_vec(),
-        };
+        let sides = Self { base, all, warnings, only: only.to_vec() };
         match only.iter().find(|name| !sides.has(name)) {
             Some(name) => Err(Error::UnknownTest { name: name.clone() }),
             None => Ok(sides),
@@ -189,10 +154,7 @@ impl<'a> Sides<'a> {
     }
 
     fn has(&self, test: &str) -> bool {
-        self.all
-            .iter()
-            .flat_map(|side| &side.run.steps)
-            .any(|step| is_of(&step.name, test))
+        self.all.iter().flat_map(|side| &side.run.steps).any(|step| is_of(&step.name, test))
     }
 
     fn shows(&self, step: &str) -> bool {
@@ -206,9 +168,7 @@ impl<'a> Sides<'a> {
 
     /// Base first, then the others.
     pub fn base_first(&self) -> Vec<Side<'a>> {
-        std::iter::once(self.base)
-            .chain(self.others().copied())
-            .collect()
+        std::iter::once(self.base).chain(self.others().copied()).collect()
     }
 
     fn is_base(&self, side: &Side<'_>) -> bool {
@@ -219,57 +179,35 @@ impl<'a> Sides<'a> {
     pub fn steps(&self, which: Which) -> Vec<TestStep> {
         let mut steps: Vec<TestStep> = Vec::new();
         for side in &self.all {
-            let wanted =
-                |step: &&PlannedStep| role(&step.name) == Some(which) && self.shows(&step.name);
-            for step in side
-                .run
-                .steps
-                .iter()
-                .filter(|step| step.kind == "measure")
-                .filter(wanted)
-            {
-                let step = TestStep {
-                    name: step.name.clone(),
-                    group: step.group.clone().unwrap_or_default(),
-                };
+            let wanted = |step: &&PlannedStep| role(&step.name) == Some(which) && self.shows(&step.name);
+            for step in side.run.steps.iter().filter(|step| step.kind == "measure").filter(wanted) {
+                let step =
+                    TestStep { name: step.name.clone(), group: step.group.clone().unwrap_or_default() };
                 if !steps.contains(&step) {
                     steps.push(step);
                 }
             }
         }
-        steps.sort_by(|a, b| {
-            (groups::order(&a.group), &a.name).cmp(&(groups::order(&b.group), &b.name))
-        });
+        steps.sort_by(|a, b| (groups::order(&a.group), &a.name).cmp(&(groups::order(&b.group), &b.name)));
         steps
     }
 
     /// Steps whose rate counts rows instead of queries.
     pub fn row_tests(&self, steps: &[TestStep]) -> Vec<String> {
         let counts_rows = |step: &TestStep| {
-            let mut windows = self
-                .all
-                .iter()
-                .filter_map(|side| side.window(&step.name).ok());
+            let mut windows = self.all.iter().filter_map(|side| side.window(&step.name).ok());
             windows.any(|window| window.result.rate_unit == RateUnit::Rows)
         };
-        steps
-            .iter()
-            .filter(|step| counts_rows(step))
-            .map(|step| step.name.clone())
-            .collect()
+        steps.iter().filter(|step| counts_rows(step)).map(|step| step.name.clone()).collect()
     }
 }
 
 /// Columns `col-1`, `col-2`… and the lines that say what they are.
 pub(crate) fn numbered(sides: &[Side<'_>]) -> (Vec<Column>, Vec<String>) {
-    let column = |(index, side): (usize, &Side<'_>)| {
-        Column::number(format!("col-{}", index + 1), side.reference())
-    };
+    let column =
+        |(index, side): (usize, &Side<'_>)| Column::number(format!("col-{}", index + 1), side.reference());
     let line = |(index, side): (usize, &Side<'_>)| format!("col-{} : {}", index + 1, side.label());
-    (
-        sides.iter().enumerate().map(column).collect(),
-        sides.iter().enumerate().map(line).collect(),
-    )
+    (sides.iter().enumerate().map(column).collect(), sides.iter().enumerate().map(line).collect())
 }
 
 /// What a step is for, by the suffix of its name; none for a warm-up.
@@ -287,22 +225,13 @@ fn is_of(step: &str, test: &str) -> bool {
 }
 
 fn find<'a>(all: &[Side<'a>], name: &str) -> Result<Side<'a>> {
-    let named: Vec<Side<'a>> = all
-        .iter()
-        .filter(|side| side.arm.name == name || side.qualified() == name)
-        .copied()
-        .collect();
+    let named: Vec<Side<'a>> =
+        all.iter().filter(|side| side.arm.name == name || side.qualified() == name).copied().collect();
     let known = |sides: &[Side<'_>]| sides.iter().map(Side::reference).collect();
     match named.as_slice() {
         [one] => Ok(*one),
-        [] => Err(Error::UnknownArm {
-            name: name.to_owned(),
-            known: known(all),
-        }),
-        several => Err(Error::AmbiguousArm {
-            name: name.to_owned(),
-            known: known(several),
-        }),
+        [] => Err(Error::UnknownArm { name: name.to_owned(), known: known(all) }),
+        several => Err(Error::AmbiguousArm { name: name.to_owned(), known: known(several) }),
     }
 }
 
@@ -317,8 +246,5 @@ fn incomplete(run: &Run) -> Option<String> {
         },
     };
     let (done, total) = (run.actions.len(), run.meta.actions_total);
-    Some(format!(
-        "{} is incomplete, {done} of {total} actions done ({state})",
-        run.folder.name()
-    ))
+    Some(format!("{} is incomplete, {done} of {total} actions done ({state})", run.folder.name()))
 }

@@ -7,9 +7,7 @@ use std::path::Path;
 
 use builder::{RunSpec, build};
 use insta::assert_snapshot;
-use rqps_report::{
-    CompareOptions, Format, Options, Section, compare, markdown_report, report, show,
-};
+use rqps_report::{CompareOptions, Format, Options, Section, compare, markdown_report, report, show};
 use rqps_store::{Run, RunFolder};
 
 fn run(results: &Path, spec: &RunSpec) -> Run {
@@ -24,10 +22,7 @@ fn shown(spec: &RunSpec, sections: &[Section], change: impl Fn(&mut Options)) ->
 }
 
 fn shown_of(run: &Run, sections: &[Section], change: impl Fn(&mut Options)) -> String {
-    let mut options = Options {
-        sections: sections.to_vec(),
-        ..Options::default()
-    };
+    let mut options = Options { sections: sections.to_vec(), ..Options::default() };
     change(&mut options);
     timeless(&show(run, &options).unwrap(), &[run])
 }
@@ -37,9 +32,7 @@ fn timeless(text: &str, runs: &[&Run]) -> String {
     for run in runs {
         let name = run.folder.name();
         let stem = name.split('-').next().unwrap().to_owned();
-        text = text
-            .replace(&"=".repeat(6 + name.len()), "======")
-            .replace(&name, &stem);
+        text = text.replace(&"=".repeat(6 + name.len()), "======").replace(&name, &stem);
         for note in &run.notes {
             let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(note.at_ms as u64);
             let at = humantime::format_rfc3339_seconds(at).to_string();
@@ -70,48 +63,26 @@ fn relative_in_each_format() {
 
 #[test]
 fn colours_follow_what_is_printed() {
-    let text = shown(&RunSpec::default(), &[Section::Relative], |options| {
-        options.color = true
-    });
+    let text = shown(&RunSpec::default(), &[Section::Relative], |options| options.color = true);
     for line in text.lines() {
         for field in line.split("  ").map(str::trim) {
-            let Some((color, rest)) = field
-                .strip_prefix("\x1b[3")
-                .and_then(|rest| rest.split_once('m'))
+            let Some((color, rest)) = field.strip_prefix("\x1b[3").and_then(|rest| rest.split_once('m'))
             else {
                 continue;
             };
             let value: f64 = rest.strip_suffix("\x1b[0m").unwrap().parse().unwrap();
-            assert!(
-                if color == "1" {
-                    value <= 0.95
-                } else {
-                    value >= 1.05
-                },
-                "{field:?}"
-            );
+            assert!(if color == "1" { value <= 0.95 } else { value >= 1.05 }, "{field:?}");
         }
     }
-    assert!(
-        text.contains("\x1b[31m0.94\x1b[0m") && text.contains("\x1b[32m1.06\x1b[0m"),
-        "{text}"
-    );
+    assert!(text.contains("\x1b[31m0.94\x1b[0m") && text.contains("\x1b[32m1.06\x1b[0m"), "{text}");
     let plain = shown(&RunSpec::default(), &[Section::Relative], |_| {});
-    assert_eq!(
-        text.replace("\x1b[31m", "")
-            .replace("\x1b[32m", "")
-            .replace("\x1b[0m", ""),
-        plain
-    );
+    assert_eq!(text.replace("\x1b[31m", "").replace("\x1b[32m", "").replace("\x1b[0m", ""), plain);
 }
 
 #[test]
 fn a_whole_report_as_markdown() {
     let results = tempfile::tempdir().unwrap();
-    let spec = RunSpec {
-        trouble: true,
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { trouble: true, ..RunSpec::default() };
     let run = run(results.path(), &spec);
     assert_snapshot!(timeless(&markdown_report(&run).unwrap(), &[&run]));
     for format in [Format::Text, Format::Csv, Format::Json] {
@@ -124,22 +95,13 @@ fn cost_of_an_operation() {
     let only = |options: &mut Options| {
         options.tests = vec!["point-query".into(), "scan".into(), "update-index".into()]
     };
-    assert_snapshot!(
-        "per_op_text",
-        shown(&RunSpec::default(), &[Section::PerOp], only)
-    );
-    assert_snapshot!(
-        "per_op_csv",
-        in_format(&RunSpec::default(), &[Section::PerOp], Format::Csv)
-    );
+    assert_snapshot!("per_op_text", shown(&RunSpec::default(), &[Section::PerOp], only));
+    assert_snapshot!("per_op_csv", in_format(&RunSpec::default(), &[Section::PerOp], Format::Csv));
 }
 
 #[test]
 fn everything_else_as_text() {
-    let spec = RunSpec {
-        trouble: true,
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { trouble: true, ..RunSpec::default() };
     let only = |options: &mut Options| options.tests = vec!["hot-points".into(), "delete".into()];
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), &spec);
@@ -157,160 +119,96 @@ fn everything_else_as_text() {
         Section::Arms,
         Section::Host,
     ] {
-        assert_snapshot!(
-            format!("section_{section}"),
-            shown_of(&run, &[section], only)
-        );
+        assert_snapshot!(format!("section_{section}"), shown_of(&run, &[section], only));
     }
 }
 
 #[test]
 fn every_section_in_every_format_has_one_shape() {
-    let spec = RunSpec {
-        trouble: true,
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { trouble: true, ..RunSpec::default() };
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), &spec);
     let in_format = |section, format| shown_of(&run, &[section], |options| options.format = format);
     for (section, name) in Section::ALL {
         assert_eq!(name.parse::<Section>().unwrap(), section);
-        let json: serde_json::Value =
-            serde_json::from_str(&in_format(section, Format::Json)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&in_format(section, Format::Json)).unwrap();
         for table in json["tables"].as_array().unwrap() {
             let columns = table["columns"].as_array().unwrap().len();
             for row in table["rows"].as_array().unwrap() {
-                assert!(
-                    row.as_object().unwrap().len() >= columns,
-                    "{name}: two columns share a key: {row}"
-                );
+                assert!(row.as_object().unwrap().len() >= columns, "{name}: two columns share a key: {row}");
             }
         }
         let csv = in_format(section, Format::Csv);
-        let data: String = csv
-            .lines()
-            .filter(|line| !line.starts_with("# "))
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let data: String =
+            csv.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
         for part in data.split("\n\n") {
             let mut reader = csv::Reader::from_reader(part.as_bytes());
-            assert!(
-                reader.records().all(|record| record.is_ok()),
-                "{name}: {part}"
-            );
+            assert!(reader.records().all(|record| record.is_ok()), "{name}: {part}");
         }
     }
 }
 
 #[test]
 fn tests_before_any_write_are_shown_on_request() {
-    let text = shown(&RunSpec::default(), &[Section::Relative], |options| {
-        options.include_pre = true
-    });
+    let text = shown(&RunSpec::default(), &[Section::Relative], |options| options.include_pre = true);
     assert!(text.contains("point-query.pre"));
-    let without = shown(
-        &RunSpec::default(),
-        &[Section::Relative, Section::Absolute],
-        |_| {},
-    );
+    let without = shown(&RunSpec::default(), &[Section::Relative, Section::Absolute], |_| {});
     assert!(!without.contains(".pre") && !without.contains(".warm"));
 }
 
 #[test]
 fn an_incomplete_run_says_so_inside_its_tables() {
-    let spec = RunSpec {
-        cut: true,
-        ..RunSpec::default()
-    };
-    assert_snapshot!(
-        "incomplete_text",
-        shown(&spec, &[Section::Headline, Section::Relative], |_| {})
-    );
+    let spec = RunSpec { cut: true, ..RunSpec::default() };
+    assert_snapshot!("incomplete_text", shown(&spec, &[Section::Headline, Section::Relative], |_| {}));
     let markdown = in_format(&spec, &[Section::Relative], Format::Markdown);
-    assert!(
-        markdown.contains("| **WARNING: small is incomplete, 30 of 36 actions done"),
-        "{markdown}"
-    );
+    assert!(markdown.contains("| **WARNING: small is incomplete, 30 of 36 actions done"), "{markdown}");
     let csv = in_format(&spec, &[Section::Relative], Format::Csv);
-    assert!(
-        csv.lines()
-            .nth(1)
-            .unwrap()
-            .contains("WARNING: small is incomplete"),
-        "{csv}"
-    );
+    assert!(csv.lines().nth(1).unwrap().contains("WARNING: small is incomplete"), "{csv}");
     assert!(
         csv.contains("\nscan,range queries without aggregation,1.03,\n"),
         "an empty field, not a zero: {csv}"
     );
 }
 
-const VERSIONS: [&str; 12] = [
-    "9.6.24", "10.23", "11.22", "12.22", "13.23", "14.20", "15.15", "16.11", "17.7", "18.0",
-    "18.1", "18.2",
-];
+const VERSIONS: [&str; 12] =
+    ["9.6.24", "10.23", "11.22", "12.22", "13.23", "14.20", "15.15", "16.11", "17.7", "18.0", "18.1", "18.2"];
 
 #[test]
 fn twelve_arms_fit() {
-    let spec = RunSpec {
-        arms: VERSIONS.map(|version| (version, "x10a")).to_vec(),
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { arms: VERSIONS.map(|version| (version, "x10a")).to_vec(), ..RunSpec::default() };
     let text = shown(&spec, &[Section::Relative, Section::Chain], |_| {});
-    let widest = text
-        .lines()
-        .filter(|line| line.starts_with(' '))
-        .map(str::len)
-        .max()
-        .unwrap();
+    let widest = text.lines().filter(|line| line.starts_with(' ')).map(str::len).max().unwrap();
     assert!(widest <= 120, "{widest} characters");
     assert_snapshot!(text);
 }
 
 #[test]
 fn many_far_tests_are_cut_to_the_farthest() {
-    let spec = RunSpec {
-        arms: VERSIONS.map(|version| (version, "x10a")).to_vec(),
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { arms: VERSIONS.map(|version| (version, "x10a")).to_vec(), ..RunSpec::default() };
     let text = shown(&spec, &[Section::Headline], |_| {});
-    let rows = text
-        .lines()
-        .filter(|line| line.starts_with("0.") || line.starts_with("1."));
+    let rows = text.lines().filter(|line| line.starts_with("0.") || line.starts_with("1."));
     assert_eq!(rows.count(), 40, "{text}");
     assert!(text.contains("the 40 farthest of "), "{text}");
 }
 
 #[test]
 fn one_arm_alone_has_no_ratios() {
-    let spec = RunSpec {
-        arms: vec![("18.1", "x10b")],
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { arms: vec![("18.1", "x10b")], ..RunSpec::default() };
     let text = shown(&spec, &Section::DEFAULT, |_| {});
-    assert!(
-        text.contains("nothing to compare it with") && text.contains("\nQPS\n"),
-        "{text}"
-    );
+    assert!(text.contains("nothing to compare it with") && text.contains("\nQPS\n"), "{text}");
     assert!(!text.contains("Relative"), "{text}");
 }
 
 #[test]
 fn a_busy_machine_is_said_first() {
     let headline = |others_share| {
-        let spec = RunSpec {
-            others_share,
-            ..RunSpec::default()
-        };
+        let spec = RunSpec { others_share, ..RunSpec::default() };
         shown(&spec, &[Section::Headline], |_| {})
     };
     let busy = headline(0.31);
     let disturbed = busy.find("DISTURBED: other programs used").unwrap();
     assert!(disturbed < busy.find("median rQPS").unwrap(), "{busy}");
-    assert!(
-        busy.contains("of postgres-18.1.x10b_c8r32 (up to 31 %)"),
-        "{busy}"
-    );
+    assert!(busy.contains("of postgres-18.1.x10b_c8r32 (up to 31 %)"), "{busy}");
     assert!(!headline(0.04).contains("DISTURBED"));
 }
 
@@ -326,15 +224,9 @@ fn another_base_by_name() {
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), &RunSpec::default());
     let error = |options: Options| show(&run, &options).unwrap_err().to_string();
-    let unknown = error(Options {
-        base: Some("nobody".into()),
-        ..Options::default()
-    });
+    let unknown = error(Options { base: Some("nobody".into()), ..Options::default() });
     assert!(unknown.contains("postgres-17.7.x10a_c8r32"), "{unknown}");
-    let unknown = error(Options {
-        tests: vec!["point-qury".into()],
-        ..Options::default()
-    });
+    let unknown = error(Options { tests: vec!["point-qury".into()], ..Options::default() });
     assert!(unknown.contains("point-qury"), "{unknown}");
 }
 
@@ -343,60 +235,31 @@ fn alike_runs_are_compared_and_arms_of_one_name_told_apart() {
     let results = tempfile::tempdir().unwrap();
     let runs = [
         run(results.path(), &RunSpec::default()),
-        run(
-            results.path(),
-            &RunSpec {
-                name: "later",
-                ..RunSpec::default()
-            },
-        ),
+        run(results.path(), &RunSpec { name: "later", ..RunSpec::default() }),
     ];
     let ambiguous = CompareOptions {
-        show: Options {
-            base: Some("postgres-16.11.x10a_c8r32".into()),
-            ..Options::default()
-        },
+        show: Options { base: Some("postgres-16.11.x10a_c8r32".into()), ..Options::default() },
         ..CompareOptions::default()
     };
-    let error = timeless(
-        &compare(&runs, &ambiguous).unwrap_err().to_string(),
-        &[&runs[0], &runs[1]],
-    );
+    let error = timeless(&compare(&runs, &ambiguous).unwrap_err().to_string(), &[&runs[0], &runs[1]]);
     assert!(
-        error.contains(
-            "say which: small:postgres-16.11.x10a_c8r32, later:postgres-16.11.x10a_c8r32"
-        ),
+        error.contains("say which: small:postgres-16.11.x10a_c8r32, later:postgres-16.11.x10a_c8r32"),
         "{error}"
     );
     let base = format!("{}:postgres-16.11.x10a_c8r32", runs[1].folder.name());
     let options = CompareOptions {
-        show: Options {
-            base: Some(base),
-            sections: vec![Section::Relative],
-            ..Options::default()
-        },
+        show: Options { base: Some(base), sections: vec![Section::Relative], ..Options::default() },
         ..CompareOptions::default()
     };
-    assert_snapshot!(timeless(
-        &compare(&runs, &options).unwrap(),
-        &[&runs[0], &runs[1]]
-    ));
+    assert_snapshot!(timeless(&compare(&runs, &options).unwrap(), &[&runs[0], &runs[1]]));
 }
 
 #[test]
 fn unlike_runs_are_refused_or_warned_of_inside_the_table() {
     let results = tempfile::tempdir().unwrap();
-    let other = RunSpec {
-        name: "later",
-        kernel: "6.5.0",
-        seed: 43,
-        config_hash: "0badc0de",
-        ..RunSpec::default()
-    };
-    let runs = [
-        run(results.path(), &RunSpec::default()),
-        run(results.path(), &other),
-    ];
+    let other =
+        RunSpec { name: "later", kernel: "6.5.0", seed: 43, config_hash: "0badc0de", ..RunSpec::default() };
+    let runs = [run(results.path(), &RunSpec::default()), run(results.path(), &other)];
     let both = [&runs[0], &runs[1]];
     let error = compare(&runs, &CompareOptions::default()).unwrap_err();
     assert_snapshot!("refused", timeless(&error.to_string(), &both));
@@ -413,29 +276,18 @@ fn unlike_runs_are_refused_or_warned_of_inside_the_table() {
         let text = timeless(&compare(&runs, &options).unwrap(), &both);
         assert_snapshot!(format!("forced_{format}"), text);
     }
-    let twice = [
-        RunFolder::open(runs[0].folder.path()).unwrap(),
-        RunFolder::open(runs[0].folder.path()).unwrap(),
-    ];
+    let twice =
+        [RunFolder::open(runs[0].folder.path()).unwrap(), RunFolder::open(runs[0].folder.path()).unwrap()];
     assert!(compare(&twice, &CompareOptions::default()).is_err());
 }
 
 #[test]
 fn names_cannot_break_a_markdown_table() {
-    let spec = RunSpec {
-        arm_names: vec!["old|*er*", "new`er", "<b>"],
-        ..RunSpec::default()
-    };
+    let spec = RunSpec { arm_names: vec!["old|*er*", "new`er", "<b>"], ..RunSpec::default() };
     let markdown = in_format(&spec, &[Section::Arms], Format::Markdown);
-    let rows: Vec<&str> = markdown
-        .lines()
-        .filter(|line| line.starts_with('|'))
-        .collect();
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with('|')).collect();
     let cells = |row: &str| row.replace("\\|", "").matches('|').count();
-    assert!(
-        rows.iter().all(|row| cells(row) == cells(rows[0])),
-        "{markdown}"
-    );
+    assert!(rows.iter().all(|row| cells(row) == cells(rows[0])), "{markdown}");
     assert!(
         markdown.contains("(old\\|\\*er\\*)")
             && markdown.contains("(new\\`er)")

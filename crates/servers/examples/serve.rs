@@ -1,5 +1,6 @@
-//! Runs one server until standard input ends: `cargo run -p rqps-servers --example serve -- postgres-18 x10a_c8r32 [tcp]`.
-//! Prints a line that `psql` understands. The data stays for the next time; `--remove` as last argument removes it.
+//! Runs one server until standard input ends: `cargo run -p rqps-servers --example serve -- postgres-18
+//! x10a_c8r32 [tcp]`. Prints a line that `psql` understands. The data stays for the next time; `--remove` as
+//! last argument removes it.
 
 use std::error::Error;
 use std::io::Read;
@@ -41,16 +42,10 @@ fn serve() -> Result<(), Box<dyn Error>> {
     }
     let server = Server::start(&spec)?;
     for left_out in &server.applied().left_out {
-        println!(
-            "left out: {} = {} ({})",
-            left_out.option, left_out.value, left_out.reason
-        );
+        println!("left out: {} = {} ({})", left_out.option, left_out.value, left_out.reason);
     }
     let endpoint = server.endpoint();
-    let host = endpoint.tcp.map_or_else(
-        || endpoint.socket_dir.display().to_string(),
-        |ip| ip.to_string(),
-    );
+    let host = endpoint.tcp.map_or_else(|| endpoint.socket_dir.display().to_string(), |ip| ip.to_string());
     println!(
         "pid {}: PGPASSWORD={} psql -h {host} -p {} -U {} {}",
         server.pid(),

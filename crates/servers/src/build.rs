@@ -55,26 +55,24 @@ impl Build {
     /// The compiler, as the version text names it.
     pub fn compiler(&self) -> Option<&str> {
         let (_, rest) = self.version_text.split_once("compiled by ")?;
-        Some(
-            rest.rsplit_once(", ")
-                .map_or(rest, |(compiler, _)| compiler),
-        )
+        Some(rest.rsplit_once(", ").map_or(rest, |(compiler, _)| compiler))
     }
 }
 
-/// Obtains a published version: `18.1`, or `18` for the newest minor of that major. Downloaded once, checked against the
-/// registry's checksum before it is unpacked, and cached; an exact version that is cached needs no network.
+/// Obtains a published version: `18.1`, or `18` for the newest minor of that major. Downloaded once, checked
+/// against the registry's checksum before it is unpacked, and cached; an exact version that is cached needs
+/// no network.
 ///
-/// A newest minor is asked for each time; when the registry cannot be reached, the newest cached one is taken and a note
-/// says so.
+/// A newest minor is asked for each time; when the registry cannot be reached, the newest cached one is taken
+/// and a note says so.
 pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     match dbms {
         Dbms::Postgres => postgres::install::install(dirs, request),
     }
 }
 
-/// The build that a plan names: a published version (see [`install`]) or a directory. Its programs have been run once, so
-/// a missing system library is an error here and not in the middle of a run.
+/// The build that a plan names: a published version (see [`install`]) or a directory. Its programs have been
+/// run once, so a missing system library is an error here and not in the middle of a run.
 pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
     match (&spec.source, spec.dbms) {
         (BuildSource::Version(request), dbms) => install(dirs, dbms, request),

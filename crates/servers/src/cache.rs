@@ -1,7 +1,8 @@
 //! The build cache: `<cache>/<dbms>/<version>-<hash>/` with a manifest beside it, written only once complete.
 //!
 //! A build is unpacked in a directory of another name, hashed, renamed, and only then gets its manifest; without a
-//! manifest a directory is rubbish of an interrupted install and is removed by the next one. One install works at a time.
+//! manifest a directory is rubbish of an interrupted install and is removed by the next one. One install
+//! works at a time.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -43,9 +44,7 @@ struct Manifest {
 
 impl Cache {
     pub fn of(dirs: &Dirs, dbms: Dbms) -> Cache {
-        Cache {
-            dir: dirs.cache.join(dbms.name()),
-        }
+        Cache { dir: dirs.cache.join(dbms.name()) }
     }
 
     /// All whole builds; those whose directory is gone or damaged are passed over.
@@ -61,10 +60,7 @@ impl Cache {
 
     /// The cached build of exactly this version, when it is whole.
     pub fn find(&self, version: &str) -> Result<Option<Build>> {
-        Ok(self
-            .manifests_of(version)?
-            .iter()
-            .find_map(|path| self.load(path)))
+        Ok(self.manifests_of(version)?.iter().find_map(|path| self.load(path)))
     }
 
     /// Whether this version was installed once; with [`Cache::find`] finding nothing, its files are damaged.
@@ -75,10 +71,7 @@ impl Cache {
     fn manifests_of(&self, version: &str) -> Result<Vec<PathBuf>> {
         let prefix = format!("{version}-");
         let mut paths = self.manifests()?;
-        paths.retain(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-        });
+        paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)));
         Ok(paths)
     }
 
@@ -91,25 +84,16 @@ impl Cache {
         Ok(file)
     }
 
-    /// An empty directory to unpack into, on the file system of the cache. Leftovers of interrupted installs are removed.
-    /// Call with the lock held.
+    /// An empty directory to unpack into, on the file system of the cache. Leftovers of interrupted installs
+    /// are removed. Call with the lock held.
     pub fn partial(&self) -> Result<Partial> {
-        for entry in fs::read_dir(&self.dir)
-            .map_err(Error::file("list", &self.dir))?
-            .flatten()
-        {
-            if entry
-                .file_name()
-                .to_string_lossy()
-                .starts_with(PARTIAL_PREFIX)
-            {
+        for entry in fs::read_dir(&self.dir).map_err(Error::file("list", &self.dir))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(PARTIAL_PREFIX) {
                 let path = entry.path();
                 fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
             }
         }
-        let path = self
-            .dir
-            .join(format!("{PARTIAL_PREFIX}{}", std::process::id()));
+        let path = self.dir.join(format!("{PARTIAL_PREFIX}{}", std::process::id()));
         create_open_dir(&path)?;
         Ok(Partial { path })
     }
@@ -130,12 +114,7 @@ impl Cache {
         let fingerprint = program_files(&root)?.fingerprint();
         self.write_manifest(
             &self.dir.join(format!("{name}.json")),
-            &Manifest {
-                format: FORMAT,
-                archive_sha256,
-                fingerprint,
-                build: build.clone(),
-            },
+            &Manifest { format: FORMAT, archive_sha256, fingerprint, build: build.clone() },
         )?;
         Ok(build)
     }
@@ -156,10 +135,7 @@ impl Cache {
             .map_err(Error::file("list", &self.dir))?
             .flatten()
             .map(|entry| entry.path())
-            .filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "json")
-            })
+            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
             .collect();
         paths.sort();
         Ok(paths)
@@ -168,8 +144,7 @@ impl Cache {
     /// The build of a manifest when its files are as they were. When only their times differ (a copied cache), their
     /// content decides.
     fn load(&self, manifest_path: &Path) -> Option<Build> {
-        let mut manifest: Manifest =
-            serde_json::from_str(&fs::read_to_string(manifest_path).ok()?).ok()?;
+        let mut manifest: Manifest = serde_json::from_str(&fs::read_to_string(manifest_path).ok()?).ok()?;
         if manifest.format != FORMAT {
             return None;
         }
@@ -192,12 +167,9 @@ impl Cache {
 
 /// The files of a cached build.
 pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
-    ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?
-        .filter(|files| files.count() > 0)
-        .ok_or_else(|| Error::NotABuild {
-            path: root.to_path_buf(),
-            reason: "it holds no program files".to_owned(),
-        })
+    ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?.filter(|files| files.count() > 0).ok_or_else(|| {
+        Error::NotABuild { path: root.to_path_buf(), reason: "it holds no program files".to_owned() }
+    })
 }
 
 /// A directory that is removed unless its content was moved away.
@@ -241,10 +213,7 @@ mod tests {
     #[test]
     fn a_damaged_build_is_not_found_a_copied_one_is() {
         let dir = tempfile::tempdir().unwrap();
-        let dirs = Dirs {
-            cache: dir.path().to_path_buf(),
-            work: dir.path().join("work"),
-        };
+        let dirs = Dirs { cache: dir.path().to_path_buf(), work: dir.path().join("work") };
         let cache = Cache::of(&dirs, Dbms::Postgres);
         assert!(cache.find("18.1").unwrap().is_none());
         let build = kept_build(&cache);
@@ -260,9 +229,7 @@ mod tests {
         assert_eq!(cache.builds().unwrap(), [build]);
         let leftovers = fs::read_dir(&cache.dir).unwrap().flatten();
         assert!(
-            !leftovers
-                .map(|entry| entry.file_name())
-                .any(|name| name.to_string_lossy().contains("partial"))
+            !leftovers.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().contains("partial"))
         );
     }
 }

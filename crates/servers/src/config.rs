@@ -22,8 +22,8 @@ pub struct Config {
     pub name: String,
     /// sha256 over the options, sorted by name: layout, comments, order and the config's name do not count.
     pub hash: String,
-    /// Option and value, in the order of the file; names in lower case, values without quotes, each option once (the last
-    /// one counts).
+    /// Option and value, in the order of the file; names in lower case, values without quotes, each option
+    /// once (the last one counts).
     pub options: Vec<(String, String)>,
     /// Other values for older versions.
     #[serde(default)]
@@ -32,8 +32,8 @@ pub struct Config {
     pub text: String,
 }
 
-/// Another value of an option for versions before one: written as a comment behind the option, `# rqps: before 10: 1000`,
-/// where an older version takes less.
+/// Another value of an option for versions before one: written as a comment behind the option, `# rqps:
+/// before 10: 1000`, where an older version takes less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueBefore {
     /// The option.
@@ -57,30 +57,22 @@ pub struct ShippedConfig {
 pub fn shipped_configs() -> Vec<ShippedConfig> {
     shipped::FILES
         .iter()
-        .map(|(name, text)| ShippedConfig {
-            name: (*name).to_owned(),
-            summary: summary(text),
-        })
+        .map(|(name, text)| ShippedConfig { name: (*name).to_owned(), summary: summary(text) })
         .collect()
 }
 
 /// The first sentence of a file's opening comment, without the name it starts with.
 fn summary(text: &str) -> String {
-    let comment: Vec<&str> = text
-        .lines()
-        .map_while(|line| line.strip_prefix('#'))
-        .map(str::trim)
-        .collect();
+    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
     let comment = comment.join(" ");
-    let sentence = comment
-        .split_once(". ")
-        .map_or(comment.as_str(), |(first, _)| first);
+    let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
     let sentence = sentence.split_once(": ").map_or(sentence, |(_, rest)| rest);
     sentence.trim_end_matches('.').to_owned()
 }
 
 /// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf`). The file is
-/// written as a `postgresql.conf`; `include 'x10a_c8r32'` takes in a shipped config, `include 'other.conf'` a file beside.
+/// written as a `postgresql.conf`; `include 'x10a_c8r32'` takes in a shipped config, `include 'other.conf'` a
+/// file beside.
 ///
 /// The shipped config `sized` is computed for this host, see [`load_config_for`].
 pub fn load_config(name_or_path: &str) -> Result<Config> {
@@ -116,26 +108,15 @@ fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
 
 fn value_before(setting: Setting) -> Option<ValueBefore> {
     let (version, value) = setting.before?;
-    Some(ValueBefore {
-        option: setting.name,
-        version,
-        value,
-    })
+    Some(ValueBefore { option: setting.name, version, value })
 }
 
 fn hash(settings: &[Setting]) -> String {
     let line = |setting: &Setting| {
-        let before = setting
-            .before
-            .as_ref()
-            .map_or_else(String::new, |(version, value)| {
-                format!(" before {version}: {}", conf::quoted(value))
-            });
-        format!(
-            "{} = {}{before}\n",
-            setting.name,
-            conf::quoted(&setting.value)
-        )
+        let before = setting.before.as_ref().map_or_else(String::new, |(version, value)| {
+            format!(" before {version}: {}", conf::quoted(value))
+        });
+        format!("{} = {}{before}\n", setting.name, conf::quoted(&setting.value))
     };
     let mut lines: Vec<String> = settings.iter().map(line).collect();
     lines.sort();
@@ -162,10 +143,9 @@ impl Source {
     fn config_name(&self) -> String {
         match self {
             Source::Shipped(name) => name.clone(),
-            Source::File(path) => path.file_stem().map_or_else(
-                || "config".to_owned(),
-                |stem| stem.to_string_lossy().into_owned(),
-            ),
+            Source::File(path) => path
+                .file_stem()
+                .map_or_else(|| "config".to_owned(), |stem| stem.to_string_lossy().into_owned()),
         }
     }
 
@@ -185,18 +165,12 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(limits: &'a HostLimits) -> Reader<'a> {
-        Reader {
-            limits,
-            settings: Vec::new(),
-            text: String::new(),
-        }
+        Reader { limits, settings: Vec::new(), text: String::new() }
     }
 
     fn config(self, name: String) -> Config {
         let settings = last_of_each(self.settings);
-        let options = settings
-            .iter()
-            .map(|setting| (setting.name.clone(), setting.value.clone()));
+        let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
         Config {
             name,
             hash: hash(&settings),
@@ -208,23 +182,16 @@ impl<'a> Reader<'a> {
 
     fn take(&mut self, source: &Source, depth: usize) -> Result<()> {
         let content = match source {
-            Source::Shipped(name) => {
-                shipped::text(name, self.limits).ok_or_else(|| unknown_config(name))?
-            }
-            Source::File(path) => {
-                fs::read_to_string(path).map_err(Error::file("read config", path))?
-            }
+            Source::Shipped(name) => shipped::text(name, self.limits).ok_or_else(|| unknown_config(name))?,
+            Source::File(path) => fs::read_to_string(path).map_err(Error::file("read config", path))?,
         };
         self.take_text(source, &content, depth)
     }
 
     fn take_text(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
         for (index, line) in content.lines().enumerate() {
-            let syntax_error = |reason: String| Error::ConfigSyntax {
-                file: source.shown(),
-                line: index + 1,
-                reason,
-            };
+            let syntax_error =
+                |reason: String| Error::ConfigSyntax { file: source.shown(), line: index + 1, reason };
             match conf::parse_line(line).map_err(syntax_error)? {
                 Line::Empty => {}
                 Line::Option(setting) if setting.name == "include" => {
@@ -240,14 +207,11 @@ impl<'a> Reader<'a> {
                     let included = Source::named(&setting.value, beside);
                     self.text.push_str(&format!("# {line}\n"));
                     self.take(&included, depth + 1)?;
-                    self.text
-                        .push_str(&format!("# end of {}\n", included.shown()));
+                    self.text.push_str(&format!("# end of {}\n", included.shown()));
                     continue;
                 }
                 Line::Option(Setting { name, .. }) if name.starts_with("include_") => {
-                    return Err(syntax_error(format!(
-                        "{name} is not supported: write include 'file.conf'"
-                    )));
+                    return Err(syntax_error(format!("{name} is not supported: write include 'file.conf'")));
                 }
                 Line::Option(setting) => self.settings.push(setting),
             }
@@ -263,11 +227,7 @@ fn unknown_config(name: &str) -> Error {
     let shipped = names.join(", ");
     names.sort_by_key(|known| edit_distance(known, name));
     names.truncate(3);
-    Error::UnknownConfig {
-        name: name.to_owned(),
-        nearest: names.join(", "),
-        shipped,
-    }
+    Error::UnknownConfig { name: name.to_owned(), nearest: names.join(", "), shipped }
 }
 
 /// How many characters must be inserted, removed or replaced to turn one text into the other.
@@ -290,10 +250,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    const LIMITS: HostLimits = HostLimits {
-        memory_bytes: 24 << 30,
-        disk_free_bytes: 80 << 30,
-    };
+    const LIMITS: HostLimits = HostLimits { memory_bytes: 24 << 30, disk_free_bytes: 80 << 30 };
 
     fn value<'a>(config: &'a Config, option: &str) -> Option<&'a str> {
         let found = config.options.iter().find(|(name, _)| name == option);
@@ -305,12 +262,7 @@ mod tests {
         for shipped in shipped_configs() {
             let config = load_config_for(&shipped.name.replace('N', "8"), &LIMITS).unwrap();
             assert_eq!(value(&config, "jit"), Some("off"), "{}", shipped.name);
-            assert!(
-                shipped.summary.len() > 20,
-                "{}: {}",
-                shipped.name,
-                shipped.summary
-            );
+            assert!(shipped.summary.len() > 20, "{}: {}", shipped.name, shipped.summary);
         }
     }
 
@@ -336,10 +288,7 @@ mod tests {
         assert_eq!(value(&sized, "shared_buffers"), Some("6144MB"));
         assert_eq!(value(&sized, "max_wal_size"), Some("4GB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("2GB"));
-        let tiny = HostLimits {
-            memory_bytes: 1 << 30,
-            disk_free_bytes: 5 << 30,
-        };
+        let tiny = HostLimits { memory_bytes: 1 << 30, disk_free_bytes: 5 << 30 };
         let sized = load_config_for("sized", &tiny).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("512MB"));
@@ -357,14 +306,11 @@ mod tests {
         assert_eq!(config.name, "mine");
         assert_eq!(value(&config, "shared_buffers"), Some("1GB"));
         assert!(config.text.contains("jit = off"));
-        let reordered =
-            load("shared_buffers = 1GB\ninclude 'x10a_c8r32'\nshared_buffers=1GB").unwrap();
+        let reordered = load("shared_buffers = 1GB\ninclude 'x10a_c8r32'\nshared_buffers=1GB").unwrap();
         assert_eq!(config.hash, reordered.hash);
         let kept = config_from_text("mine", &config.text).unwrap();
         assert_eq!((kept.hash, kept.options), (config.hash, config.options));
-        let message = load("jit = off\nwork_mem = 4MB extra")
-            .unwrap_err()
-            .to_string();
+        let message = load("jit = off\nwork_mem = 4MB extra").unwrap_err().to_string();
         assert!(message.contains("mine.conf:2: "), "{message}");
         let message = load("include 'mine.conf'").unwrap_err().to_string();
         assert!(message.contains("include itself"), "{message}");

@@ -1,8 +1,8 @@
 //! A server's data directory and what rqps keeps beside it.
 //!
-//! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.lock`, locked while an rqps works on
-//! it; `X.server.json`, the process that serves it; `X.sock/`, its Unix socket; `X.initdb/`, the next `X` while it is being
-//! made. Only what carries the marker is ever removed.
+//! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.lock`, locked while an
+//! rqps works on it; `X.server.json`, the process that serves it; `X.sock/`, its Unix socket; `X.initdb/`,
+//! the next `X` while it is being made. Only what carries the marker is ever removed.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -84,10 +84,7 @@ impl DataDir {
 
     /// The last name of the path, for log files.
     pub fn name(&self) -> String {
-        self.path.file_name().map_or_else(
-            || "server".to_owned(),
-            |name| name.to_string_lossy().into_owned(),
-        )
+        self.path.file_name().map_or_else(|| "server".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     fn lock_path(&self) -> PathBuf {
@@ -137,8 +134,8 @@ impl DataDir {
         PathBuf::from(format!("/tmp/rqps-sock-{}", &digest[..16]))
     }
 
-    /// Creates the socket directory anew, for the server's user alone. Call with the lock held, which says that no server
-    /// is using it.
+    /// Creates the socket directory anew, for the server's user alone. Call with the lock held, which says
+    /// that no server is using it.
     pub fn create_socket_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.socket_dir();
         if let Ok(meta) = fs::symlink_metadata(&path) {
@@ -152,10 +149,7 @@ impl DataDir {
             }
             fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
         }
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .map_err(Error::file("create", &path))?;
+        DirBuilder::new().mode(0o700).create(&path).map_err(Error::file("create", &path))?;
         user.give(&path)?;
         Ok(path)
     }
@@ -165,13 +159,10 @@ impl DataDir {
         let Some(process) = Identity::of(pid) else {
             return Ok(());
         };
-        let record = Record {
-            process,
-            socket_dir: socket_dir.to_path_buf(),
-        };
+        let record = Record { process, socket_dir: socket_dir.to_path_buf() };
         let path = self.record_path();
-        let text = serde_json::to_string(&record)
-            .map_err(|error| Error::file("write", &path)(error.into()))?;
+        let text =
+            serde_json::to_string(&record).map_err(|error| Error::file("write", &path)(error.into()))?;
         fs::write(&path, text).map_err(Error::file("write", &path))
     }
 
@@ -182,8 +173,8 @@ impl DataDir {
         let _gone = fs::remove_dir_all(self.socket_dir());
     }
 
-    /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns whether there
-    /// was one. Call with the lock held, which says that no rqps is using it.
+    /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns
+    /// whether there was one. Call with the lock held, which says that no rqps is using it.
     ///
     /// # Errors
     /// When somebody else's server is at work on it, or the process noted cannot be ended.
@@ -205,27 +196,22 @@ impl DataDir {
         if record.process.alive() {
             return Err(Error::InUse {
                 path: self.path.clone(),
-                holder: format!(
-                    "pid {}, left by an earlier rqps, which cannot be ended",
-                    record.process.pid
-                ),
+                holder: format!("pid {}, left by an earlier rqps, which cannot be ended", record.process.pid),
             });
         }
         self.clear_record();
         Ok(found)
     }
 
-    /// Refuses when a server is at work here that is not noted. One that an rqps was killed over while it started is not
-    /// noted either, but about to end.
+    /// Refuses when a server is at work here that is not noted. One that an rqps was killed over while it
+    /// started is not noted either, but about to end.
     fn check_not_foreign(&self) -> Result<()> {
         let deadline = Instant::now() + ORPHAN_PATIENCE;
         while let Some(pid) = postgres::start::server_at_work(&self.path) {
             if Instant::now() >= deadline {
                 return Err(Error::InUse {
                     path: self.path.clone(),
-                    holder: format!(
-                        "a Postgres server with pid {pid} that this rqps did not start"
-                    ),
+                    holder: format!("a Postgres server with pid {pid} that this rqps did not start"),
                 });
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -242,6 +228,9 @@ impl DataDir {
             if !holds_marker_alone(&path)? && read_marker(&path).is_none() {
                 return Err(Error::NotOurs { path });
             }
+            if path == self.staging() {
+                end_makers(&path);
+            }
             remove_marker_last(&path)?;
         }
         self.clear_record();
@@ -256,8 +245,7 @@ fn read_marker(dir: &Path) -> Option<Marker> {
 /// Marks a directory as made by rqps.
 pub(crate) fn write_marker(dir: &Path, marker: &Marker, user: &ServerUser) -> Result<()> {
     let path = dir.join(MARKER);
-    let text =
-        serde_json::to_string(marker).map_err(|error| Error::file("write", &path)(error.into()))?;
+    let text = serde_json::to_string(marker).map_err(|error| Error::file("write", &path)(error.into()))?;
     write_private(&path, text.as_bytes(), user)
 }
 
@@ -270,8 +258,7 @@ pub(crate) fn write_private(path: &Path, content: &[u8], user: &ServerUser) -> R
         .mode(0o600)
         .open(path)
         .map_err(Error::file("create", path))?;
-    file.write_all(content)
-        .map_err(Error::file("write", path))?;
+    file.write_all(content).map_err(Error::file("write", path))?;
     user.give(path)
 }
 
@@ -284,26 +271,17 @@ fn is_same_file(file: &File, path: &Path) -> bool {
 
 /// Whether nothing is in a directory, or at most a marker, be it half written.
 fn holds_marker_alone(dir: &Path) -> Result<bool> {
-    let mut entries = fs::read_dir(dir)
-        .map_err(Error::file("list", dir))?
-        .flatten();
+    let mut entries = fs::read_dir(dir).map_err(Error::file("list", dir))?.flatten();
     Ok(entries.all(|entry| entry.file_name() == MARKER))
 }
 
 /// Removes a directory so that what is left of it by a crash in between still counts as made by rqps.
 fn remove_marker_last(dir: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
-    for entry in entries
-        .flatten()
-        .filter(|entry| entry.file_name() != MARKER)
-    {
+    for entry in entries.flatten().filter(|entry| entry.file_name() != MARKER) {
         let path = entry.path();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let removed = if is_dir {
-            fs::remove_dir_all(&path)
-        } else {
-            fs::remove_file(&path)
-        };
+        let removed = if is_dir { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::file("remove", &path))?;
     }
     fs::remove_dir_all(dir).map_err(Error::file("remove", dir))
@@ -328,12 +306,29 @@ fn end(process: &Identity) {
     }
 }
 
-/// Ends processes of a server whose main process is gone: they run its program, in its data directory. They would notice
-/// by themselves, but not before their present query ends.
+/// Ends processes of a server whose main process is gone: they run its program, in its data directory. They
+/// would notice by themselves, but not before their present query ends.
 pub(crate) fn end_stragglers(data_dir: &Path, exe: &Path) {
     for pid in process::running_in(data_dir, exe) {
         // It may end by itself at this moment.
         let _sent = process::signal(pid, Signal::KILL);
+    }
+}
+
+/// Ends what still works on a data directory that was being made when its rqps was killed: initdb is gone
+/// with it, but not at once the server program that initdb has started. Nobody else has any business there.
+fn end_makers(staging: &Path) {
+    let deadline = Instant::now() + ORPHAN_PATIENCE;
+    loop {
+        let makers = process::working_below(staging);
+        if makers.is_empty() || Instant::now() >= deadline {
+            return;
+        }
+        for pid in makers {
+            // It may end by itself at this moment.
+            let _sent = process::signal(pid, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -358,11 +353,7 @@ pub fn reap_leftover(data_dir: &Path) -> Result<bool> {
 /// When rqps did not make it, or it is in use.
 pub fn remove_data_dir(data_dir: &Path) -> Result<()> {
     let data_dir = DataDir::at(data_dir)?;
-    let parts = [
-        data_dir.path.clone(),
-        data_dir.staging(),
-        data_dir.lock_path(),
-    ];
+    let parts = [data_dir.path.clone(), data_dir.staging(), data_dir.lock_path()];
     if !parts.iter().any(|path| path.exists()) {
         return Ok(());
     }
@@ -377,10 +368,7 @@ pub(crate) fn prepare_parent(data_dir: &DataDir) -> Result<ServerUser> {
     let user = server_user()?;
     if let Some(parent) = data_dir.path.parent() {
         crate::dirs::create_open_dir(parent)?;
-        user.check_reachable(
-            parent,
-            "set RQPS_WORK to a directory that everybody can enter",
-        )?;
+        user.check_reachable(parent, "set RQPS_WORK to a directory that everybody can enter")?;
     }
     Ok(user)
 }
@@ -405,23 +393,15 @@ mod tests {
     fn only_the_very_process_noted_is_ended() {
         let (_dir, data_dir) = scratch();
         let mut ours = sleeper();
-        data_dir
-            .write_record(ours.id(), &data_dir.socket_dir())
-            .unwrap();
+        data_dir.write_record(ours.id(), &data_dir.socket_dir()).unwrap();
         assert!(reap_leftover(&data_dir.path).unwrap());
         assert!(!ours.wait().unwrap().success());
         assert!(!reap_leftover(&data_dir.path).unwrap());
 
         let mut stranger = sleeper();
-        data_dir
-            .write_record(stranger.id(), &data_dir.socket_dir())
-            .unwrap();
+        data_dir.write_record(stranger.id(), &data_dir.socket_dir()).unwrap();
         let record = fs::read_to_string(data_dir.record_path()).unwrap();
-        fs::write(
-            data_dir.record_path(),
-            record.replace("\"start_ticks\":", "\"start_ticks\":1"),
-        )
-        .unwrap();
+        fs::write(data_dir.record_path(), record.replace("\"start_ticks\":", "\"start_ticks\":1")).unwrap();
         assert!(!reap_leftover(&data_dir.path).unwrap());
         assert!(stranger.try_wait().unwrap().is_none());
         stranger.kill().unwrap();
@@ -436,11 +416,8 @@ mod tests {
         let message = remove_data_dir(&data_dir.path).unwrap_err().to_string();
         assert!(message.contains("was not made by rqps"), "{message}");
         assert!(file.exists());
-        let marker = Marker {
-            dbms: Dbms::Postgres,
-            build: "postgres-18.1".to_owned(),
-            password: "secret".to_owned(),
-        };
+        let marker =
+            Marker { dbms: Dbms::Postgres, build: "postgres-18.1".to_owned(), password: "secret".to_owned() };
         write_marker(&data_dir.path, &marker, &server_user().unwrap()).unwrap();
         remove_data_dir(&data_dir.path).unwrap();
 
@@ -450,12 +427,7 @@ mod tests {
         remove_data_dir(&data_dir.path).unwrap();
         drop(data_dir.lock().unwrap());
         remove_data_dir(&data_dir.path).unwrap();
-        assert_eq!(
-            fs::read_dir(data_dir.path.parent().unwrap())
-                .unwrap()
-                .count(),
-            0
-        );
+        assert_eq!(fs::read_dir(data_dir.path.parent().unwrap()).unwrap().count(), 0);
     }
 
     #[test]

@@ -32,8 +32,8 @@ impl Dirs {
                 PathBuf::from(format!("/var/tmp/rqps-cache-{}", uid.as_raw()))
             }
         });
-        let work = env_path("RQPS_WORK")
-            .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/rqps-{}", uid.as_raw())));
+        let work =
+            env_path("RQPS_WORK").unwrap_or_else(|| PathBuf::from(format!("/var/tmp/rqps-{}", uid.as_raw())));
         Dirs { cache, work }
     }
 
@@ -42,10 +42,7 @@ impl Dirs {
     pub fn create_work(&self) -> Result<()> {
         create_open_dir(&self.work)?;
         let meta = fs::symlink_metadata(&self.work).map_err(Error::file("examine", &self.work))?;
-        let bad = |reason: &str| Error::BadWorkDir {
-            path: self.work.clone(),
-            reason: reason.to_owned(),
-        };
+        let bad = |reason: &str| Error::BadWorkDir { path: self.work.clone(), reason: reason.to_owned() };
         let sticky_parent = self
             .work
             .parent()

@@ -184,9 +184,7 @@ pub enum Error {
     },
 
     /// The directory for data may be somebody else's.
-    #[error(
-        "work directory {path} {reason}; remove it, or set RQPS_WORK to a directory of your own"
-    )]
+    #[error("work directory {path} {reason}; remove it, or set RQPS_WORK to a directory of your own")]
     BadWorkDir {
         /// The directory.
         path: PathBuf,
@@ -290,15 +288,8 @@ impl Error {
     }
 
     /// For `map_err` on file operations.
-    pub(crate) fn file(
-        action: &'static str,
-        path: impl AsRef<Path>,
-    ) -> impl FnOnce(io::Error) -> Error {
+    pub(crate) fn file(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
         let path = path.as_ref().to_path_buf();
-        move |source| Error::File {
-            action,
-            path,
-            source,
-        }
+        move |source| Error::File { action, path, source }
     }
 }

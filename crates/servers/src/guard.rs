@@ -6,7 +6,8 @@
 //! argument; that second rqps, the shim, asks for the signal, checks that its parent is still there, and turns into the
 //! server by `exec`. A program without the shim (a test, say) uses `setpriv` of util-linux for the same.
 //!
-//! The signal is tied to the parent *thread*, so all processes are started by one thread that lives as long as the program.
+//! The signal is tied to the parent *thread*, so all processes are started by one thread that lives as long
+//! as the program.
 
 use std::ffi::OsString;
 use std::io;
@@ -73,16 +74,10 @@ pub fn run_shim_if_asked() {
 
 /// Arguments: pid of the parent, name of the signal, program, its arguments. Returns only on failure.
 fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
-    let mut text = || {
-        arguments
-            .next()
-            .and_then(|argument| argument.into_string().ok())
-    };
+    let mut text = || arguments.next().and_then(|argument| argument.into_string().ok());
     let parent: Option<i32> = text().and_then(|pid| pid.parse().ok());
     let signal_name = text();
-    let signal = DeathSignal::ALL
-        .into_iter()
-        .find(|signal| Some(signal.name()) == signal_name.as_deref());
+    let signal = DeathSignal::ALL.into_iter().find(|signal| Some(signal.name()) == signal_name.as_deref());
     let (Some(parent), Some(signal), Some(program)) = (parent, signal, arguments.next()) else {
         return "for use by rqps itself only".to_owned();
     };
@@ -121,11 +116,7 @@ impl Guarded {
             .stderr(Stdio::null())
             .process_group(0);
         user.apply(&mut command);
-        Ok(Guarded {
-            command,
-            program: program.to_path_buf(),
-            user: user.clone(),
-        })
+        Ok(Guarded { command, program: program.to_path_buf(), user: user.clone() })
     }
 
     /// To add arguments and streams.
@@ -148,9 +139,7 @@ impl Guarded {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = self.program.clone();
         let child = self.spawn()?;
-        child
-            .wait_with_output()
-            .map_err(Error::file("read the output of", program))
+        child.wait_with_output().map_err(Error::file("read the output of", program))
     }
 }
 
@@ -164,9 +153,7 @@ fn shim_command(signal: DeathSignal) -> Result<Command> {
     if let Some(shim) = shim {
         let mut command = Command::new(shim);
         command.arg(SHIM_ARGUMENT);
-        command
-            .arg(std::process::id().to_string())
-            .arg(signal.name());
+        command.arg(std::process::id().to_string()).arg(signal.name());
         return Ok(command);
     }
     let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"]
@@ -182,10 +169,8 @@ fn permission_advice(error: &io::Error) -> String {
     if error.kind() != io::ErrorKind::PermissionDenied {
         return String::new();
     }
-    let own = std::env::current_exe().map_or_else(
-        |_| "rqps itself".to_owned(),
-        |exe| exe.display().to_string(),
-    );
+    let own =
+        std::env::current_exe().map_or_else(|_| "rqps itself".to_owned(), |exe| exe.display().to_string());
     format!(
         "; that user must be able to read and execute it and {own}: check their modes, the directories above, and that \
          their file system is not mounted noexec"
@@ -201,17 +186,15 @@ fn keeper_spawn(command: Command) -> io::Result<Child> {
     let keeper = KEEPER.get_or_init(|| {
         let (requests, inbox) = channel::<SpawnRequest>();
         // Without the thread the channel is closed, and every request below is answered with an error.
-        let _detached = thread::Builder::new()
-            .name("keeper".to_owned())
-            .spawn(move || {
-                for (mut command, reply) in inbox {
-                    if let Err(unclaimed) = reply.send(command.spawn())
-                        && let Ok(mut child) = unclaimed.0
-                    {
-                        let _ended = child.kill().and_then(|()| child.wait());
-                    }
+        let _detached = thread::Builder::new().name("keeper".to_owned()).spawn(move || {
+            for (mut command, reply) in inbox {
+                if let Err(unclaimed) = reply.send(command.spawn())
+                    && let Ok(mut child) = unclaimed.0
+                {
+                    let _ended = child.kill().and_then(|()| child.wait());
                 }
-            });
+            }
+        });
         Mutex::new(requests)
     });
     let (reply, answer) = channel();

@@ -15,10 +15,7 @@ pub struct HostLimits {
 impl HostLimits {
     /// The limits of this host, for data in `directory` (or where it would be created).
     pub fn of(directory: &Path) -> HostLimits {
-        HostLimits {
-            memory_bytes: memory_bytes(),
-            disk_free_bytes: disk_free_bytes(directory),
-        }
+        HostLimits { memory_bytes: memory_bytes(), disk_free_bytes: disk_free_bytes(directory) }
     }
 
     /// What remains for each of `servers` servers that run at the same time.
@@ -32,10 +29,8 @@ impl HostLimits {
 }
 
 fn memory_bytes() -> u64 {
-    let of_host = fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| mem_total_bytes(&text))
-        .unwrap_or(0);
+    let of_host =
+        fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_total_bytes(&text)).unwrap_or(0);
     fs::read_to_string("/proc/self/cgroup")
         .map(|text| cgroup_limit_files(&text))
         .unwrap_or_default()
@@ -45,9 +40,7 @@ fn memory_bytes() -> u64 {
 }
 
 fn mem_total_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kib * 1024)
 }
@@ -58,17 +51,12 @@ fn cgroup_limit_files(proc_self_cgroup: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in proc_self_cgroup.lines() {
         let mut fields = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(group)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
+        let (Some(_), Some(controllers), Some(group)) = (fields.next(), fields.next(), fields.next()) else {
             continue;
         };
         let (top, file) = if controllers.is_empty() {
             ("/sys/fs/cgroup", "memory.max")
-        } else if controllers
-            .split(',')
-            .any(|controller| controller == "memory")
-        {
+        } else if controllers.split(',').any(|controller| controller == "memory") {
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
         } else {
             continue;
@@ -96,22 +84,15 @@ mod tests {
         let v1 = cgroup_limit_files("5:cpuset:/\n4:memory:/a/b\n");
         assert_eq!(
             v1,
-            ["a/b", "a", ""].map(|group| Path::new("/sys/fs/cgroup/memory")
-                .join(group)
-                .join("memory.limit_in_bytes"))
+            ["a/b", "a", ""]
+                .map(|group| Path::new("/sys/fs/cgroup/memory").join(group).join("memory.limit_in_bytes"))
         );
-        assert_eq!(
-            cgroup_limit_files("0::/\n"),
-            [PathBuf::from("/sys/fs/cgroup/memory.max")]
-        );
+        assert_eq!(cgroup_limit_files("0::/\n"), [PathBuf::from("/sys/fs/cgroup/memory.max")]);
     }
 
     #[test]
     fn this_host_has_memory_and_disk() {
         let limits = HostLimits::of(Path::new("/var/tmp/not/there"));
-        assert!(
-            limits.memory_bytes > 1 << 27 && limits.disk_free_bytes > 0,
-            "{limits:?}"
-        );
+        assert!(limits.memory_bytes > 1 << 27 && limits.disk_free_bytes > 0, "{limits:?}");
     }
 }

@@ -44,9 +44,7 @@ impl ProgramFiles {
             for entry in fs::read_dir(&directory).map_err(Error::file("list", &directory))? {
                 let entry = entry.map_err(Error::file("list", &directory))?;
                 let path = relative.join(entry.file_name());
-                let kind = entry
-                    .file_type()
-                    .map_err(Error::file("examine", entry.path()))?;
+                let kind = entry.file_type().map_err(Error::file("examine", entry.path()))?;
                 if kind.is_dir() {
                     open.push(path);
                 } else if let Some(stamp) = Stamp::of(root, &entry.path())? {
@@ -57,10 +55,7 @@ impl ProgramFiles {
                 return Ok(None);
             }
         }
-        Ok(Some(ProgramFiles {
-            root: root.to_path_buf(),
-            files,
-        }))
+        Ok(Some(ProgramFiles { root: root.to_path_buf(), files }))
     }
 
     /// Adds one file by its path relative to the root.

@@ -61,33 +61,15 @@ pub(crate) struct Launch<'a> {
 impl Launch<'_> {
     /// Starts it and waits until it is ready. The server of a failed attempt is gone when this returns.
     pub fn once(&self) -> Result<Server> {
-        let Launch {
-            spec,
-            data_dir,
-            user,
-            ..
-        } = *self;
+        let Launch { spec, data_dir, user, .. } = *self;
         let listen = listen(spec, data_dir.create_socket_dir(user)?)?;
-        let settings = Settings {
-            build: &spec.build,
-            user,
-            data_dir: &data_dir.path,
-        };
+        let settings = Settings { build: &spec.build, user, data_dir: &data_dir.path };
         let applied = settings.apply(&spec.config, &listen)?;
         let (log, file) = Log::open(&spec.log_dir, &data_dir.name())?;
         let stdout = file.try_clone().map_err(Error::file("open", &log.path))?;
-        let lock = self
-            .lock
-            .try_clone()
-            .map_err(Error::file("lock", &data_dir.path))?;
-        let mut guarded =
-            postgres::programs::program(&spec.build, "postgres", user, DeathSignal::Quit)?;
-        guarded
-            .command()
-            .arg("-D")
-            .arg(&data_dir.path)
-            .stdout(stdout)
-            .stderr(file);
+        let lock = self.lock.try_clone().map_err(Error::file("lock", &data_dir.path))?;
+        let mut guarded = postgres::programs::program(&spec.build, "postgres", user, DeathSignal::Quit)?;
+        guarded.command().arg("-D").arg(&data_dir.path).stdout(stdout).stderr(file);
         let mut server = Server {
             build: spec.build.clone(),
             data_dir: data_dir.clone(),
@@ -112,10 +94,7 @@ impl Launch<'_> {
 
     fn wait_until_ready(&self, server: &mut Server) -> Result<()> {
         let path = &self.data_dir.path;
-        let socket = server
-            .endpoint
-            .socket_dir
-            .join(format!(".s.PGSQL.{}", server.endpoint.port));
+        let socket = server.endpoint.socket_dir.join(format!(".s.PGSQL.{}", server.endpoint.port));
         let mut progress = Progress::new();
         while !postgres::start::is_ready(path, server.pid(), &server.build, &socket) {
             if !server.alive() {
@@ -133,8 +112,7 @@ impl Launch<'_> {
             }
             if progress.look_due() {
                 // A start this long: let a later rqps find the process should this one crash.
-                self.data_dir
-                    .write_record(server.pid(), &server.endpoint.socket_dir)?;
+                self.data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
                 progress.look(server);
             }
             if progress.idle() > IDLE_MAX || progress.waited() > START_MAX {
@@ -164,12 +142,7 @@ struct Progress {
 impl Progress {
     fn new() -> Progress {
         let now = Instant::now();
-        Progress {
-            start: now,
-            looked: now,
-            progressed: now,
-            seen: (0, 0),
-        }
+        Progress { start: now, looked: now, progressed: now, seen: (0, 0) }
     }
 
     fn look_due(&self) -> bool {
@@ -178,10 +151,7 @@ impl Progress {
 
     fn look(&mut self, server: &Server) {
         self.looked = Instant::now();
-        let seen = (
-            server.log.len_bytes(),
-            process::family_cpu_ticks(server.pid()),
-        );
+        let seen = (server.log.len_bytes(), process::family_cpu_ticks(server.pid()));
         if seen != self.seen {
             (self.seen, self.progressed) = (seen, self.looked);
         }

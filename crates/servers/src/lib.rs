@@ -23,8 +23,7 @@ pub mod user;
 
 pub use build::{Build, install, list_builds, resolve};
 pub use config::{
-    Config, ShippedConfig, ValueBefore, config_from_text, load_config, load_config_for,
-    shipped_configs,
+    Config, ShippedConfig, ValueBefore, config_from_text, load_config, load_config_for, shipped_configs,
 };
 pub use data_dir::{reap_leftover, remove_data_dir};
 pub use dirs::Dirs;

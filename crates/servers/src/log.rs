@@ -25,15 +25,9 @@ impl Log {
     pub fn open(dir: &Path, name: &str) -> Result<(Log, File)> {
         create_open_dir(dir)?;
         let path = dir.join(format!("{name}.log"));
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(Error::file("open", &path))?;
-        let start_bytes = file
-            .metadata()
-            .map_err(Error::file("examine", &path))?
-            .len();
+        let file =
+            OpenOptions::new().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
+        let start_bytes = file.metadata().map_err(Error::file("examine", &path))?.len();
         Ok((Log { path, start_bytes }, file))
     }
 
@@ -47,9 +41,7 @@ impl Log {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(&self.path)?;
             let end = file.metadata()?.len();
-            file.seek(SeekFrom::Start(
-                self.start_bytes.max(end.saturating_sub(TAIL_BYTES_MAX)),
-            ))?;
+            file.seek(SeekFrom::Start(self.start_bytes.max(end.saturating_sub(TAIL_BYTES_MAX))))?;
             let mut bytes = Vec::new();
             file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
             Ok(bytes)

@@ -26,12 +26,7 @@ impl Identity {
         if stat.state == 'Z' || stat.state == 'X' {
             return None;
         }
-        Some(Identity {
-            pid,
-            start_ticks: stat.start_ticks,
-            boot_id: boot_id(),
-            exe: exe_of(pid)?,
-        })
+        Some(Identity { pid, start_ticks: stat.start_ticks, boot_id: boot_id(), exe: exe_of(pid)? })
     }
 
     /// Whether this very process still lives.
@@ -52,10 +47,7 @@ pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
 
 /// Sends a signal to one process.
 pub(crate) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
-    let pid = i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or(io::ErrorKind::InvalidInput)?;
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(kill_process(pid, signal)?)
 }
 
@@ -72,6 +64,16 @@ pub(crate) fn running_in(directory: &Path, exe: &Path) -> Vec<u32> {
         .collect()
 }
 
+/// Every process whose working directory is this one or below it.
+pub(crate) fn working_below(directory: &Path) -> Vec<u32> {
+    let Ok(directory) = fs::canonicalize(directory) else {
+        return Vec::new();
+    };
+    let works_there =
+        |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&directory));
+    pids().filter(works_there).collect()
+}
+
 fn pids() -> impl Iterator<Item = u32> {
     fs::read_dir("/proc")
         .into_iter()
@@ -80,12 +82,11 @@ fn pids() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// CPU time in clock ticks of a process, its living children and those it has waited for: grows while any of them works.
+/// CPU time in clock ticks of a process, its living children and those it has waited for: grows while any of
+/// them works.
 pub(crate) fn family_cpu_ticks(pid: u32) -> u64 {
     let own = Stat::of(pid).map_or(0, |stat| stat.cpu_ticks);
-    let children = pids()
-        .filter_map(Stat::of)
-        .filter(|stat| stat.parent == pid);
+    let children = pids().filter_map(Stat::of).filter(|stat| stat.parent == pid);
     own + children.map(|stat| stat.cpu_ticks).sum::<u64>()
 }
 
@@ -117,9 +118,7 @@ impl Stat {
 }
 
 fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .map(|id| id.trim().to_owned())
-        .unwrap_or_default()
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -136,16 +135,10 @@ mod tests {
 
     #[test]
     fn an_ended_process_is_not_alive() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let identity = Identity::of(child.id()).unwrap();
         assert!(identity.alive());
-        let other = Identity {
-            start_ticks: identity.start_ticks + 1,
-            ..identity.clone()
-        };
+        let other = Identity { start_ticks: identity.start_ticks + 1, ..identity.clone() };
         assert!(!other.alive());
         signal(child.id(), Signal::KILL).unwrap();
         child.wait().unwrap();

@@ -66,8 +66,8 @@ impl Server {
         made
     }
 
-    /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions. The config is
-    /// applied anew, so it may be another than at init.
+    /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions.
+    /// The config is applied anew, so it may be another than at init.
     pub fn start(spec: &ServerSpec) -> Result<Server> {
         Server::start_unless(spec, &AtomicBool::new(false))
     }
@@ -78,9 +78,7 @@ impl Server {
         let user = server_user()?;
         let Some(marker) = data_dir.marker() else {
             return Err(if data_dir.path.exists() {
-                Error::NotOurs {
-                    path: data_dir.path,
-                }
+                Error::NotOurs { path: data_dir.path }
             } else {
                 Error::BadDataDir {
                     path: data_dir.path,
@@ -162,12 +160,14 @@ impl Server {
     /// Shuts it down: sessions are ended, a checkpoint is written, all processes are gone when this returns.
     ///
     /// # Errors
-    /// When it had ended by itself before, or had to be ended without a checkpoint after ten minutes. It is gone then too.
+    /// When it had ended by itself before, or had to be ended without a checkpoint after ten minutes. It is
+    /// gone then too.
     pub fn stop(mut self) -> Result<()> {
         self.shut_down(Duration::from_secs(600), Duration::from_secs(30))
     }
 
-    /// Ends it as a crash would, without a checkpoint: the next start recovers. For tests, and for data not needed again.
+    /// Ends it as a crash would, without a checkpoint: the next start recovers. For tests, and for data not
+    /// needed again.
     pub fn stop_immediately(mut self) {
         if self.alive() {
             self.send(Signal::QUIT);
@@ -188,10 +188,7 @@ impl Server {
             } else {
                 self.send(Signal::QUIT);
                 if self.wait(quick_max) {
-                    Some(format!(
-                        "it was not done after {} s and got SIGQUIT",
-                        clean_max.as_secs()
-                    ))
+                    Some(format!("it was not done after {} s and got SIGQUIT", clean_max.as_secs()))
                 } else {
                     self.kill();
                     Some("it ignored SIGINT and SIGQUIT and was killed".to_owned())
@@ -199,9 +196,7 @@ impl Server {
             }
         };
         self.data_dir.clear_record();
-        let status = self
-            .exit
-            .map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
+        let status = self.exit.map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
         let clean = how.is_none() && self.exit.is_some_and(|status| status.success());
         if clean {
             return Ok(());
@@ -222,8 +217,8 @@ impl Server {
         }
     }
 
-    /// Ends it at once, sessions and all, but keeps its place: for statements that would not end by themselves. The next
-    /// start recovers.
+    /// Ends it at once, sessions and all, but keeps its place: for statements that would not end by
+    /// themselves. The next start recovers.
     pub fn end_now(&mut self) {
         self.send(Signal::QUIT);
         if !self.wait(Duration::from_secs(10)) {

@@ -22,8 +22,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Installs (cached in the usual place), makes and starts a Postgres of this version, such as `18` or `14.20`, with a
-    /// small config and room for 40 clients, on its Unix socket.
+    /// Installs (cached in the usual place), makes and starts a Postgres of this version, such as `18` or
+    /// `14.20`, with a small config and room for 40 clients, on its Unix socket.
     pub fn start(version: &str) -> Result<Scratch> {
         Scratch::start_with(version, |_spec| {})
     }
@@ -34,11 +34,7 @@ impl Scratch {
         change(&mut spec);
         Server::init(&spec)?;
         let server = Server::start(&spec)?;
-        Ok(Scratch {
-            server: Some(server),
-            spec,
-            _dir: dir,
-        })
+        Ok(Scratch { server: Some(server), spec, _dir: dir })
     }
 
     /// Only the directory and what would be run in it.
@@ -47,10 +43,7 @@ impl Scratch {
             .prefix("rqps-scratch-")
             .permissions(Permissions::from_mode(0o755))
             .tempdir()
-            .map_err(crate::Error::file(
-                "create a directory in",
-                std::env::temp_dir(),
-            ))?;
+            .map_err(crate::Error::file("create a directory in", std::env::temp_dir()))?;
         let spec = ServerSpec {
             build: cached_or_installed(version)?,
             config: small_config()?,
@@ -89,10 +82,7 @@ fn cached_or_installed(version: &str) -> Result<Build> {
 
 /// The options of `sized` for a host with 512 MB.
 fn small_config() -> Result<Config> {
-    let limits = HostLimits {
-        memory_bytes: 512 << 20,
-        disk_free_bytes: 20 << 30,
-    };
+    let limits = HostLimits { memory_bytes: 512 << 20, disk_free_bytes: 20 << 30 };
     load_config_for("sized", &limits)
 }
 

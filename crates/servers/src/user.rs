@@ -29,9 +29,7 @@ pub struct ServerUser {
 /// system user without home or login; where that cannot be created, as `nobody`.
 pub fn server_user() -> Result<ServerUser> {
     static CHOSEN: Mutex<Option<ServerUser>> = Mutex::new(None);
-    let mut chosen = CHOSEN
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut chosen = CHOSEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(user) = chosen.as_ref() {
         return Ok(user.clone());
     }
@@ -83,12 +81,7 @@ fn passwd_entry(wanted: impl Fn(&str, u32) -> bool) -> Option<ServerUser> {
         let name = fields.next()?;
         let uid: u32 = fields.nth(1)?.parse().ok()?;
         let gid: u32 = fields.next()?.parse().ok()?;
-        wanted(name, uid).then(|| ServerUser {
-            name: name.to_owned(),
-            uid,
-            gid,
-            switches: true,
-        })
+        wanted(name, uid).then(|| ServerUser { name: name.to_owned(), uid, gid, switches: true })
     })
 }
 
@@ -103,8 +96,7 @@ impl ServerUser {
     /// Gives a file or directory to this user.
     pub(crate) fn give(&self, path: &Path) -> Result<()> {
         if self.switches {
-            chown(path, Some(self.uid), Some(self.gid))
-                .map_err(Error::file("change the owner of", path))?;
+            chown(path, Some(self.uid), Some(self.gid)).map_err(Error::file("change the owner of", path))?;
         }
         Ok(())
     }
@@ -147,9 +139,7 @@ impl ServerUser {
     fn may_enter(&self, directory: &Path) -> bool {
         let mut test = Command::new("/usr/bin/test");
         test.arg("-x").arg(directory).current_dir("/");
-        test.stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.apply(&mut test);
         test.status().is_ok_and(|status| status.success())
     }
@@ -163,18 +153,12 @@ mod tests {
     #[test]
     fn a_closed_directory_on_the_way_is_named() {
         let user = server_user().unwrap();
-        let scratch = tempfile::Builder::new()
-            .permissions(fs::Permissions::from_mode(0o755))
-            .tempdir()
-            .unwrap();
+        let scratch =
+            tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();
         let open = scratch.path().join("closed/open");
         fs::create_dir_all(&open).unwrap();
         user.check_reachable(&open, "RQPS_WORK").unwrap();
-        fs::set_permissions(
-            scratch.path().join("closed"),
-            fs::Permissions::from_mode(0o700),
-        )
-        .unwrap();
+        fs::set_permissions(scratch.path().join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
         let outcome = user.check_reachable(&open, "RQPS_WORK");
         if user.switches {
             let message = outcome.unwrap_err().to_string();

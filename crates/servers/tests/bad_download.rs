@@ -42,11 +42,7 @@ impl Repository for DamagedRegistry {
     {
         let half = Version::new(18, 1, 0);
         let answer = if wanted.matches(&half) {
-            Ok(Archive::new(
-                "half.jar".to_owned(),
-                half,
-                b"PK\x03\x04 and no more".to_vec(),
-            ))
+            Ok(Archive::new("half.jar".to_owned(), half, b"PK\x03\x04 and no more".to_vec()))
         } else {
             Err(ArchiveError::ArchiveHashMismatch {
                 archive_hash: "0123".to_owned(),
@@ -59,42 +55,14 @@ impl Repository for DamagedRegistry {
 
 #[test]
 fn a_damaged_download_leaves_nothing_behind() {
-    registry::register(
-        |url| Ok(url == URL),
-        Box::new(|_url| Ok(Box::new(DamagedRegistry))),
-    )
-    .unwrap();
+    registry::register(|url| Ok(url == URL), Box::new(|_url| Ok(Box::new(DamagedRegistry)))).unwrap();
     let scratch = tempfile::tempdir().unwrap();
-    let dirs = Dirs {
-        cache: scratch.path().join("cache"),
-        work: scratch.path().join("work"),
-    };
-    let message = |version: &str| {
-        install(&dirs, Dbms::Postgres, version)
-            .unwrap_err()
-            .to_string()
-    };
-    assert!(
-        message("18.1").contains("cannot unpack it"),
-        "{}",
-        message("18.1")
-    );
-    assert!(
-        message("18").contains("does not match"),
-        "{}",
-        message("18")
-    );
-    assert_eq!(
-        message("18.99"),
-        "postgres 18.99 does not exist; nearest: 18.2, 18.1; newest: 18.2"
-    );
+    let dirs = Dirs { cache: scratch.path().join("cache"), work: scratch.path().join("work") };
+    let message = |version: &str| install(&dirs, Dbms::Postgres, version).unwrap_err().to_string();
+    assert!(message("18.1").contains("cannot unpack it"), "{}", message("18.1"));
+    assert!(message("18").contains("does not match"), "{}", message("18"));
+    assert_eq!(message("18.99"), "postgres 18.99 does not exist; nearest: 18.2, 18.1; newest: 18.2");
     assert!(list_builds(&dirs).unwrap().is_empty());
-    let left: Vec<_> = fs::read_dir(dirs.cache.join("postgres"))
-        .unwrap()
-        .flatten()
-        .collect();
-    assert!(
-        left.iter().all(|entry| entry.file_name() == ".lock"),
-        "{left:?}"
-    );
+    let left: Vec<_> = fs::read_dir(dirs.cache.join("postgres")).unwrap().flatten().collect();
+    assert!(left.iter().all(|entry| entry.file_name() == ".lock"), "{left:?}");
 }

@@ -10,17 +10,11 @@ use rqps_servers::{Dirs, resolve};
 
 fn open_dir() -> tempfile::TempDir {
     let everybody = Permissions::from_mode(0o755);
-    tempfile::Builder::new()
-        .permissions(everybody)
-        .tempdir()
-        .expect("a temporary directory")
+    tempfile::Builder::new().permissions(everybody).tempdir().expect("a temporary directory")
 }
 
 fn dirs(cache: &Path) -> Dirs {
-    Dirs {
-        cache: cache.to_path_buf(),
-        work: cache.to_path_buf(),
-    }
+    Dirs { cache: cache.to_path_buf(), work: cache.to_path_buf() }
 }
 
 #[test]
@@ -29,21 +23,11 @@ fn a_directory_is_the_same_build_as_its_copy_and_its_link() {
     let scratch = open_dir();
     let dirs = dirs(scratch.path());
     let by_path = resolve(&dirs, &BuildSpec::from_path(&build.root)).unwrap();
-    assert_eq!(
-        (&by_path.hash, &by_path.version),
-        (&build.hash, &build.version)
-    );
-    assert!(
-        by_path.compiler().unwrap().starts_with("gcc"),
-        "{by_path:?}"
-    );
+    assert_eq!((&by_path.hash, &by_path.version), (&build.hash, &build.version));
+    assert!(by_path.compiler().unwrap().starts_with("gcc"), "{by_path:?}");
     fs::create_dir(scratch.path().join("bin")).unwrap();
     for program in ["postgres", "initdb"] {
-        symlink(
-            build.bin_dir.join(program),
-            scratch.path().join("bin").join(program),
-        )
-        .unwrap();
+        symlink(build.bin_dir.join(program), scratch.path().join("bin").join(program)).unwrap();
     }
     let by_link = resolve(&dirs, &BuildSpec::from_path(scratch.path())).unwrap();
     assert_eq!(by_link.root, build.root);
@@ -54,9 +38,7 @@ fn what_is_wrong_with_a_directory_is_said() {
     let scratch = open_dir();
     let message = |path: &Path| {
         let spec = BuildSpec::from_path(path);
-        resolve(&dirs(&scratch.path().join("cache")), &spec)
-            .unwrap_err()
-            .to_string()
+        resolve(&dirs(&scratch.path().join("cache")), &spec).unwrap_err().to_string()
     };
     assert!(message(&scratch.path().join("none")).contains("does not exist"));
     assert!(message(scratch.path()).contains("no bin/postgres"));

@@ -1,10 +1,7 @@
 //! A server must not outlive the program that started it, however that ends. This test has a `main` of its own, as it
 //! starts itself again: once as a program with the start shim, once as one without.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test, though the lint does not know it without a #[test]"
-)]
+#![expect(clippy::unwrap_used, reason = "a test, though the lint does not know it without a #[test]")]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -22,10 +19,7 @@ fn main() {
     if let Some(version) = std::env::var_os("TEST_HOLD_SERVER") {
         hold_server(version.to_str().unwrap());
     }
-    for (name, variable) in [
-        ("with the shim", "TEST_WITH_SHIM"),
-        ("without", "TEST_WITHOUT_SHIM"),
-    ] {
+    for (name, variable) in [("with the shim", "TEST_WITH_SHIM"), ("without", "TEST_WITHOUT_SHIM")] {
         server_ends_with_its_killed_parent(variable);
         println!("test a killed program takes its server along, {name} ... ok");
     }
@@ -42,7 +36,8 @@ fn hold_server(version: &str) -> ! {
     }
 }
 
-/// Starts a program that holds a server, kills it once the server runs, and returns the server's pid and data directory.
+/// Starts a program that holds a server, kills it once the server runs, and returns the server's pid and data
+/// directory.
 fn kill_a_holder(variable: &str) -> (u32, String) {
     let mut holder = Command::new(std::env::current_exe().unwrap())
         .env("TEST_HOLD_SERVER", "18")
@@ -51,13 +46,8 @@ fn kill_a_holder(variable: &str) -> (u32, String) {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(holder.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let (pid, data_dir) = line
-        .trim()
-        .split_once(' ')
-        .expect("the holder started its server");
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let (pid, data_dir) = line.trim().split_once(' ').expect("the holder started its server");
     let pid: u32 = pid.parse().unwrap();
     assert!(Path::new(&format!("/proc/{pid}")).exists());
     holder.kill().unwrap();
@@ -74,10 +64,7 @@ fn server_ends_with_its_killed_parent(variable: &str) {
 fn wait_for_end(pid: u32) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while Path::new(&format!("/proc/{pid}")).exists() {
-        assert!(
-            Instant::now() < deadline,
-            "server {pid} outlived its parent"
-        );
+        assert!(Instant::now() < deadline, "server {pid} outlived its parent");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -90,11 +77,7 @@ fn data_of_a_killed_program_starts_again() {
     spec.data_dir = data_dir.to_path_buf();
     let server = Server::start(&spec).unwrap();
     assert_ne!(server.pid(), old_pid);
-    assert!(
-        server.log_tail(50).contains("not properly shut down"),
-        "{}",
-        server.log_tail(50)
-    );
+    assert!(server.log_tail(50).contains("not properly shut down"), "{}", server.log_tail(50));
     server.stop().unwrap();
     wait_for_end(old_pid);
     std::fs::remove_dir_all(data_dir.parent().unwrap()).unwrap();

@@ -54,9 +54,7 @@ pub enum Error {
     #[error("the run has no arm named {0:?}: record it with put_arm before its actions")]
     UnknownArm(String),
     /// A name cannot be a folder name.
-    #[error(
-        "{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' in front"
-    )]
+    #[error("{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' in front")]
     BadName(String),
     /// No room on the disk.
     #[error(
@@ -87,38 +85,25 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for is at fault, not how it went: another folder is to be named, or another moment chosen.
+    /// Whether what was asked for is at fault, not how it went: another folder is to be named, or another
+    /// moment chosen.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::InUse { .. } | Self::NotARun { .. } | Self::Empty { .. } | Self::BadName(_)
-        )
+        matches!(self, Self::InUse { .. } | Self::NotARun { .. } | Self::Empty { .. } | Self::BadName(_))
     }
 
     /// Wraps a file error with what was tried and where; a full disk keeps its own message.
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| match source.kind() {
-            std::io::ErrorKind::StorageFull => Self::DiskFull {
-                path: path.to_owned(),
-            },
-            _ => Self::Io {
-                what,
-                path: path.to_owned(),
-                source,
-            },
+            std::io::ErrorKind::StorageFull => Self::DiskFull { path: path.to_owned() },
+            _ => Self::Io { what, path: path.to_owned(), source },
         }
     }
 
     /// Wraps a database error with the database's path; a full disk keeps its own message.
     pub(crate) fn sql(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
         move |source| match source.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull {
-                path: path.to_owned(),
-            },
-            _ => Self::Sql {
-                path: path.to_owned(),
-                source,
-            },
+            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull { path: path.to_owned() },
+            _ => Self::Sql { path: path.to_owned(), source },
         }
     }
 }

@@ -15,9 +15,7 @@ const SAME_SECOND_MAX: u32 = 1000;
 
 /// Milliseconds since 1970 (UTC), as the store keeps times.
 pub fn now_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -43,21 +41,9 @@ impl RunFolder {
 
     /// The folder at `path`, which must hold a `run.db` (or be one).
     pub fn at(path: &Path) -> Result<Self> {
-        let path = if path.ends_with("run.db") {
-            path.parent().unwrap_or(path)
-        } else {
-            path
-        };
-        let folder = Self {
-            path: path.to_owned(),
-        };
-        if folder.db_path().is_file() {
-            Ok(folder)
-        } else {
-            Err(Error::NotARun {
-                path: path.to_owned(),
-            })
-        }
+        let path = if path.ends_with("run.db") { path.parent().unwrap_or(path) } else { path };
+        let folder = Self { path: path.to_owned() };
+        if folder.db_path().is_file() { Ok(folder) } else { Err(Error::NotARun { path: path.to_owned() }) }
     }
 
     /// Reads the run at `path`. Nothing is changed, except that a run of an older schema is migrated first.
@@ -67,9 +53,7 @@ impl RunFolder {
 
     /// Opens the run at `path` for writing, or says which process has it open.
     pub fn open_for_writing(path: &Path) -> Result<RunWriter> {
-        RunWriter::open(Self {
-            path: path.to_owned(),
-        })
+        RunWriter::open(Self { path: path.to_owned() })
     }
 
     /// All runs in `results_dir`, oldest first. A run that cannot be read is listed with its problem. A directory that
@@ -84,9 +68,7 @@ impl RunFolder {
             .filter_map(|entry| Self::at(&entry.ok()?.path()).ok())
             .map(|folder| RunSummary::of(&folder))
             .collect();
-        runs.sort_by(|a, b| {
-            (a.created_at_ms, &a.folder.path).cmp(&(b.created_at_ms, &b.folder.path))
-        });
+        runs.sort_by(|a, b| (a.created_at_ms, &a.folder.path).cmp(&(b.created_at_ms, &b.folder.path)));
         Ok(runs)
     }
 
@@ -97,11 +79,7 @@ impl RunFolder {
 
     /// The folder's name, by which the run is called.
     pub fn name(&self) -> String {
-        self.path
-            .file_name()
-            .unwrap_or(self.path.as_os_str())
-            .to_string_lossy()
-            .into_owned()
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
     /// The plan as resolved.
@@ -191,24 +169,17 @@ fn make_unique(results_dir: &Path, stem: &str) -> Result<PathBuf> {
                 path = results_dir.join(format!("{stem}-{number}"));
             }
             made => {
-                return made
-                    .map(|()| path.clone())
-                    .map_err(Error::io("create", &path));
+                return made.map(|()| path.clone()).map_err(Error::io("create", &path));
             }
         }
     }
-    Err(Error::io("create", &path)(
-        std::io::ErrorKind::AlreadyExists.into(),
-    ))
+    Err(Error::io("create", &path)(std::io::ErrorKind::AlreadyExists.into()))
 }
 
 /// `20260730-141503` for a time in milliseconds since 1970 (UTC).
 fn stamp(at_ms: i64) -> String {
     let at = UNIX_EPOCH + Duration::from_millis(at_ms.max(0) as u64);
-    humantime::format_rfc3339_seconds(at)
-        .to_string()
-        .replace(['-', ':', 'Z'], "")
-        .replace('T', "-")
+    humantime::format_rfc3339_seconds(at).to_string().replace(['-', ':', 'Z'], "").replace('T', "-")
 }
 
 #[cfg(test)]
@@ -232,13 +203,8 @@ mod tests {
     #[test]
     fn folders_of_the_same_second_get_numbers() {
         let results = tempfile::tempdir().unwrap();
-        let names: Vec<PathBuf> = (0..3)
-            .map(|_| make_unique(results.path(), "demo-x").unwrap())
-            .collect();
-        let names: Vec<_> = names
-            .iter()
-            .map(|path| path.file_name().unwrap().to_str().unwrap())
-            .collect();
+        let names: Vec<PathBuf> = (0..3).map(|_| make_unique(results.path(), "demo-x").unwrap()).collect();
+        let names: Vec<_> = names.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["demo-x", "demo-x-2", "demo-x-3"]);
     }
 }

@@ -26,8 +26,8 @@ pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use meta::{Fact, Meta, PlannedStep, Setting};
 pub use observation::{
-    Counter, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan,
-    RateUnit, Recorded, Series, Settle, SettleCondition, Window,
+    Counter, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan, RateUnit,
+    Recorded, Series, Settle, SettleCondition, Window,
 };
 pub use read::Run;
 pub use schema::VERSION as SCHEMA_VERSION;

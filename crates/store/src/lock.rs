@@ -41,10 +41,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => {}
             }
         }
-        Err(Error::InUse {
-            path: folder.to_owned(),
-            pid: read_pid(&path),
-        })
+        Err(Error::InUse { path: folder.to_owned(), pid: read_pid(&path) })
     }
 }
 
@@ -64,8 +61,5 @@ fn write_pid(file: &mut File) -> std::io::Result<()> {
 }
 
 fn read_pid(path: &Path) -> String {
-    std::fs::read_to_string(path)
-        .ok()
-        .filter(|text| !text.is_empty())
-        .unwrap_or_else(|| "?".to_owned())
+    std::fs::read_to_string(path).ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "?".to_owned())
 }

@@ -186,8 +186,8 @@ impl Counter {
     }
 }
 
-/// One value for each second of the observed stretch; two series, `work-warmup` and `work-window`, hold one value for each
-/// client instead: the events it did there.
+/// One value for each second of the observed stretch; two series, `work-warmup` and `work-window`, hold one
+/// value for each client instead: the events it did there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// What was sampled, such as `queries`.

@@ -13,8 +13,8 @@ use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::{Load, Metrics, Recorded, Settle, Window};
 use crate::read_rows::{
-    read_actions, read_arms, read_backends, read_host, read_loads, read_meta, read_metrics,
-    read_notes, read_settles, read_steps, read_windows,
+    read_actions, read_arms, read_backends, read_host, read_loads, read_meta, read_metrics, read_notes,
+    read_settles, read_steps, read_windows,
 };
 use crate::schema;
 
@@ -63,12 +63,8 @@ impl Run {
             })?;
             connection = open_read_only(&path).map_err(Error::sql(&path))?;
         }
-        if schema::version(&connection, &path)? == 0
-            || !has_plan(&connection).map_err(Error::sql(&path))?
-        {
-            return Err(Error::Empty {
-                path: folder.path().to_owned(),
-            });
+        if schema::version(&connection, &path)? == 0 || !has_plan(&connection).map_err(Error::sql(&path))? {
+            return Err(Error::Empty { path: folder.path().to_owned() });
         }
         load(folder, connection).map_err(Error::sql(&path))
     }
@@ -87,11 +83,7 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
     match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
         Err(error) if cannot_write(&error) && !path.with_extension("db-wal").exists() => {
-            let name = path
-                .to_string_lossy()
-                .replace('%', "%25")
-                .replace('?', "%3f")
-                .replace('#', "%23");
+            let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
             Connection::open_with_flags(
                 format!("file:{name}?immutable=1"),
                 flags | OpenFlags::SQLITE_OPEN_URI,
@@ -117,35 +109,15 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
     let metrics = read_metrics(&transaction)?;
     let backends = read_backends(&transaction)?;
     let actions = read_actions(&transaction)?;
-    let recorded = Assemble {
-        actions: &actions,
-        metrics: &metrics,
-        backends: &backends,
-    };
+    let recorded = Assemble { actions: &actions, metrics: &metrics, backends: &backends };
     let windows = recorded.all(read_windows(&transaction)?);
     let loads = recorded.all(read_loads(&transaction)?);
     let settles = recorded.all(read_settles(&transaction)?);
     let host = read_host(&transaction)?;
-    let (steps, arms, notes) = (
-        read_steps(&transaction)?,
-        read_arms(&transaction)?,
-        read_notes(&transaction)?,
-    );
+    let (steps, arms, notes) =
+        (read_steps(&transaction)?, read_arms(&transaction)?, read_notes(&transaction)?);
     transaction.finish()?;
-    Ok(Run {
-        folder,
-        meta,
-        status,
-        host,
-        steps,
-        arms,
-        notes,
-        windows,
-        loads,
-        settles,
-        actions,
-        connection,
-    })
+    Ok(Run { folder, meta, status, host, steps, arms, notes, windows, loads, settles, actions, connection })
 }
 
 struct Assemble<'a> {
@@ -156,11 +128,8 @@ struct Assemble<'a> {
 
 impl Assemble<'_> {
     fn all<T>(&self, results: Vec<(u32, T)>) -> Vec<Recorded<T>> {
-        let by_seq: BTreeMap<u32, &ActionRecord> = self
-            .actions
-            .iter()
-            .map(|action| (action.seq, action))
-            .collect();
+        let by_seq: BTreeMap<u32, &ActionRecord> =
+            self.actions.iter().map(|action| (action.seq, action)).collect();
         results
             .into_iter()
             .filter_map(|(seq, result)| {

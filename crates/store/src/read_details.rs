@@ -28,22 +28,11 @@ impl Run {
 
     /// Per-second series of the action `seq`, by name.
     pub fn series(&self, seq: u32) -> Result<Vec<Series>> {
-        self.details(
-            seq,
-            "SELECT name, unit, points FROM series WHERE seq = ?1 ORDER BY name",
-            |row| {
-                let points: Vec<Option<f64>> = json(row, 2)?;
-                let values = points
-                    .into_iter()
-                    .map(|value| value.unwrap_or(f64::NAN))
-                    .collect();
-                Ok(Series {
-                    name: row.get(0)?,
-                    unit: row.get(1)?,
-                    values,
-                })
-            },
-        )
+        self.details(seq, "SELECT name, unit, points FROM series WHERE seq = ?1 ORDER BY name", |row| {
+            let points: Vec<Option<f64>> = json(row, 2)?;
+            let values = points.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+            Ok(Series { name: row.get(0)?, unit: row.get(1)?, values })
+        })
     }
 
     /// Latencies of the action `seq`, by kind of statement.
@@ -86,11 +75,9 @@ impl Run {
 
     /// State of the server just before the action `seq`: name and value, by name.
     pub fn fingerprint(&self, seq: u32) -> Result<Vec<(String, String)>> {
-        self.details(
-            seq,
-            "SELECT key, value FROM fingerprints WHERE seq = ?1 ORDER BY key",
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
+        self.details(seq, "SELECT key, value FROM fingerprints WHERE seq = ?1 ORDER BY key", |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
     }
 
     fn details<T>(
@@ -100,10 +87,7 @@ impl Run {
         make: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let read = || -> rusqlite::Result<Vec<T>> {
-            self.connection
-                .prepare_cached(sql)?
-                .query_map(params![seq], make)?
-                .collect()
+            self.connection.prepare_cached(sql)?.query_map(params![seq], make)?.collect()
         };
         read().map_err(Error::sql(&self.folder.db_path()))
     }

@@ -24,40 +24,22 @@ pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
 }
 
 /// A value kept as JSON text.
-pub(crate) fn json<T: serde::de::DeserializeOwned>(
-    row: &Row<'_>,
-    index: usize,
-) -> rusqlite::Result<T> {
+pub(crate) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     serde_json::from_str(&row.get::<_, String>(index)?).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            index,
-            rusqlite::types::Type::Text,
-            Box::new(error),
-        )
+        rusqlite::Error::FromSqlConversionFailure(index, rusqlite::types::Type::Text, Box::new(error))
     })
 }
 
 fn seed(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, String>(index)?.parse().map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            index,
-            rusqlite::types::Type::Text,
-            Box::new(error),
-        )
+        rusqlite::Error::FromSqlConversionFailure(index, rusqlite::types::Type::Text, Box::new(error))
     })
 }
 
 pub(crate) fn read_meta(connection: &Connection) -> rusqlite::Result<(Meta, RunStatus)> {
-    let method = rows(
-        connection,
-        "SELECT name, value FROM method ORDER BY position",
-        |row| {
-            Ok(Setting {
-                name: row.get(0)?,
-                value: row.get(1)?,
-            })
-        },
-    )?;
+    let method = rows(connection, "SELECT name, value FROM method ORDER BY position", |row| {
+        Ok(Setting { name: row.get(0)?, value: row.get(1)? })
+    })?;
     connection.query_row(
         "SELECT name, program_version, created_at_ms, workload, workload_revision, protocol, seed, tables, \
          rows_per_table, clients, actions_total, status, status_reason, status_at_ms FROM run",
@@ -83,17 +65,9 @@ pub(crate) fn read_meta(connection: &Connection) -> rusqlite::Result<(Meta, RunS
 }
 
 pub(crate) fn read_host(connection: &Connection) -> rusqlite::Result<Vec<Fact>> {
-    rows(
-        connection,
-        "SELECT key, value, comparable FROM host_facts ORDER BY key",
-        |row| {
-            Ok(Fact {
-                key: row.get(0)?,
-                value: row.get(1)?,
-                comparable: row.get(2)?,
-            })
-        },
-    )
+    rows(connection, "SELECT key, value, comparable FROM host_facts ORDER BY key", |row| {
+        Ok(Fact { key: row.get(0)?, value: row.get(1)?, comparable: row.get(2)? })
+    })
 }
 
 pub(crate) fn read_steps(connection: &Connection) -> rusqlite::Result<Vec<PlannedStep>> {
@@ -118,30 +92,12 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
     let mut left_out = rows(
         connection,
         "SELECT arm_id, option, value, reason FROM arm_left_out ORDER BY arm_id, position",
-        |row| {
-            Ok((
-                row.get(0)?,
-                LeftOut {
-                    option: row.get(1)?,
-                    value: row.get(2)?,
-                    reason: row.get(3)?,
-                },
-            ))
-        },
+        |row| Ok((row.get(0)?, LeftOut { option: row.get(1)?, value: row.get(2)?, reason: row.get(3)? })),
     )?;
-    let mut managed = rows(
-        connection,
-        "SELECT arm_id, name, value FROM arm_managed ORDER BY arm_id, position",
-        |row| {
-            Ok((
-                row.get(0)?,
-                Setting {
-                    name: row.get(1)?,
-                    value: row.get(2)?,
-                },
-            ))
-        },
-    )?;
+    let mut managed =
+        rows(connection, "SELECT arm_id, name, value FROM arm_managed ORDER BY arm_id, position", |row| {
+            Ok((row.get(0)?, Setting { name: row.get(1)?, value: row.get(2)? }))
+        })?;
     rows(
         connection,
         "SELECT id, name, role, dbms, build_version, build_hash, build_origin, build_version_text, config_name, \
@@ -168,9 +124,7 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
 
 /// Moves out the values kept under `id`.
 fn take<T>(all: &mut Vec<(i64, T)>, id: i64) -> Vec<T> {
-    all.extract_if(.., |(owner, _)| *owner == id)
-        .map(|(_, value)| value)
-        .collect()
+    all.extract_if(.., |(owner, _)| *owner == id).map(|(_, value)| value).collect()
 }
 
 pub(crate) fn read_actions(connection: &Connection) -> rusqlite::Result<Vec<ActionRecord>> {
@@ -198,13 +152,7 @@ pub(crate) fn read_notes(connection: &Connection) -> rusqlite::Result<Vec<Note>>
     rows(
         connection,
         "SELECT n.at_ms, m.name, n.text FROM notes n LEFT JOIN arms m ON m.id = n.arm_id ORDER BY n.id",
-        |row| {
-            Ok(Note {
-                at_ms: row.get(0)?,
-                arm: row.get(1)?,
-                text: row.get(2)?,
-            })
-        },
+        |row| Ok(Note { at_ms: row.get(0)?, arm: row.get(1)?, text: row.get(2)? }),
     )
 }
 
@@ -220,11 +168,11 @@ pub(crate) fn read_metrics(connection: &Connection) -> rusqlite::Result<BTreeMap
 
 pub(crate) fn read_backends(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Vec<f64>>> {
     let mut backends: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (seq, cpu_us) in rows(
-        connection,
-        "SELECT seq, cpu_us FROM backend_cpu ORDER BY seq, client",
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )? {
+    for (seq, cpu_us) in
+        rows(connection, "SELECT seq, cpu_us FROM backend_cpu ORDER BY seq, client", |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+    {
         backends.entry(seq).or_default().push(cpu_us);
     }
     Ok(backends)
@@ -232,11 +180,9 @@ pub(crate) fn read_backends(connection: &Connection) -> rusqlite::Result<BTreeMa
 
 pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32, Window)>> {
     let mut retries: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
-    for (seq, sqlstate, number) in rows(
-        connection,
-        "SELECT seq, sqlstate, count FROM retries",
-        |row| Ok((row.get(0)?, row.get(1)?, count(row, 2)?)),
-    )? {
+    for (seq, sqlstate, number) in rows(connection, "SELECT seq, sqlstate, count FROM retries", |row| {
+        Ok((row.get(0)?, row.get(1)?, count(row, 2)?))
+    })? {
         retries.entry(seq).or_default().insert(sqlstate, number);
     }
     rows(
@@ -273,19 +219,15 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
 }
 
 pub(crate) fn read_loads(connection: &Connection) -> rusqlite::Result<Vec<(u32, Load)>> {
-    rows(
-        connection,
-        "SELECT seq, tables, rows, load_us, index_us FROM loads ORDER BY seq",
-        |row| {
-            let load = Load {
-                tables: row.get(1)?,
-                rows: count(row, 2)?,
-                load_us: count(row, 3)?,
-                index_us: count(row, 4)?,
-            };
-            Ok((row.get(0)?, load))
-        },
-    )
+    rows(connection, "SELECT seq, tables, rows, load_us, index_us FROM loads ORDER BY seq", |row| {
+        let load = Load {
+            tables: row.get(1)?,
+            rows: count(row, 2)?,
+            load_us: count(row, 3)?,
+            index_us: count(row, 4)?,
+        };
+        Ok((row.get(0)?, load))
+    })
 }
 
 pub(crate) fn read_settles(connection: &Connection) -> rusqlite::Result<Vec<(u32, Settle)>> {
@@ -305,19 +247,15 @@ pub(crate) fn read_settles(connection: &Connection) -> rusqlite::Result<Vec<(u32
     )? {
         conditions.entry(seq).or_default().push(condition);
     }
-    rows(
-        connection,
-        "SELECT seq, actions, elapsed_us, cap_us, reached FROM settles ORDER BY seq",
-        |row| {
-            let seq = row.get(0)?;
-            let settle = Settle {
-                actions: json(row, 1)?,
-                conditions: conditions.remove(&seq).unwrap_or_default(),
-                elapsed_us: count(row, 2)?,
-                cap_us: count(row, 3)?,
-                reached: row.get(4)?,
-            };
-            Ok((seq, settle))
-        },
-    )
+    rows(connection, "SELECT seq, actions, elapsed_us, cap_us, reached FROM settles ORDER BY seq", |row| {
+        let seq = row.get(0)?;
+        let settle = Settle {
+            actions: json(row, 1)?,
+            conditions: conditions.remove(&seq).unwrap_or_default(),
+            elapsed_us: count(row, 2)?,
+            cap_us: count(row, 3)?,
+            reached: row.get(4)?,
+        };
+        Ok((seq, settle))
+    })
 }

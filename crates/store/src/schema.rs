@@ -15,15 +15,10 @@ pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// The version a database says it has; 0 for a new one. A newer one than known is refused.
 pub(crate) fn version(connection: &Connection, path: &Path) -> Result<i64> {
-    let found: i64 = connection
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .map_err(Error::sql(path))?;
+    let found: i64 =
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(Error::sql(path))?;
     if found > VERSION {
-        return Err(Error::NewerSchema {
-            path: path.to_owned(),
-            found,
-            known: VERSION,
-        });
+        return Err(Error::NewerSchema { path: path.to_owned(), found, known: VERSION });
     }
     Ok(found)
 }
@@ -36,8 +31,7 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
 
 fn apply(connection: &mut Connection, found: i64, migrations: &[&str]) -> rusqlite::Result<()> {
     for (number, sql) in (1i64..).zip(migrations).skip(found.max(0) as usize) {
-        let transaction =
-            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "user_version", number)?;
         transaction.commit()?;
@@ -56,40 +50,21 @@ mod tests {
     #[test]
     fn migrations_run_once_each_and_in_order() {
         let mut connection = Connection::open_in_memory().unwrap();
-        apply(
-            &mut connection,
-            0,
-            &["CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);"],
-        )
-        .unwrap();
-        let both = [
-            "CREATE TABLE t (a INTEGER);",
-            "ALTER TABLE t ADD COLUMN b TEXT DEFAULT 'kept';",
-        ];
+        apply(&mut connection, 0, &["CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);"]).unwrap();
+        let both = ["CREATE TABLE t (a INTEGER);", "ALTER TABLE t ADD COLUMN b TEXT DEFAULT 'kept';"];
         apply(&mut connection, 1, &both).unwrap();
-        let row: (i64, String) = connection
-            .query_row("SELECT a, b FROM t", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .unwrap();
+        let row: (i64, String) =
+            connection.query_row("SELECT a, b FROM t", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!(row, (1, "kept".to_owned()));
     }
 
     #[test]
     fn a_failing_migration_leaves_the_version_before_it() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let result = apply(
-            &mut connection,
-            0,
-            &["CREATE TABLE t (a);", "CREATE TABLE u (a); nonsense;"],
-        );
+        let result = apply(&mut connection, 0, &["CREATE TABLE t (a);", "CREATE TABLE u (a); nonsense;"]);
         assert!(result.is_err());
         let tables: i64 = connection
-            .query_row(
-                "SELECT count(*) FROM sqlite_schema WHERE name = 'u'",
-                [],
-                |row| row.get(0),
-            )
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'u'", [], |row| row.get(0))
             .unwrap();
         assert_eq!(tables, 0);
         assert_eq!(user_version(&connection), 1);

@@ -19,20 +19,16 @@ pub(crate) fn insert_observation(
     }
     let mut insert =
         transaction.prepare_cached("INSERT INTO metrics (seq, name, value) VALUES (?1, ?2, ?3)")?;
-    for (name, value) in observation
-        .metrics
-        .iter()
-        .filter(|(_, value)| value.is_finite())
-    {
+    for (name, value) in observation.metrics.iter().filter(|(_, value)| value.is_finite()) {
         insert.execute(params![seq, name, value])?;
     }
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO backend_cpu (seq, client, cpu_us) VALUES (?1, ?2, ?3)")?;
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO backend_cpu (seq, client, cpu_us) VALUES (?1, ?2, ?3)")?;
     for (client, cpu_us) in observation.backend_cpu_us.iter().enumerate() {
         insert.execute(params![seq, client as i64, cpu_us])?;
     }
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO fingerprints (seq, key, value) VALUES (?1, ?2, ?3)")?;
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO fingerprints (seq, key, value) VALUES (?1, ?2, ?3)")?;
     for (key, value) in &observation.fingerprint {
         insert.execute(params![seq, key, value])?;
     }
@@ -43,8 +39,7 @@ pub(crate) fn insert_observation(
 }
 
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
-    serde_json::to_string(value)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
 fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> rusqlite::Result<()> {
@@ -87,13 +82,7 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
 fn insert_load(transaction: &Transaction<'_>, seq: u32, load: &Load) -> rusqlite::Result<()> {
     transaction.execute(
         "INSERT INTO loads (seq, tables, rows, load_us, index_us) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![
-            seq,
-            load.tables,
-            load.rows as i64,
-            load.load_us as i64,
-            load.index_us as i64,
-        ],
+        params![seq, load.tables, load.rows as i64, load.load_us as i64, load.index_us as i64,],
     )?;
     Ok(())
 }
@@ -101,29 +90,26 @@ fn insert_load(transaction: &Transaction<'_>, seq: u32, load: &Load) -> rusqlite
 fn insert_settle(transaction: &Transaction<'_>, seq: u32, settle: &Settle) -> rusqlite::Result<()> {
     transaction.execute(
         "INSERT INTO settles (seq, actions, elapsed_us, cap_us, reached) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![
-            seq,
-            json(&settle.actions)?,
-            settle.elapsed_us as i64,
-            settle.cap_us as i64,
-            settle.reached
-        ],
+        params![seq, json(&settle.actions)?, settle.elapsed_us as i64, settle.cap_us as i64, settle.reached],
     )?;
     for (position, condition) in settle.conditions.iter().enumerate() {
         transaction.execute(
             "INSERT INTO settle_conditions (seq, position, name, value_before, value_after, target) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![seq, position as i64, condition.name, condition.before, condition.after, condition.target],
+            params![
+                seq,
+                position as i64,
+                condition.name,
+                condition.before,
+                condition.after,
+                condition.target
+            ],
         )?;
     }
     Ok(())
 }
 
-fn insert_counters(
-    transaction: &Transaction<'_>,
-    seq: u32,
-    counters: &[Counter],
-) -> rusqlite::Result<()> {
+fn insert_counters(transaction: &Transaction<'_>, seq: u32, counters: &[Counter]) -> rusqlite::Result<()> {
     let mut name = transaction.prepare_cached(
         "INSERT OR IGNORE INTO counter_names (view, object, column_name) VALUES (?1, ?2, ?3)",
     )?;
@@ -145,13 +131,9 @@ fn insert_counters(
     Ok(())
 }
 
-fn insert_series(
-    transaction: &Transaction<'_>,
-    seq: u32,
-    series: &[Series],
-) -> rusqlite::Result<()> {
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO series (seq, name, unit, points) VALUES (?1, ?2, ?3, ?4)")?;
+fn insert_series(transaction: &Transaction<'_>, seq: u32, series: &[Series]) -> rusqlite::Result<()> {
+    let mut insert =
+        transaction.prepare_cached("INSERT INTO series (seq, name, unit, points) VALUES (?1, ?2, ?3, ?4)")?;
     for one in series {
         let points = json(&one.values)?;
         insert.execute(params![seq, one.name, one.unit, points])?;
@@ -185,11 +167,7 @@ fn insert_histograms(
     Ok(())
 }
 
-fn insert_plans(
-    transaction: &Transaction<'_>,
-    seq: u32,
-    plans: &[QueryPlan],
-) -> rusqlite::Result<()> {
+fn insert_plans(transaction: &Transaction<'_>, seq: u32, plans: &[QueryPlan]) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(
         "INSERT INTO query_plans (seq, statement, sql, text, json) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;

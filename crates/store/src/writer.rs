@@ -33,20 +33,14 @@ pub struct RunWriter {
 impl RunWriter {
     pub(crate) fn open(folder: RunFolder) -> Result<Self> {
         if !folder.path().is_dir() {
-            return Err(Error::NotARun {
-                path: folder.path().to_owned(),
-            });
+            return Err(Error::NotARun { path: folder.path().to_owned() });
         }
         let lock = Lock::take(folder.path())?;
         let path = folder.db_path();
         let mut connection = Connection::open(&path).map_err(Error::sql(&path))?;
         configure(&connection).map_err(Error::sql(&path))?;
         schema::migrate(&mut connection, &path)?;
-        Ok(Self {
-            folder,
-            connection,
-            _lock: lock,
-        })
+        Ok(Self { folder, connection, _lock: lock })
     }
 
     /// The run's folder.
@@ -102,11 +96,7 @@ impl RunWriter {
 
     /// Writes a finished action and everything it observed in one transaction: after a crash it is there as a whole
     /// or not at all. A result that an earlier attempt recorded under the same `seq` is replaced.
-    pub fn finish_action(
-        &mut self,
-        record: &ActionRecord,
-        observation: Option<&Observation>,
-    ) -> Result<()> {
+    pub fn finish_action(&mut self, record: &ActionRecord, observation: Option<&Observation>) -> Result<()> {
         let arm_id = self.arm_id(&record.arm)?;
         self.transact(|transaction| {
             transaction.execute("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
@@ -152,17 +142,9 @@ impl RunWriter {
     /// The state of the run; none before `begin_run`.
     pub fn status(&self) -> Result<Option<RunStatus>> {
         self.connection
-            .query_row(
-                "SELECT status, status_reason, status_at_ms FROM run",
-                [],
-                |row| {
-                    Ok(RunStatus {
-                        status: row.get(0)?,
-                        reason: row.get(1)?,
-                        changed_at_ms: row.get(2)?,
-                    })
-                },
-            )
+            .query_row("SELECT status, status_reason, status_at_ms FROM run", [], |row| {
+                Ok(RunStatus { status: row.get(0)?, reason: row.get(1)?, changed_at_ms: row.get(2)? })
+            })
             .optional()
             .map_err(Error::sql(&self.folder.db_path()))
     }
@@ -181,18 +163,13 @@ impl RunWriter {
 
     fn arm_id(&self, name: &str) -> Result<i64> {
         self.connection
-            .query_row("SELECT id FROM arms WHERE name = ?1", [name], |row| {
-                row.get(0)
-            })
+            .query_row("SELECT id FROM arms WHERE name = ?1", [name], |row| row.get(0))
             .optional()
             .map_err(Error::sql(&self.folder.db_path()))?
             .ok_or_else(|| Error::UnknownArm(name.to_owned()))
     }
 
-    fn transact<T>(
-        &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T> {
+    fn transact<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let path = self.folder.db_path();
         let run = |connection: &mut Connection| {
             let transaction =
@@ -259,15 +236,7 @@ fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlit
         transaction.execute(
             "INSERT INTO steps (position, name, kind, test, test_group, clients, amount) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![
-                step.position,
-                step.name,
-                step.kind,
-                step.test,
-                step.group,
-                step.clients,
-                step.amount
-            ],
+            params![step.position, step.name, step.kind, step.test, step.group, step.clients, step.amount],
         )?;
     }
     Ok(())

@@ -21,10 +21,7 @@ fn meta() -> Meta {
         rows_per_table: 100_000,
         clients: 2,
         actions_total: 20_000,
-        method: vec![Setting {
-            name: "connection".into(),
-            value: "unix socket".into(),
-        }],
+        method: vec![Setting { name: "connection".into(), value: "unix socket".into() }],
     }
 }
 
@@ -41,10 +38,7 @@ fn arm(name: &str, role: Role) -> Arm {
         config_hash: "cd".into(),
         config_text: "jit=off\n".into(),
         left_out: vec![],
-        managed: vec![Setting {
-            name: "port".into(),
-            value: "5433".into(),
-        }],
+        managed: vec![Setting { name: "port".into(), value: "5433".into() }],
     }
 }
 
@@ -64,14 +58,8 @@ fn create(results: &Path) -> RunWriter {
     let folder = RunFolder::create(results, "demo").unwrap();
     let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
     let arms = [arm("base", Role::Base), arm("new", Role::Candidate)];
-    let host = [Fact {
-        key: "kernel".into(),
-        value: "6.1".into(),
-        comparable: true,
-    }];
-    writer
-        .begin_run("plan = 1\n", &meta(), &[step()], &arms, &host)
-        .unwrap();
+    let host = [Fact { key: "kernel".into(), value: "6.1".into(), comparable: true }];
+    writer.begin_run("plan = 1\n", &meta(), &[step()], &arms, &host).unwrap();
     writer
 }
 
@@ -121,10 +109,7 @@ fn window() -> Observation {
     Observation {
         metrics: Metrics::from([("host_user_us".into(), 1.5), ("unknown".into(), f64::NAN)]),
         backend_cpu_us: vec![10.0, 20.0],
-        counters: vec![
-            counter("idx_scan", Some(1.0), Some(11.0)),
-            counter("new", None, Some(1.0)),
-        ],
+        counters: vec![counter("idx_scan", Some(1.0), Some(11.0)), counter("new", None, Some(1.0))],
         series: vec![Series {
             name: "queries".into(),
             unit: "1/s".into(),
@@ -156,40 +141,18 @@ fn window() -> Observation {
 fn what_is_written_is_read_back() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
-    let load = Load {
-        tables: 2,
-        rows: 200_000,
-        load_us: 1_500_000,
-        index_us: 500_000,
-    };
+    let load = Load { tables: 2, rows: 200_000, load_us: 1_500_000, index_us: 500_000 };
     let settle = Settle {
         actions: vec!["vacuum (verbose, analyze)".into(), "checkpoint".into()],
-        conditions: vec![SettleCondition {
-            name: "dead_rows".into(),
-            before: 9.0,
-            after: 0.0,
-            target: 0.0,
-        }],
+        conditions: vec![SettleCondition { name: "dead_rows".into(), before: 9.0, after: 0.0, target: 0.0 }],
         elapsed_us: 5,
         cap_us: 60,
         reached: true,
     };
     writer.begin_action(0).unwrap();
-    writer
-        .finish_action(
-            &record(0, 1),
-            Some(&Observation::new(Measured::Load(load.clone()))),
-        )
-        .unwrap();
-    writer
-        .finish_action(
-            &record(1, 1),
-            Some(&Observation::new(Measured::Settle(settle.clone()))),
-        )
-        .unwrap();
-    writer
-        .finish_action(&record(2, 1), Some(&window()))
-        .unwrap();
+    writer.finish_action(&record(0, 1), Some(&Observation::new(Measured::Load(load.clone())))).unwrap();
+    writer.finish_action(&record(1, 1), Some(&Observation::new(Measured::Settle(settle.clone())))).unwrap();
+    writer.finish_action(&record(2, 1), Some(&window())).unwrap();
     let mut changed = arm("new", Role::Candidate);
     changed.left_out = vec![LeftOut {
         option: "io_method".into(),
@@ -198,9 +161,7 @@ fn what_is_written_is_read_back() {
     }];
     writer.put_arm(&changed).unwrap();
     writer.add_note(Some("new"), "server died").unwrap();
-    writer
-        .set_status(Status::Failed, Some("the disk is full"))
-        .unwrap();
+    writer.set_status(Status::Failed, Some("the disk is full")).unwrap();
     let path = writer.folder().path().to_owned();
     drop(writer);
 
@@ -209,10 +170,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(run.steps, [step()]);
     assert_eq!(run.arms, [arm("base", Role::Base), changed]);
     assert_eq!(run.arms[0].variant(), "postgres-18.1.x10b_c8r32");
-    assert_eq!(
-        (run.status.status, run.status.reason.as_deref()),
-        (Status::Failed, Some("the disk is full"))
-    );
+    assert_eq!((run.status.status, run.status.reason.as_deref()), (Status::Failed, Some("the disk is full")));
     assert_eq!(run.notes[0].text, "server died");
     assert_eq!(run.loads[0].result, load);
     assert_eq!(run.loads[0].result.rows_per_s(), Some(100_000.0));
@@ -230,10 +188,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(run.counters(2).unwrap(), wrote.counters);
     assert_eq!(run.counters(2).unwrap()[0].delta(), Some(10.0));
     let values = &run.series(2).unwrap()[0].values;
-    assert!(
-        matches!(values[..], [99.5, missed, 100.0] if missed.is_nan()),
-        "{values:?}"
-    );
+    assert!(matches!(values[..], [99.5, missed, 100.0] if missed.is_nan()), "{values:?}");
     assert_eq!(run.histograms(2).unwrap(), wrote.histograms);
     assert_eq!(run.plans(2).unwrap(), wrote.plans);
     assert_eq!(run.fingerprint(2).unwrap(), wrote.fingerprint);
@@ -243,28 +198,15 @@ fn what_is_written_is_read_back() {
 fn an_action_is_never_half_written() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
-    writer
-        .finish_action(&record(7, 1), Some(&window()))
-        .unwrap();
+    writer.finish_action(&record(7, 1), Some(&window())).unwrap();
     // The last rows that are inserted clash, so everything before them must go as well.
     let mut broken = window();
     broken.plans.push(broken.plans[0].clone());
     assert!(writer.finish_action(&record(7, 2), Some(&broken)).is_err());
     assert!(writer.finish_action(&record(8, 1), Some(&broken)).is_err());
-    assert_eq!(
-        writer
-            .done_actions()
-            .unwrap()
-            .into_iter()
-            .collect::<Vec<_>>(),
-        [7]
-    );
+    assert_eq!(writer.done_actions().unwrap().into_iter().collect::<Vec<_>>(), [7]);
     let run = RunFolder::open(writer.folder().path()).unwrap();
-    assert_eq!(
-        run.actions,
-        [record(7, 1)],
-        "the failed second attempt leaves the first one's result"
-    );
+    assert_eq!(run.actions, [record(7, 1)], "the failed second attempt leaves the first one's result");
     assert_eq!(run.counters(7).unwrap().len(), 2);
     assert_eq!(run.counters(8).unwrap().len(), 0);
 }
@@ -275,13 +217,9 @@ fn a_repeated_action_replaces_its_result_and_counts_attempts() {
     let mut writer = create(results.path());
     assert_eq!(writer.begin_action(3).unwrap(), 1);
     assert_eq!(writer.begin_action(3).unwrap(), 2);
-    writer
-        .finish_action(&record(3, 2), Some(&window()))
-        .unwrap();
+    writer.finish_action(&record(3, 2), Some(&window())).unwrap();
     assert_eq!(writer.begin_action(3).unwrap(), 3);
-    writer
-        .finish_action(&record(3, 3), Some(&window()))
-        .unwrap();
+    writer.finish_action(&record(3, 3), Some(&window())).unwrap();
     let run = RunFolder::open(writer.folder().path()).unwrap();
     assert_eq!(run.actions, [record(3, 3)]);
     assert_eq!(run.windows.len(), 1);
@@ -292,15 +230,8 @@ fn a_repeated_action_replaces_its_result_and_counts_attempts() {
 fn an_unknown_arm_is_named() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
-    let error = writer
-        .finish_action(
-            &ActionRecord {
-                arm: "nobody".into(),
-                ..record(1, 1)
-            },
-            None,
-        )
-        .unwrap_err();
+    let error =
+        writer.finish_action(&ActionRecord { arm: "nobody".into(), ..record(1, 1) }, None).unwrap_err();
     assert!(error.to_string().contains("\"nobody\""), "{error}");
 }
 
@@ -310,13 +241,7 @@ fn a_second_writer_is_refused_while_readers_are_welcome() {
     let writer = create(results.path());
     let path = writer.folder().path().to_owned();
     let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
-    assert!(
-        error.contains(&format!(
-            "in use by another rqps (pid {})",
-            std::process::id()
-        )),
-        "{error}"
-    );
+    assert!(error.contains(&format!("in use by another rqps (pid {})", std::process::id())), "{error}");
     let run = RunFolder::open(&path).unwrap();
     assert_eq!(run.folder.in_use_by(), Some(std::process::id().to_string()));
     drop(writer);
@@ -331,14 +256,9 @@ fn a_newer_schema_is_refused_with_a_remedy() {
     let path = writer.folder().path().to_owned();
     drop(writer);
     let database = rusqlite::Connection::open(path.join("run.db")).unwrap();
-    database
-        .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
-        .unwrap();
+    database.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
     drop(database);
-    for error in [
-        RunFolder::open(&path).unwrap_err(),
-        RunFolder::open_for_writing(&path).unwrap_err(),
-    ] {
+    for error in [RunFolder::open(&path).unwrap_err(), RunFolder::open_for_writing(&path).unwrap_err()] {
         let text = error.to_string();
         assert!(text.contains("newer rqps that wrote it"), "{text}");
     }
@@ -363,20 +283,11 @@ fn a_list_shows_runs_in_order_and_broken_ones_with_their_problem() {
     let runs = RunFolder::list(results.path()).unwrap();
     let problems: Vec<bool> = runs.iter().map(|run| run.problem.is_some()).collect();
     assert_eq!(problems, [true, true, false, false]);
-    assert!(runs.iter().any(|run| {
-        run.problem
-            .as_deref()
-            .is_some_and(|text| text.contains("holds no plan"))
-    }));
-    assert_eq!(
-        runs[3].variants,
-        ["postgres-18.1.x10b_c8r32", "postgres-18.1.x10b_c8r32"]
-    );
     assert!(
-        RunFolder::list(&results.path().join("none"))
-            .unwrap()
-            .is_empty()
+        runs.iter().any(|run| { run.problem.as_deref().is_some_and(|text| text.contains("holds no plan")) })
     );
+    assert_eq!(runs[3].variants, ["postgres-18.1.x10b_c8r32", "postgres-18.1.x10b_c8r32"]);
+    assert!(RunFolder::list(&results.path().join("none")).unwrap().is_empty());
 }
 
 /// Not a test by itself: the process that `a_killed_writer_leaves_whole_actions` kills.
@@ -386,16 +297,10 @@ fn write_until_killed() {
         return;
     };
     let mut writer = RunFolder::open_for_writing(Path::new(&path)).unwrap();
-    let mut seq = writer
-        .done_actions()
-        .unwrap()
-        .last()
-        .map_or(0, |last| last + 1);
+    let mut seq = writer.done_actions().unwrap().last().map_or(0, |last| last + 1);
     loop {
         let attempt = writer.begin_action(seq).unwrap();
-        writer
-            .finish_action(&record(seq, attempt), Some(&window()))
-            .unwrap();
+        writer.finish_action(&record(seq, attempt), Some(&window())).unwrap();
         seq += 1;
     }
 }
@@ -422,18 +327,8 @@ fn a_killed_writer_leaves_whole_actions() {
         done = run.actions.len();
         assert_eq!(run.windows.len(), done);
         for action in &run.actions {
-            assert_eq!(
-                run.counters(action.seq).unwrap().len(),
-                2,
-                "action {}",
-                action.seq
-            );
-            assert_eq!(
-                run.plans(action.seq).unwrap().len(),
-                1,
-                "action {}",
-                action.seq
-            );
+            assert_eq!(run.counters(action.seq).unwrap().len(), 2, "action {}", action.seq);
+            assert_eq!(run.plans(action.seq).unwrap().len(), 1, "action {}", action.seq);
         }
         drop(RunFolder::open_for_writing(&path).unwrap());
     }
@@ -456,14 +351,10 @@ fn the_schema_document_names_every_table_and_column() {
         .collect();
     assert!(columns.len() > 100);
     for (table, column) in columns {
-        let (_, after) = document
-            .split_once(&format!("**`{table}`**"))
-            .unwrap_or_else(|| panic!("no table {table}"));
+        let (_, after) =
+            document.split_once(&format!("**`{table}`**")).unwrap_or_else(|| panic!("no table {table}"));
         let section = &after[..after.find("\n**`").unwrap_or(after.len())];
-        assert!(
-            section.contains(&format!("`{column}`")),
-            "no column {table}.{column}"
-        );
+        assert!(section.contains(&format!("`{column}`")), "no column {table}.{column}");
     }
 }
 
@@ -473,9 +364,7 @@ fn a_run_that_cannot_be_written_can_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
-    writer
-        .finish_action(&record(1, 1), Some(&window()))
-        .unwrap();
+    writer.finish_action(&record(1, 1), Some(&window())).unwrap();
     let path = writer.folder().path().to_owned();
     drop(writer);
     let set_mode = |mode| {

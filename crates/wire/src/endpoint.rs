@@ -32,9 +32,7 @@ pub struct Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
-            Host::Unix(directory) => {
-                write!(f, "socket {}, port {}", directory.display(), self.port)?
-            }
+            Host::Unix(directory) => write!(f, "socket {}, port {}", directory.display(), self.port)?,
             Host::Tcp(address) => write!(f, "host {address}, port {}", self.port)?,
         }
         write!(f, ", user {}, database {}", self.user, self.database)

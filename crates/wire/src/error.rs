@@ -61,9 +61,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The server sent what the protocol doesn't allow here. The connection is closed.
-    #[error(
-        "{endpoint}: unexpected bytes from the server: {what}; is this a Postgres server from 9.6 on?"
-    )]
+    #[error("{endpoint}: unexpected bytes from the server: {what}; is this a Postgres server from 9.6 on?")]
     Protocol {
         /// Where to and as whom.
         endpoint: String,
@@ -136,16 +134,8 @@ mod tests {
 
     #[test]
     fn only_conflicts_are_retryable() {
-        assert!(
-            ["40P01", "23505", "40001"]
-                .iter()
-                .all(|code| db(code).is_retryable())
-        );
-        assert!(
-            ["23503", "42P01", "57014"]
-                .iter()
-                .all(|code| !db(code).is_retryable())
-        );
+        assert!(["40P01", "23505", "40001"].iter().all(|code| db(code).is_retryable()));
+        assert!(["23503", "42P01", "57014"].iter().all(|code| !db(code).is_retryable()));
     }
 
     #[test]

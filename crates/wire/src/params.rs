@@ -38,8 +38,7 @@ impl Params {
     pub fn push_text(&mut self, value: &[u8]) {
         // A length beyond 32 bits wraps here, but can't pass the limit on a list's total size.
         self.encoded.reserve(4 + value.len());
-        self.encoded
-            .extend_from_slice(&(value.len() as u32).to_be_bytes());
+        self.encoded.extend_from_slice(&(value.len() as u32).to_be_bytes());
         self.encoded.extend_from_slice(value);
         self.count += 1;
     }

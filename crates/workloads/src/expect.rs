@@ -46,11 +46,7 @@ pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64,
     };
     // An aggregate returns its row whatever is there, and 0 rows stay 0; everything else may find holes. With ids
     // beyond `rows` (inserted by an earlier step) ranges at the end may find more than were loaded.
-    if state.complete {
-        (low, high)
-    } else {
-        (0, high.max(range))
-    }
+    if state.complete { (low, high) } else { (0, high.max(range)) }
 }
 
 /// Why the answers can't be right, or `None`.
@@ -71,21 +67,15 @@ pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState)
             let (expected, variance) = distinct_keys(range, state.rows as f64);
             let slack = SIGMAS * (variance / count).sqrt() + 1e-9;
             // Clients that delete and insert the same ids hide rows from each other's updates for a moment.
-            let low = if state.concurrent_writes {
-                expected * 0.99
-            } else {
-                expected
-            };
-            (mean < low - slack || mean > expected + slack).then(|| {
-                format!("{mean:.3} rows per execution, expected {expected:.3} ± {slack:.3}")
-            })
+            let low = if state.concurrent_writes { expected * 0.99 } else { expected };
+            (mean < low - slack || mean > expected + slack)
+                .then(|| format!("{mean:.3} rows per execution, expected {expected:.3} ± {slack:.3}"))
         }
         Expect::KList | Expect::KRange => {
             let slack = SIGMAS * (range / count).sqrt();
             let (low, high) = (range * K_SHARE.0 - slack, range * K_SHARE.1 + slack);
-            (mean < low || mean > high).then(|| {
-                format!("{mean:.2} rows per execution, expected between {low:.1} and {high:.1}")
-            })
+            (mean < low || mean > high)
+                .then(|| format!("{mean:.2} rows per execution, expected between {low:.1} and {high:.1}"))
         }
         _ => None,
     }
@@ -95,11 +85,7 @@ pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState)
 /// problem, Feller vol. 1, II.5).
 pub fn distinct_keys(draws: f64, n: f64) -> (f64, f64) {
     let one = (draws * (-1.0 / n).ln_1p()).exp();
-    let two = if n > 2.0 {
-        (draws * (-2.0 / n).ln_1p()).exp()
-    } else {
-        0.0
-    };
+    let two = if n > 2.0 { (draws * (-2.0 / n).ln_1p()).exp() } else { 0.0 };
     let mean = n * (1.0 - one);
     let variance = n * one + n * (n - 1.0) * two - (n * one).powi(2);
     (mean, variance.max(0.0))
@@ -111,22 +97,13 @@ mod tests {
     use crate::random::Stream;
     use std::collections::BTreeSet;
 
-    const STATE: TableState = TableState {
-        rows: 1000,
-        complete: true,
-        concurrent_writes: false,
-    };
+    const STATE: TableState = TableState { rows: 1000, complete: true, concurrent_writes: false };
 
     #[test]
     fn distinct_keys_match_a_simulation() {
         let mut stream = Stream::new(&[3]);
         let trials: Vec<f64> = (0..20_000)
-            .map(|_| {
-                (0..100)
-                    .map(|_| stream.key(1000))
-                    .collect::<BTreeSet<_>>()
-                    .len() as f64
-            })
+            .map(|_| (0..100).map(|_| stream.key(1000)).collect::<BTreeSet<_>>().len() as f64)
             .collect();
         let mean = trials.iter().sum::<f64>() / 20_000.0;
         let variance = trials.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / 20_000.0;
@@ -138,11 +115,7 @@ mod tests {
     #[test]
     fn a_missing_row_in_a_thousand_is_noticed() {
         let (mean, _) = distinct_keys(100.0, 1000.0);
-        let answers = |rows: f64| Answers {
-            count: 10_000,
-            rows: rows as u64,
-            violations: 0,
-        };
+        let answers = |rows: f64| Answers { count: 10_000, rows: rows as u64, violations: 0 };
         let check = |rows| verify(Expect::DistinctKeys, 100, &answers(rows), &STATE);
         assert_eq!(check(mean * 10_000.0), None);
         assert!(check(mean * 10_000.0 * 0.998).is_some());
@@ -153,10 +126,7 @@ mod tests {
         assert_eq!(bounds(Expect::RangeRows, 100, 1, &STATE), (100, 100));
         assert_eq!(bounds(Expect::RangeRows, 100, 1000, &STATE), (1, 1));
         assert_eq!(bounds(Expect::Changed, 1, 5, &STATE), (1, 1));
-        let holes = TableState {
-            complete: false,
-            ..STATE
-        };
+        let holes = TableState { complete: false, ..STATE };
         assert_eq!(bounds(Expect::RangeRows, 100, 1, &holes), (0, 100));
         assert_eq!(bounds(Expect::Inserted, 1, 1, &holes), (1, 1));
     }

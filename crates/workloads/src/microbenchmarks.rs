@@ -6,77 +6,32 @@
 use crate::model::{Expect, Group, Key, Param, Part, Protocol, RateUnit, Statement, Table, Test};
 use crate::step::{Role, Seconds, Step, StepKind};
 
-const fn read(
-    kind: &'static str,
-    sql: &'static str,
-    params: &'static [Param],
-    expect: Expect,
-) -> Statement {
-    Statement {
-        kind,
-        sql,
-        params,
-        protocol: Protocol::Prepared,
-        expect,
-    }
+const fn read(kind: &'static str, sql: &'static str, params: &'static [Param], expect: Expect) -> Statement {
+    Statement { kind, sql, params, protocol: Protocol::Prepared, expect }
 }
 
-const POINT: Statement = read(
-    "point",
-    "SELECT c FROM {t} WHERE id=?",
-    &[Param::Key],
-    Expect::Rows(1),
-);
+const POINT: Statement = read("point", "SELECT c FROM {t} WHERE id=?", &[Param::Key], Expect::Rows(1));
 const RANGE: &[Param] = &[Param::Key, Param::RangeEnd];
-const SIMPLE: Statement = read(
-    "simple-range",
-    "SELECT c FROM {t} WHERE id BETWEEN ? AND ?",
-    RANGE,
-    Expect::RangeRows,
-);
-const SUM: Statement = read(
-    "sum-range",
-    "SELECT SUM(k) FROM {t} WHERE id BETWEEN ? AND ?",
-    RANGE,
-    Expect::Rows(1),
-);
-const ORDER: Statement = read(
-    "order-range",
-    "SELECT c FROM {t} WHERE id BETWEEN ? AND ? ORDER BY c",
-    RANGE,
-    Expect::RangeRows,
-);
+const SIMPLE: Statement =
+    read("simple-range", "SELECT c FROM {t} WHERE id BETWEEN ? AND ?", RANGE, Expect::RangeRows);
+const SUM: Statement =
+    read("sum-range", "SELECT SUM(k) FROM {t} WHERE id BETWEEN ? AND ?", RANGE, Expect::Rows(1));
+const ORDER: Statement =
+    read("order-range", "SELECT c FROM {t} WHERE id BETWEEN ? AND ? ORDER BY c", RANGE, Expect::RangeRows);
 const DISTINCT: Statement = read(
     "distinct-range",
     "SELECT DISTINCT c FROM {t} WHERE id BETWEEN ? AND ? ORDER BY c",
     RANGE,
     Expect::RangeValues,
 );
-const COUNT: Statement = read(
-    "count-range",
-    "SELECT count(c) FROM {t} WHERE id BETWEEN ? AND ?",
-    RANGE,
-    Expect::Rows(1),
-);
+const COUNT: Statement =
+    read("count-range", "SELECT count(c) FROM {t} WHERE id BETWEEN ? AND ?", RANGE, Expect::Rows(1));
 const LIST: &[Param] = &[Param::Keys];
-const UPDATE_INDEX: Statement = read(
-    "update-index",
-    "UPDATE {t} SET k=k+1 WHERE id=?",
-    &[Param::Key],
-    Expect::Changed,
-);
-const UPDATE_NONINDEX: Statement = read(
-    "update-nonindex",
-    "UPDATE {t} SET c=? WHERE id=?",
-    &[Param::C, Param::Key],
-    Expect::Changed,
-);
-const DELETE: Statement = read(
-    "delete",
-    "DELETE FROM {t} WHERE id=?",
-    &[Param::Key],
-    Expect::Changed,
-);
+const UPDATE_INDEX: Statement =
+    read("update-index", "UPDATE {t} SET k=k+1 WHERE id=?", &[Param::Key], Expect::Changed);
+const UPDATE_NONINDEX: Statement =
+    read("update-nonindex", "UPDATE {t} SET c=? WHERE id=?", &[Param::C, Param::Key], Expect::Changed);
+const DELETE: Statement = read("delete", "DELETE FROM {t} WHERE id=?", &[Param::Key], Expect::Changed);
 const REINSERT: Statement = read(
     "insert",
     "INSERT INTO {t} (id, k, c, pad) VALUES (?, ?, ?, ?)",
@@ -85,12 +40,7 @@ const REINSERT: Statement = read(
 );
 
 const fn part(key: Key, times: u16, statements: &'static [Statement]) -> Part {
-    Part {
-        table: Table::Random,
-        key,
-        times,
-        statements,
-    }
+    Part { table: Table::Random, key, times, statements }
 }
 
 const TEN_POINTS: Part = part(Key::Uniform, 10, &[POINT]);
@@ -119,12 +69,7 @@ const CLASSIC_WRITES: &[Part] = &[
 const POINTS_BY_ID: &[Part] = &[part(
     Key::None,
     1,
-    &[read(
-        "points",
-        "SELECT c FROM {t} WHERE id IN ({list})",
-        LIST,
-        Expect::DistinctKeys,
-    )],
+    &[read("points", "SELECT c FROM {t} WHERE id IN ({list})", LIST, Expect::DistinctKeys)],
 )];
 
 const fn test(
@@ -147,10 +92,7 @@ const fn test(
 }
 
 const fn transaction(test: Test) -> Test {
-    Test {
-        transaction: true,
-        ..test
-    }
+    Test { transaction: true, ..test }
 }
 
 const PER_STATEMENT: &str = "Least work in the storage engine: shows overhead per statement.";
@@ -177,13 +119,7 @@ pub static TESTS: [Test; 32] = [
         )],
         "The same 100 rows each time: CPU-bound even where the rest waits for storage.",
     ),
-    test(
-        "point-query",
-        Group::Point,
-        1,
-        &[part(Key::Uniform, 1, &[POINT])],
-        PER_STATEMENT,
-    ),
+    test("point-query", Group::Point, 1, &[part(Key::Uniform, 1, &[POINT])], PER_STATEMENT),
     test(
         "points-covered-pk",
         Group::Point,
@@ -191,12 +127,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::None,
             1,
-            &[read(
-                "points",
-                "SELECT id FROM {t} WHERE id IN ({list})",
-                LIST,
-                Expect::DistinctKeys,
-            )],
+            &[read("points", "SELECT id FROM {t} WHERE id IN ({list})", LIST, Expect::DistinctKeys)],
         )],
         COVERING,
     ),
@@ -207,12 +138,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::None,
             1,
-            &[read(
-                "points",
-                "SELECT k FROM {t} WHERE k IN ({list})",
-                LIST,
-                Expect::KList,
-            )],
+            &[read("points", "SELECT k FROM {t} WHERE k IN ({list})", LIST, Expect::KList)],
         )],
         COVERING,
     ),
@@ -223,12 +149,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::None,
             1,
-            &[read(
-                "points",
-                "SELECT id, c FROM {t} WHERE id IN ({list})",
-                LIST,
-                Expect::DistinctKeys,
-            )],
+            &[read("points", "SELECT id, c FROM {t} WHERE id IN ({list})", LIST, Expect::DistinctKeys)],
         )],
         COVERING,
     ),
@@ -239,36 +160,13 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::None,
             1,
-            &[read(
-                "points",
-                "SELECT k, c FROM {t} WHERE k IN ({list})",
-                LIST,
-                Expect::KList,
-            )],
+            &[read("points", "SELECT k, c FROM {t} WHERE k IN ({list})", LIST, Expect::KList)],
         )],
         COVERING,
     ),
-    test(
-        "random-points_range=10",
-        Group::Point,
-        10,
-        POINTS_BY_ID,
-        LIST_LENGTH,
-    ),
-    test(
-        "random-points_range=100",
-        Group::Point,
-        100,
-        POINTS_BY_ID,
-        LIST_LENGTH,
-    ),
-    test(
-        "random-points_range=1000",
-        Group::Point,
-        1000,
-        POINTS_BY_ID,
-        LIST_LENGTH,
-    ),
+    test("random-points_range=10", Group::Point, 10, POINTS_BY_ID, LIST_LENGTH),
+    test("random-points_range=100", Group::Point, 100, POINTS_BY_ID, LIST_LENGTH),
+    test("random-points_range=1000", Group::Point, 1000, POINTS_BY_ID, LIST_LENGTH),
     test(
         "range-covered-pk",
         Group::Range,
@@ -276,12 +174,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::Uniform,
             1,
-            &[read(
-                "range",
-                "SELECT id FROM {t} WHERE id BETWEEN ? AND ?",
-                RANGE,
-                Expect::RangeRows,
-            )],
+            &[read("range", "SELECT id FROM {t} WHERE id BETWEEN ? AND ?", RANGE, Expect::RangeRows)],
         )],
         COVERING,
     ),
@@ -292,12 +185,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::Uniform,
             1,
-            &[read(
-                "range",
-                "SELECT k FROM {t} WHERE k BETWEEN ? AND ?",
-                RANGE,
-                Expect::KRange,
-            )],
+            &[read("range", "SELECT k FROM {t} WHERE k BETWEEN ? AND ?", RANGE, Expect::KRange)],
         )],
         COVERING,
     ),
@@ -308,12 +196,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::Uniform,
             1,
-            &[read(
-                "range",
-                "SELECT id, c FROM {t} WHERE id BETWEEN ? AND ?",
-                RANGE,
-                Expect::RangeRows,
-            )],
+            &[read("range", "SELECT id, c FROM {t} WHERE id BETWEEN ? AND ?", RANGE, Expect::RangeRows)],
         )],
         COVERING,
     ),
@@ -324,12 +207,7 @@ pub static TESTS: [Test; 32] = [
         &[part(
             Key::Uniform,
             1,
-            &[read(
-                "range",
-                "SELECT k, c FROM {t} WHERE k BETWEEN ? AND ?",
-                RANGE,
-                Expect::KRange,
-            )],
+            &[read("range", "SELECT k, c FROM {t} WHERE k BETWEEN ? AND ?", RANGE, Expect::KRange)],
         )],
         COVERING,
     ),
@@ -389,27 +267,9 @@ pub static TESTS: [Test; 32] = [
         &[TEN_POINTS, part(Key::Uniform, 1, &[SUM])],
         AGGREGATE,
     )),
-    transaction(test(
-        "read-only_range=10",
-        Group::RangeAggregate,
-        10,
-        CLASSIC_READS,
-        CLASSIC,
-    )),
-    transaction(test(
-        "read-only_range=100",
-        Group::RangeAggregate,
-        100,
-        CLASSIC_READS,
-        CLASSIC,
-    )),
-    transaction(test(
-        "read-only_range=10000",
-        Group::RangeAggregate,
-        10000,
-        CLASSIC_READS,
-        CLASSIC,
-    )),
+    transaction(test("read-only_range=10", Group::RangeAggregate, 10, CLASSIC_READS, CLASSIC)),
+    transaction(test("read-only_range=100", Group::RangeAggregate, 100, CLASSIC_READS, CLASSIC)),
+    transaction(test("read-only_range=10000", Group::RangeAggregate, 10000, CLASSIC_READS, CLASSIC)),
     Test {
         shrinks: true,
         ..test(
@@ -540,12 +400,7 @@ pub const SCAN_WARMUP_SECONDS: u32 = 60;
 pub fn sequence(pre_tests: bool) -> Vec<Step> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |list: &[&str]| names.extend(list.iter().map(|name| (*name).to_owned()));
-    add(&[
-        "point-query.warm",
-        "settle",
-        "scan.warmpre",
-        "point-query.pre",
-    ]);
+    add(&["point-query.warm", "settle", "scan.warmpre", "point-query.pre"]);
     if pre_tests {
         let pre: Vec<String> = PRE_TESTS.iter().map(|name| format!("{name}.pre")).collect();
         add(&pre.iter().map(String::as_str).collect::<Vec<_>>());
@@ -588,10 +443,7 @@ pub fn sequence(pre_tests: bool) -> Vec<Step> {
         "delete",
         "insert",
     ]);
-    names
-        .iter()
-        .filter_map(|name| crate::step::parse_step(name).ok())
-        .collect()
+    names.iter().filter_map(|name| crate::step::parse_step(name).ok()).collect()
 }
 
 /// How long a step lasts by default, and with how many clients, from its test and role.
@@ -604,12 +456,7 @@ pub(crate) fn measure(test: &'static Test, role: Role) -> StepKind {
         _ => Seconds::Read,
     };
     let clients_equal_tables = test.name == "point-query" && role == Role::Warm;
-    StepKind::Measure {
-        test,
-        role,
-        clients_equal_tables,
-        seconds,
-    }
+    StepKind::Measure { test, role, clients_equal_tables, seconds }
 }
 
 #[cfg(test)]
@@ -635,20 +482,12 @@ mod tests {
         let names: Vec<String> = sequence(false).into_iter().map(|s| s.name).collect();
         assert_eq!(names.len(), 40);
         for test in tests() {
-            assert_eq!(
-                names.iter().filter(|n| *n == test.name).count(),
-                1,
-                "{}",
-                test.name
-            );
+            assert_eq!(names.iter().filter(|n| *n == test.name).count(), 1, "{}", test.name);
         }
         assert_eq!(names.iter().filter(|n| n.starts_with("settle")).count(), 2);
         let with_pre = sequence(true);
-        let pre: BTreeSet<_> = with_pre
-            .iter()
-            .filter(|s| s.name.ends_with(".pre"))
-            .map(|s| s.name.clone())
-            .collect();
+        let pre: BTreeSet<_> =
+            with_pre.iter().filter(|s| s.name.ends_with(".pre")).map(|s| s.name.clone()).collect();
         assert_eq!(pre.len(), 15);
     }
 }

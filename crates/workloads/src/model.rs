@@ -37,12 +37,7 @@ pub enum Group {
 
 impl Group {
     /// All groups, in table order.
-    pub const ALL: [Group; 4] = [
-        Group::Point,
-        Group::Range,
-        Group::RangeAggregate,
-        Group::Write,
-    ];
+    pub const ALL: [Group; 4] = [Group::Point, Group::Range, Group::RangeAggregate, Group::Write];
 
     /// The heading of the group's section.
     pub fn title(self) -> &'static str {
@@ -189,10 +184,7 @@ pub enum Expect {
 impl Expect {
     /// True where the statement changes rows.
     pub fn writes(self) -> bool {
-        matches!(
-            self,
-            Expect::Changed | Expect::ChangedKeys | Expect::Inserted
-        )
+        matches!(self, Expect::Changed | Expect::ChangedKeys | Expect::Inserted)
     }
 }
 

@@ -19,9 +19,7 @@ pub struct Stream(Xoshiro256PlusPlus);
 impl Stream {
     /// The stream that belongs to these words, such as seed, step, client. Unlike words give unrelated streams.
     pub fn new(words: &[u64]) -> Self {
-        let seed = words
-            .iter()
-            .fold(0x5171_6272_7071_7073, |state, word| mix(state ^ mix(*word)));
+        let seed = words.iter().fold(0x5171_6272_7071_7073, |state, word| mix(state ^ mix(*word)));
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
@@ -61,9 +59,8 @@ impl Stream {
 
 /// A number that stands for a name in [`Stream::new`]'s words (FNV-1a).
 pub fn name_word(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads every input bit over the whole word.
@@ -109,10 +106,7 @@ mod tests {
         for (text, groups) in [(&c[..], 10), (&pad[..], 5)] {
             let text = std::str::from_utf8(text).unwrap();
             assert_eq!(text.split('-').count(), groups);
-            assert!(
-                text.split('-')
-                    .all(|g| g.len() == 11 && g.bytes().all(|b| b.is_ascii_digit()))
-            );
+            assert!(text.split('-').all(|g| g.len() == 11 && g.bytes().all(|b| b.is_ascii_digit())));
         }
     }
 }

@@ -18,12 +18,7 @@ pub struct Row {
 /// The row with this id in table number `table` (from 1) of tables with `rows` rows each.
 pub fn row(seed: u64, table: u32, rows: u64, id: u64) -> Row {
     let mut stream = Stream::new(&[seed, crate::random::name_word("rows"), u64::from(table), id]);
-    let mut row = Row {
-        id,
-        k: stream.key(rows),
-        c: [0; C_LEN],
-        pad: [0; PAD_LEN],
-    };
+    let mut row = Row { id, k: stream.key(rows), c: [0; C_LEN], pad: [0; PAD_LEN] };
     stream.digits(&mut row.c);
     stream.digits(&mut row.pad);
     row

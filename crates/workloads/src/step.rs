@@ -64,10 +64,7 @@ pub struct StepError {
 /// The step that `name` stands for: a test, `TEST.pre`, `TEST.warm`, `TEST.warmpre`, or `settle`.
 pub fn parse_step(name: &str) -> Result<Step, StepError> {
     if name == "settle" {
-        return Ok(Step {
-            name: name.to_owned(),
-            kind: StepKind::Settle,
-        });
+        return Ok(Step { name: name.to_owned(), kind: StepKind::Settle });
     }
     let (test_name, role) = match name.rsplit_once('.') {
         Some((test, "warm" | "warmpre")) => (test, Role::Warm),
@@ -75,25 +72,14 @@ pub fn parse_step(name: &str) -> Result<Step, StepError> {
         _ => (name, Role::Test),
     };
     let Some(test) = microbenchmarks::test_by_name(test_name) else {
-        return Err(StepError {
-            name: name.to_owned(),
-            nearest: nearest(test_name),
-        });
+        return Err(StepError { name: name.to_owned(), nearest: nearest(test_name) });
     };
-    Ok(Step {
-        name: name.to_owned(),
-        kind: microbenchmarks::measure(test, role),
-    })
+    Ok(Step { name: name.to_owned(), kind: microbenchmarks::measure(test, role) })
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
-    let names = microbenchmarks::tests()
-        .iter()
-        .map(|test| test.name)
-        .chain(["settle"]);
-    let (distance, best) = names
-        .map(|known| (edit_distance(name, known), known))
-        .min()?;
+    let names = microbenchmarks::tests().iter().map(|test| test.name).chain(["settle"]);
+    let (distance, best) = names.map(|known| (edit_distance(name, known), known)).min()?;
     (distance <= 2 + name.len() / 3).then_some(best)
 }
 
@@ -120,21 +106,14 @@ mod tests {
     #[test]
     fn suffixes_and_typos() {
         let role = |name: &str| match parse_step(name).unwrap().kind {
-            StepKind::Measure {
-                role,
-                clients_equal_tables,
-                ..
-            } => (role, clients_equal_tables),
+            StepKind::Measure { role, clients_equal_tables, .. } => (role, clients_equal_tables),
             StepKind::Settle => panic!("{name} is no settle"),
         };
         assert_eq!(role("point-query.warm"), (Role::Warm, true));
         assert_eq!(role("scan.warmpre"), (Role::Warm, false));
         assert_eq!(role("read-only_range=10.pre"), (Role::Pre, false));
         assert_eq!(role("update-one"), (Role::Test, false));
-        assert_eq!(
-            parse_step("update-indx").unwrap_err().nearest,
-            Some("update-index")
-        );
+        assert_eq!(parse_step("update-indx").unwrap_err().nearest, Some("update-index"));
         assert_eq!(parse_step("xyzzy").unwrap_err().nearest, None);
     }
 }

@@ -22,13 +22,7 @@ pub struct Zipf {
 impl Zipf {
     /// The distribution over `1..=n` with an exponent that is positive and not 1.
     pub fn new(n: u64, exponent: f64) -> Self {
-        let mut zipf = Self {
-            n: n as f64,
-            exponent,
-            low: 0.0,
-            high: 0.0,
-            shortcut: 0.0,
-        };
+        let mut zipf = Self { n: n as f64, exponent, low: 0.0, high: 0.0, shortcut: 0.0 };
         zipf.low = zipf.integral(1.5) - 1.0;
         zipf.high = zipf.integral(zipf.n + 0.5);
         zipf.shortcut = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
@@ -76,13 +70,7 @@ mod tests {
     #[test]
     fn exact_shares_are_the_published_ones() {
         let n = 10_000_000;
-        for (first, percent) in [
-            (1, 0.825),
-            (10, 2.94),
-            (1000, 12.77),
-            (n / 100, 37.6),
-            (n / 10, 61.7),
-        ] {
+        for (first, percent) in [(1, 0.825), (10, 2.94), (1000, 12.77), (n / 100, 37.6), (n / 10, 61.7)] {
             let share = exact_share(first, n) * 100.0;
             assert!((share / percent - 1.0).abs() < 0.002, "{first}: {share}");
         }
@@ -103,10 +91,7 @@ mod tests {
                 let p = exact_share(first, n);
                 let got = keys.iter().filter(|k| **k <= first).count() as f64 / f64::from(draws);
                 let sigma = (p * (1.0 - p) / f64::from(draws)).sqrt();
-                assert!(
-                    (got - p).abs() <= 5.0 * sigma,
-                    "n={n} first={first}: {got} against {p}"
-                );
+                assert!((got - p).abs() <= 5.0 * sigma, "n={n} first={first}: {got} against {p}");
             }
         }
     }

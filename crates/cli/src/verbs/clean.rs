@@ -8,9 +8,7 @@ use std::process::ExitCode;
 /// Runs the verb.
 pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
     let removed = match &args.run {
-        Some(name) => rqps_executor::clean(&context.run_path(name)?, &context.dirs)?
-            .into_iter()
-            .collect(),
+        Some(name) => rqps_executor::clean(&context.run_path(name)?, &context.dirs)?.into_iter().collect(),
         None => rqps_executor::clean_orphans(&context.dirs)?,
     };
     if removed.is_empty() {

@@ -14,14 +14,8 @@ pub fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     for name in &args.runs {
         runs.push(RunFolder::open(&context.run_path(name)?)?);
     }
-    let show = Options {
-        tests: args.tests.clone(),
-        ..options(context, &args.sections)
-    };
-    let options = CompareOptions {
-        show,
-        force: args.force,
-    };
+    let show = Options { tests: args.tests.clone(), ..options(context, &args.sections) };
+    let options = CompareOptions { show, force: args.force };
     out::print_line(&rqps_report::compare(&runs, &options)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,24 +19,16 @@ pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
 
 /// The shipped demo plan with other versions.
 fn plan(versions: &[String]) -> anyhow::Result<Plan> {
-    let shipped =
-        shipped_plan("demo").ok_or_else(|| Usage("there is no shipped plan `demo`".to_owned()))?;
+    let shipped = shipped_plan("demo").ok_or_else(|| Usage("there is no shipped plan `demo`".to_owned()))?;
     let mut plan = Plan::parse(shipped.text, "demo", &PlanContext::trusting())?.plan;
     let config = plan.arms[plan.base_index()].config.clone();
     let mut arms: Vec<Arm> = Vec::new();
     for version in versions {
         let version = version.trim().trim_start_matches("postgres-");
         let source = BuildSource::Version(version.to_owned());
-        let mut arm = Arm::new(
-            BuildSpec {
-                dbms: Dbms::Postgres,
-                source,
-            },
-            config.clone(),
-        );
+        let mut arm = Arm::new(BuildSpec { dbms: Dbms::Postgres, source }, config.clone());
         arm.name = format!("pg{version}");
-        if !version.starts_with(|c: char| c.is_ascii_digit())
-            || !rqps_plan::limits::is_folder_name(&arm.name)
+        if !version.starts_with(|c: char| c.is_ascii_digit()) || !rqps_plan::limits::is_folder_name(&arm.name)
         {
             return Err(Usage(format!(
                 "`{version}` is no version: write --versions 14,18 or --versions 16.11,17.7"
@@ -52,7 +44,5 @@ fn plan(versions: &[String]) -> anyhow::Result<Plan> {
     plan.arms = arms;
     // What the resolved plan says is checked like any other.
     let text = plan.to_toml()?;
-    Ok(Plan::parse(&text, "demo", &PlanContext::trusting())
-        .map_err(|e| Usage(e.to_string()))?
-        .plan)
+    Ok(Plan::parse(&text, "demo", &PlanContext::trusting()).map_err(|e| Usage(e.to_string()))?.plan)
 }

@@ -20,9 +20,7 @@ use std::time::Duration;
 /// Runs the verb.
 pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     let endpoint = Endpoint {
-        host: args
-            .ip()
-            .map_or_else(|| Host::Unix(args.host.clone().into()), Host::Tcp),
+        host: args.ip().map_or_else(|| Host::Unix(args.host.clone().into()), Host::Tcp),
         port: args.port,
         user: args.user.clone(),
         password: args.password.clone(),
@@ -37,9 +35,7 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     }
     let Some(test) = microbenchmarks::test_by_name(&args.test) else {
         let nearest = step::parse_step(&args.test).err().and_then(|e| e.nearest);
-        let hint = nearest
-            .map(|name| format!("; did you mean `{name}`?"))
-            .unwrap_or_default();
+        let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
         return Err(Usage(format!("no test `{}`{hint}", args.test)).into());
     };
     let spec = spec(args, test)?;
@@ -53,35 +49,19 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn load_tables(
-    context: &Context,
-    args: &DriveArgs,
-    endpoint: &Endpoint,
-) -> anyhow::Result<ExitCode> {
-    let tables = Tables {
-        tables: args.tables,
-        rows: args.rows,
-        seed: args.seed,
-    };
-    let loaded = doing("loading", || {
-        load(endpoint, tables, |_, _| {
-            !context.stop.load(Ordering::Relaxed)
-        })
-    })?;
+fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyhow::Result<ExitCode> {
+    let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
+    let loaded = doing("loading", || load(endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
     let Some(times) = loaded else {
         return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
     };
     let (rows, indexes) = (times.rows.as_secs_f64(), times.indexes.as_secs_f64());
     let rate = u64::from(args.tables) as f64 * args.rows as f64 / (rows + indexes);
-    out::print_line(&format!(
-        "{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"
-    ))?;
+    out::print_line(&format!("{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"))?;
     if args.vacuum {
         let version_num = Connection::connect(endpoint, "rqps drive")?.server_version_num();
         let all = doing("vacuuming", || {
-            vacuum(endpoint, version_num, args.tables, || {
-                !context.stop.load(Ordering::Relaxed)
-            })
+            vacuum(endpoint, version_num, args.tables, || !context.stop.load(Ordering::Relaxed))
         })?;
         if !all {
             return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
@@ -92,11 +72,7 @@ fn load_tables(
 
 fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
     let positive = |name: &str, ok: bool| {
-        if ok {
-            Ok(())
-        } else {
-            Err(Usage(format!("--{name} must be above zero")))
-        }
+        if ok { Ok(()) } else { Err(Usage(format!("--{name} must be above zero"))) }
     };
     positive("tables", args.tables > 0)?;
     positive("rows", args.rows > 0)?;
@@ -119,11 +95,7 @@ fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
         removed_rows_max: None,
         pace: args.rate.map_or(Pace::Closed, Pace::EventsPerSecond),
         // What earlier tests left of the tables is not known here, so that only gross errors are found.
-        state: TableState {
-            rows: args.rows,
-            complete: false,
-            concurrent_writes: args.clients > 1,
-        },
+        state: TableState { rows: args.rows, complete: false, concurrent_writes: args.clients > 1 },
         flush: None,
     })
 }
@@ -131,10 +103,7 @@ fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
 fn rendered(context: &Context, test: &Test, result: &StepResult) -> String {
     let us = |quantile: f64| result.event_ns.value_at_quantile(quantile) as f64 / 1e3;
     if context.format == OutputFormat::Json {
-        let scheduled = result
-            .scheduled_ns
-            .as_ref()
-            .map(|h| h.value_at_quantile(0.99) as f64 / 1e3);
+        let scheduled = result.scheduled_ns.as_ref().map(|h| h.value_at_quantile(0.99) as f64 / 1e3);
         return json!({
             "test": test.name,
             "events": result.events,

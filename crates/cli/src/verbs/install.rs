@@ -17,12 +17,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
         for note in &build.notes {
             eprintln!("note: {note}");
         }
-        out::print_line(&format!(
-            "{} ({}) in {}",
-            build.label(),
-            build.short_hash(),
-            build.root.display()
-        ))?;
+        out::print_line(&format!("{} ({}) in {}", build.label(), build.short_hash(), build.root.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,21 +18,13 @@ pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     if runs.is_empty() {
         eprintln!("no run in {}", context.results.display());
     }
-    let width = runs
-        .iter()
-        .map(|run| run.folder.name().len())
-        .max()
-        .unwrap_or(0);
+    let width = runs.iter().map(|run| run.folder.name().len()).max().unwrap_or(0);
     for run in &runs {
         let name = run.folder.name();
         let progress = format!("{}/{}", run.actions_done, run.actions_total);
         let state = match &run.problem {
             Some(problem) => problem.clone(),
-            None => format!(
-                "{:11} {progress:>9}  {}",
-                state(run),
-                run.variants.join(" ")
-            ),
+            None => format!("{:11} {progress:>9}  {}", state(run), run.variants.join(" ")),
         };
         out::print_line(&format!("{name:width$}  {state}"))?;
     }
@@ -45,11 +37,7 @@ pub fn state(run: &RunSummary) -> String {
         return "unreadable".to_owned();
     };
     let word = status.status.to_string();
-    if word == "running" && run.folder.in_use_by().is_none() {
-        "cut off".to_owned()
-    } else {
-        word
-    }
+    if word == "running" && run.folder.in_use_by().is_none() { "cut off".to_owned() } else { word }
 }
 
 fn as_json(run: &RunSummary) -> serde_json::Value {

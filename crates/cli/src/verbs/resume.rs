@@ -9,9 +9,8 @@ use std::process::ExitCode;
 /// Runs the verb.
 pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let path = context.run_path(&args.run)?;
-    let mut execution = doing("looking at what is done", || {
-        rqps_executor::resume(&path, &context.dirs, args.force, |_| {})
-    })?;
+    let mut execution =
+        doing("looking at what is done", || rqps_executor::resume(&path, &context.dirs, args.force, |_| {}))?;
     if args.keep_data {
         execution.keep_data();
     }

@@ -26,29 +26,19 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// Obtains what a plan needs and makes its run folder.
 pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
-    let ingredients = doing(
-        &format!("obtaining the builds of {} arms", plan.arms.len()),
-        || rqps_executor::resolve(&plan, &context.dirs, |_| {}),
-    )?;
+    let ingredients = doing(&format!("obtaining the builds of {} arms", plan.arms.len()), || {
+        rqps_executor::resolve(&plan, &context.dirs, |_| {})
+    })?;
     for (arm, made_of) in plan.arms.iter().zip(&ingredients) {
         let build = &made_of.build;
         let (version, hash, config) = (build.label(), build.short_hash(), &made_of.config.name);
-        out::tell(&format!(
-            "arm {}: {version} ({hash}), config {config}",
-            arm.name
-        ));
+        out::tell(&format!("arm {}: {version} ({hash}), config {config}", arm.name));
         for note in &build.notes {
             out::tell(&format!("  note: {note}"));
         }
     }
     let version = env!("CARGO_PKG_VERSION");
-    Ok(rqps_executor::begin(
-        plan,
-        ingredients,
-        &context.dirs,
-        &context.results,
-        version,
-    )?)
+    Ok(rqps_executor::begin(plan, ingredients, &context.dirs, &context.results, version)?)
 }
 
 /// Runs what is left of an execution, writes the report and prints the tables.
@@ -63,9 +53,8 @@ pub fn carry_out(context: &Context, mut execution: Execution) -> anyhow::Result<
     drop(execution);
     let how_to_go_on = || {
         let place = folder.display();
-        let mut text = format!(
-            "what is done so far: rqps show {place}\nto go on:             rqps resume {place}"
-        );
+        let mut text =
+            format!("what is done so far: rqps show {place}\nto go on:             rqps resume {place}");
         if let Some(data) = &data {
             text.push_str(&format!(
                 "\nor give it up:        rqps clean {place}   (removes {})",

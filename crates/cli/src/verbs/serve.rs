@@ -14,13 +14,8 @@ use std::time::Duration;
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
-    let build = doing(&format!("obtaining {}", args.build), || {
-        rqps_servers::resolve(&context.dirs, &build)
-    })?;
-    let place = context
-        .dirs
-        .work
-        .join(format!("serve-{}", std::process::id()));
+    let build = doing(&format!("obtaining {}", args.build), || rqps_servers::resolve(&context.dirs, &build))?;
+    let place = context.dirs.work.join(format!("serve-{}", std::process::id()));
     let spec = ServerSpec {
         build,
         config: rqps_servers::load_config(&args.config)?,
@@ -40,29 +35,16 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     Server::init(spec)?;
     let server = Server::start(spec)?;
     for left in &server.applied().left_out {
-        eprintln!(
-            "left out: {} = {} ({})",
-            left.option, left.value, left.reason
-        );
+        eprintln!("left out: {} = {} ({})", left.option, left.value, left.reason);
     }
     if args.tables > 0 {
-        let tables = Tables {
-            tables: args.tables,
-            rows: args.rows,
-            seed: args.seed,
-        };
+        let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
         let endpoint = rqps_executor::endpoint(&server);
-        let loaded = doing("loading", || {
-            load(&endpoint, tables, |_, _| {
-                !context.stop.load(Ordering::Relaxed)
-            })
-        })?;
+        let loaded =
+            doing("loading", || load(&endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
         if let Some(times) = loaded {
             let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
-            eprintln!(
-                "loaded {} tables of {} rows in {seconds:.3} s",
-                args.tables, args.rows
-            );
+            eprintln!("loaded {} tables of {} rows in {seconds:.3} s", args.tables, args.rows);
         }
     }
     let code = match args.command.split_first() {
@@ -79,9 +61,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
 
 fn environment(server: &Server) -> Vec<(&'static str, String)> {
     let at = server.endpoint();
-    let host = at
-        .tcp
-        .map_or_else(|| at.socket_dir.display().to_string(), |ip| ip.to_string());
+    let host = at.tcp.map_or_else(|| at.socket_dir.display().to_string(), |ip| ip.to_string());
     vec![
         ("PGHOST", host),
         ("PGPORT", at.port.to_string()),

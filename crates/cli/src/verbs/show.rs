@@ -10,10 +10,7 @@ use std::process::ExitCode;
 /// Runs the verb.
 pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
-    let options = Options {
-        tests: args.tests.clone(),
-        ..options(context, &args.sections)
-    };
+    let options = Options { tests: args.tests.clone(), ..options(context, &args.sections) };
     out::print_line(&rqps_report::show(&run, &options)?)?;
     Ok(ExitCode::SUCCESS)
 }

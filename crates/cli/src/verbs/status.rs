@@ -15,11 +15,7 @@ pub fn run(context: &Context, args: &RunName) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&path)?;
     let summary = rqps_store::RunSummary::of(&folder);
     let state = state(&summary);
-    let invalid: Vec<_> = run
-        .actions
-        .iter()
-        .filter(|a| a.outcome == Outcome::Invalid)
-        .collect();
+    let invalid: Vec<_> = run.actions.iter().filter(|a| a.outcome == Outcome::Invalid).collect();
     if context.format == OutputFormat::Json {
         let value = json!({
             "name": folder.name(), "path": path, "state": state, "reason": run.status.reason,
@@ -42,35 +38,18 @@ pub fn run(context: &Context, args: &RunName) -> anyhow::Result<ExitCode> {
         out::print_line(&format!("rqps {pid} is at work on it"))?;
     }
     for arm in &run.arms {
-        let done = run
-            .actions
-            .iter()
-            .filter(|action| action.arm == arm.name)
-            .count();
+        let done = run.actions.iter().filter(|action| action.arm == arm.name).count();
         let last = run.actions.iter().rfind(|action| action.arm == arm.name);
-        let last = last.map_or("nothing yet", |action| {
-            if action.step.is_empty() {
-                &action.kind
-            } else {
-                &action.step
-            }
-        });
-        out::print_line(&format!(
-            "{}  {}  {done} actions done, last {last}",
-            arm.name,
-            arm.variant()
-        ))?;
+        let last = last
+            .map_or("nothing yet", |action| if action.step.is_empty() { &action.kind } else { &action.step });
+        out::print_line(&format!("{}  {}  {done} actions done, last {last}", arm.name, arm.variant()))?;
     }
     for action in invalid {
         let note = action.note.as_deref().unwrap_or("no reason given");
         out::print_line(&format!("invalid: {} {}: {note}", action.arm, action.step))?;
     }
     for note in &run.notes {
-        let arm = note
-            .arm
-            .as_deref()
-            .map(|arm| format!("{arm}: "))
-            .unwrap_or_default();
+        let arm = note.arm.as_deref().map(|arm| format!("{arm}: ")).unwrap_or_default();
         out::print_line(&format!("note: {arm}{}", note.text))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -82,11 +82,7 @@ impl Bench {
             ("warmup_seconds", "0"),
             ("settle_seconds_max", "5"),
         ];
-        let said = |name: &str| {
-            workload
-                .lines()
-                .any(|line| line.trim_start().starts_with(name))
-        };
+        let said = |name: &str| workload.lines().any(|line| line.trim_start().starts_with(name));
         defaults.retain(|(name, _)| !said(name));
         let mut text = format!("name = \"t\"\nbase = \"a\"\nseed = 7\n{top}\n[workload]\n");
         for (name, value) in defaults {
@@ -135,9 +131,7 @@ impl Bench {
     /// The run folders, oldest first.
     pub fn folders(&self) -> Vec<PathBuf> {
         let runs = RunFolder::list(&self.results()).unwrap();
-        runs.iter()
-            .map(|run| run.folder.path().to_owned())
-            .collect()
+        runs.iter().map(|run| run.folder.path().to_owned()).collect()
     }
 
     /// The only run folder.
@@ -203,12 +197,7 @@ impl Bench {
     #[track_caller]
     pub fn expect_complete(&self, cuts: u32) {
         let run = self.run();
-        assert_eq!(
-            run.status.status,
-            rqps_store::Status::Complete,
-            "{:?}",
-            run.status
-        );
+        assert_eq!(run.status.status, rqps_store::Status::Complete, "{:?}", run.status);
         let seqs: Vec<u32> = run.actions.iter().map(|action| action.seq).collect();
         let all: Vec<u32> = (0..run.meta.actions_total).collect();
         assert_eq!(seqs, all, "{:#?}", run.actions);
@@ -242,17 +231,9 @@ pub struct Running {
 impl Running {
     /// Starts a command; what it says on standard error can be waited for.
     pub fn of(mut command: Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = read_lines(child.stderr.take().unwrap());
-        Self {
-            child,
-            lines,
-            said: String::new(),
-        }
+        Self { child, lines, said: String::new() }
     }
 
     pub fn pid(&self) -> u32 {
@@ -314,11 +295,7 @@ impl Running {
                 panic!("took too long:\n{}", self.said);
             }
         }
-        Ended {
-            status: self.child.wait().unwrap(),
-            stdout: reader.join().unwrap(),
-            stderr: self.said,
-        }
+        Ended { status: self.child.wait().unwrap(), stdout: reader.join().unwrap(), stderr: self.said }
     }
 }
 

@@ -27,12 +27,9 @@ impl Kept {
         let build: BuildSpec = format!("postgres-{build}").parse().unwrap();
         let folder = run.folder.path();
         let root = std::fs::read_dir(bench.work()).unwrap().flatten();
-        let mut roots = root.map(|entry| entry.path()).filter(|path| {
-            path.file_name()
-                .unwrap()
-                .to_string_lossy()
-                .starts_with(&run.folder.name())
-        });
+        let mut roots = root
+            .map(|entry| entry.path())
+            .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&run.folder.name()));
         let root = roots.next().expect("the run has data");
         let config = folder.join("configs").join(format!("{arm}.conf"));
         let spec = ServerSpec {
@@ -45,10 +42,7 @@ impl Kept {
         };
         let server = Server::start(&spec).unwrap();
         let endpoint = rqps_executor::endpoint(&server);
-        Self {
-            connection: Connection::connect(&endpoint, "test").unwrap(),
-            _server: server,
-        }
+        Self { connection: Connection::connect(&endpoint, "test").unwrap(), _server: server }
     }
 
     /// The single value of a query.
@@ -70,12 +64,7 @@ impl Kept {
 /// The data directory of the server of the run in progress.
 fn data_at_work(bench: &Bench) -> PathBuf {
     let runs = std::fs::read_dir(bench.work()).unwrap().flatten();
-    let arms = runs.flat_map(|run| {
-        std::fs::read_dir(run.path())
-            .into_iter()
-            .flatten()
-            .flatten()
-    });
+    let arms = runs.flat_map(|run| std::fs::read_dir(run.path()).into_iter().flatten().flatten());
     let data = arms.map(|arm| arm.path().join("data"));
     let mut data = data.filter(|data| data.join("postmaster.pid").exists());
     data.next().expect("a server runs")

@@ -17,19 +17,12 @@ fn victim(bench: &Bench, running: &mut Running, after: &[&str], backend: bool) -
         let processes = bench.processes();
         let serves_client = |arguments: &str| {
             arguments.starts_with("postgres: rqps bench")
-                && ["SELECT", "idle"]
-                    .iter()
-                    .any(|word| arguments.contains(word))
+                && ["SELECT", "idle"].iter().any(|word| arguments.contains(word))
         };
-        let sessions: Vec<u32> = processes
-            .iter()
-            .filter(|(_, arguments)| serves_client(arguments))
-            .map(|(pid, _)| *pid)
-            .collect();
+        let sessions: Vec<u32> =
+            processes.iter().filter(|(_, arguments)| serves_client(arguments)).map(|(pid, _)| *pid).collect();
         // The first session is the one that administers.
-        if let (Some(client), Some(main), true) =
-            (sessions.last(), bench.postmaster(), sessions.len() > 1)
-        {
+        if let (Some(client), Some(main), true) = (sessions.last(), bench.postmaster(), sessions.len() > 1) {
             return if backend { *client } else { main };
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -52,26 +45,15 @@ fn the_other_arms_go_on_without_the_one_whose_server_died() {
         "ready to accept connections",
         "rqps resume",
     ] {
-        assert!(
-            ended.stderr.contains(words),
-            "no {words:?} in\n{}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
     }
-    assert!(
-        ended.stdout.contains("not run: point-query, scan"),
-        "{}",
-        ended.stdout
-    );
+    assert!(ended.stdout.contains("not run: point-query, scan"), "{}", ended.stdout);
     let run = bench.run();
     assert_eq!(run.status.status, Status::Failed);
     let windows = |arm: &str| run.windows.iter().filter(|w| w.action.arm == arm).count();
     assert_eq!((windows("a"), windows("b"), windows("c")), (3, 1, 3));
     let status = bench.call(&["status"]).expect(0).stdout;
-    assert!(
-        status.contains("failed") && status.contains("died in step"),
-        "{status}"
-    );
+    assert!(status.contains("failed") && status.contains("died in step"), "{status}");
     bench.call(&["resume"]).expect(0);
     bench.expect_complete(1);
 }
@@ -91,24 +73,14 @@ fn a_run_stops_where_the_plan_says_so_or_where_base_dies() {
         send(client, Signal::KILL);
         let ended = running.end().expect(3);
         bench.expect_no_process();
-        for words in [
-            "one of its processes crashed",
-            "was terminated by signal 9",
-            "rqps clean",
-            "rqps resume",
-        ] {
-            assert!(
-                ended.stderr.contains(words),
-                "no {words:?} in\n{}",
-                ended.stderr
-            );
+        for words in
+            ["one of its processes crashed", "was terminated by signal 9", "rqps clean", "rqps resume"]
+        {
+            assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
         }
         let run = bench.run();
         let last = run.actions.last().unwrap();
-        assert_eq!(
-            (last.arm.as_str(), last.step.as_str()),
-            ("a", "update-index")
-        );
+        assert_eq!((last.arm.as_str(), last.step.as_str()), ("a", "update-index"));
         if policy == "next-arm" {
             bench.call(&["resume"]).expect(0);
             bench.expect_complete(1);
@@ -124,20 +96,14 @@ fn what_a_run_given_up_leaves_can_be_removed() {
     running.expect_line(&["a ", "update-index"]);
     let folder = bench.folder();
     let refused = bench.call(&["clean", "last"]).expect(2).stderr;
-    assert!(
-        refused.contains(&format!("pid {}", running.pid())),
-        "{refused}"
-    );
+    assert!(refused.contains(&format!("pid {}", running.pid())), "{refused}");
     running.kill();
     bench.expect_no_process();
     let nothing = bench.call(&["clean"]).expect(0);
     assert!(nothing.stderr.contains("nothing to remove"), "{nothing:?}");
     let copy = bench.path().join("copy");
     fs::rename(&folder, &copy).unwrap();
-    let gone = bench
-        .call(&["resume", copy.to_str().unwrap()])
-        .expect(2)
-        .stderr;
+    let gone = bench.call(&["resume", copy.to_str().unwrap()]).expect(2).stderr;
     assert!(gone.contains("its data are gone from"), "{gone}");
     // The folder is gone from where it was, so its data belong to nobody.
     let removed = bench.call(&["clean"]).expect(0).stdout;

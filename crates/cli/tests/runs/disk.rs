@@ -56,9 +56,7 @@ impl SmallDisk {
 
     fn filler(&self) -> PathBuf {
         let place = self.place.strip_prefix("/").unwrap();
-        PathBuf::from(format!("/proc/{}/root", self.holder.id()))
-            .join(place)
-            .join("filler")
+        PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(place).join("filler")
     }
 
     /// Takes what room is left.
@@ -81,11 +79,7 @@ fn expect_full(bench: &Bench, ended: Ended, words: &str) {
     let ended = ended.expect(3);
     let place = bench.work().display().to_string();
     for words in ["no space is left for", &place, words, "rqps resume"] {
-        assert!(
-            ended.stderr.contains(words),
-            "no {words:?} in\n{}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
     }
     bench.expect_no_process();
     let run = bench.run();
@@ -113,9 +107,7 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
     let again = Running::of(disk.lend(&bench.rqps(&["resume"]))).end();
     expect_full(&bench, again, "No space left on device");
     fs::remove_file(disk.filler()).unwrap();
-    Running::of(disk.lend(&bench.rqps(&["resume"])))
-        .end()
-        .expect(0);
+    Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
     drop(disk);
     bench.expect_complete(2);
 }
@@ -127,11 +119,7 @@ fn too_large_a_file(bench: &Bench) {
     let run = bench.rqps(&["run", plan.to_str().unwrap()]);
     let mut limited = Command::new("bash");
     limited
-        .args([
-            "-c",
-            &format!("ulimit -f {FILE_KB_MAX} && exec \"$@\""),
-            "bash",
-        ])
+        .args(["-c", &format!("ulimit -f {FILE_KB_MAX} && exec \"$@\""), "bash"])
         .arg(run.get_program())
         .args(run.get_args())
         .current_dir(bench.path())

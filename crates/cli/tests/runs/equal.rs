@@ -19,14 +19,9 @@ fn two_arms(builds: [&str; 2], clients: u32, steps: &str) -> (Bench, Run, [Kept;
         "rows = {ROWS}\nclients = {clients}\nwarmup_seconds = 0.1\ndelete_share_max = {DELETE_SHARE}\nsteps = [{steps}]\n"
     );
     let plan = bench.plan("", &workload, &builds);
-    bench
-        .call(&["run", "--keep-data", plan.to_str().unwrap()])
-        .expect(0);
+    bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
-    assert_eq!(
-        run.windows.iter().filter(|window| !window.valid()).count(),
-        0
-    );
+    assert_eq!(run.windows.iter().filter(|window| !window.valid()).count(), 0);
     let data = ["a", "b"].map(|arm| Kept::open(&bench, arm));
     (bench, run, data)
 }
@@ -50,22 +45,12 @@ fn expect_same_work(run: &Run) {
 
 #[track_caller]
 fn expect_delete_share(run: &Run, data: &mut Kept) {
-    let left: f64 = data
-        .value(&format!("SELECT count(*) FROM sbtest1 WHERE id <= {ROWS}"))
-        .parse()
-        .unwrap();
+    let left: f64 = data.value(&format!("SELECT count(*) FROM sbtest1 WHERE id <= {ROWS}")).parse().unwrap();
     let gone = 1.0 - left / ROWS as f64;
-    let delete = run
-        .windows
-        .iter()
-        .find(|w| w.action.step == "delete")
-        .unwrap();
+    let delete = run.windows.iter().find(|w| w.action.step == "delete").unwrap();
     let ended_by = delete.result.ended_by;
     // Each client may be in the middle of one more when the first has done its part.
-    assert!(
-        gone > 0.05 && gone < DELETE_SHARE + 0.01,
-        "{gone} gone, ended by {ended_by}"
-    );
+    assert!(gone > 0.05 && gone < DELETE_SHARE + 0.01, "{gone} gone, ended by {ended_by}");
 }
 
 #[test]
@@ -96,11 +81,7 @@ fn several_clients_leave_the_same_ids_and_insert_the_same_rows() {
         ("k, c, pad", inserted.as_str()),
     ] {
         let checksum = base.checksum(columns, condition);
-        assert_eq!(
-            other.checksum(columns, condition),
-            checksum,
-            "{columns} where {condition}"
-        );
+        assert_eq!(other.checksum(columns, condition), checksum, "{columns} where {condition}");
     }
     expect_delete_share(&run, &mut base);
 }
@@ -111,20 +92,14 @@ fn transactions_tried_again_leave_every_id_in_place() {
     // On so few rows eight clients meet each other all the time.
     let workload = "rows = 1_000\nclients = 8\nsteps = [\"write-only\"]\n";
     let plan = bench.plan("", workload, &["18", "18"]);
-    bench
-        .call(&["run", "--keep-data", plan.to_str().unwrap()])
-        .expect(0);
+    bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
     expect_same_work(&run);
-    let retries: u64 = run
-        .windows
-        .iter()
-        .flat_map(|w| w.result.retries.values())
-        .sum();
+    let retries: u64 = run.windows.iter().flat_map(|w| w.result.retries.values()).sum();
     assert!(retries > 0, "{:?}", run.windows);
     for arm in ["a", "b"] {
-        let ids = Kept::open(&bench, arm)
-            .value("SELECT count(*) || ' ' || min(id) || ' ' || max(id) FROM sbtest1");
+        let ids =
+            Kept::open(&bench, arm).value("SELECT count(*) || ' ' || min(id) || ' ' || max(id) FROM sbtest1");
         assert_eq!(ids, "1000 1 1000");
     }
 }

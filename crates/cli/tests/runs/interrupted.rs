@@ -18,17 +18,8 @@ fn interrupt(bench: &Bench, running: Running, signal: Signal) {
     let sent = Instant::now();
     running.signal(signal);
     let ended = running.end().expect(130);
-    assert!(
-        sent.elapsed() < PROMPT,
-        "{:?}\n{}",
-        sent.elapsed(),
-        ended.stderr
-    );
-    assert!(
-        ended.stderr.contains("rqps: interrupted"),
-        "{}",
-        ended.stderr
-    );
+    assert!(sent.elapsed() < PROMPT, "{:?}\n{}", sent.elapsed(), ended.stderr);
+    assert!(ended.stderr.contains("rqps: interrupted"), "{}", ended.stderr);
     bench.expect_no_process();
     let status = bench.call(&["status"]).expect(0).stdout;
     assert!(status.contains("interrupted"), "{status}");
@@ -41,13 +32,9 @@ fn interrupted_in_every_kind_of_action_a_run_ends_up_complete() {
         steps = [\"update-index\", \"settle\", \"scan\"]\n";
     let plan = bench.plan("", workload, &["18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
-    // While the data directory is made, the server started, rows loaded, steps measured; on a busy machine all is later.
-    let moments = [
-        (100, Signal::INT),
-        (1400, Signal::TERM),
-        (2200, Signal::TERM),
-        (1800, Signal::INT),
-    ];
+    // While the data directory is made, the server started, rows loaded, steps measured; on a busy machine
+    // all is later.
+    let moments = [(100, Signal::INT), (1400, Signal::TERM), (2200, Signal::TERM), (1800, Signal::INT)];
     for (wait_ms, signal) in moments {
         running.expect_line(&["run folder"]);
         std::thread::sleep(Duration::from_millis(wait_ms));
@@ -72,10 +59,7 @@ fn a_statement_that_would_never_end_does_not_keep_it_from_stopping() {
     let workload = "read_seconds = 3\nsteps = [\"scan\", \"settle\"]\n";
     let plan = bench.plan("", workload, &["18"]);
     // A lock that holds up every statement of a step, and one that holds up VACUUM alone.
-    let cases = [
-        ("ACCESS EXCLUSIVE", "load"),
-        ("SHARE UPDATE EXCLUSIVE", "load"),
-    ];
+    let cases = [("ACCESS EXCLUSIVE", "load"), ("SHARE UPDATE EXCLUSIVE", "load")];
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
     for (mode, before) in cases {
         if mode == "ACCESS EXCLUSIVE" {
@@ -95,14 +79,8 @@ fn a_statement_that_would_never_end_does_not_keep_it_from_stopping() {
         drop(locker);
         let logs = bench.folder().join("logs/a/data.log");
         let log = fs::read_to_string(logs).unwrap();
-        assert!(
-            log.contains("canceling statement due to user request"),
-            "{log}"
-        );
-        assert!(
-            log.trim_end().ends_with("database system is shut down"),
-            "{log}"
-        );
+        assert!(log.contains("canceling statement due to user request"), "{log}");
+        assert!(log.trim_end().ends_with("database system is shut down"), "{log}");
         running = bench.start(&["resume"]);
     }
     running.end().expect(0);
@@ -137,11 +115,7 @@ fn nobody_to_tell_of_progress_is_no_reason_to_stop() {
     let mut command = bench.rqps(&["run", plan.to_str().unwrap()]);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let status = command
-        .stderr(writer.try_clone().unwrap())
-        .stdout(writer)
-        .status()
-        .unwrap();
+    let status = command.stderr(writer.try_clone().unwrap()).stdout(writer).status().unwrap();
     assert_eq!(status.code(), Some(0));
     bench.expect_complete(0);
 }

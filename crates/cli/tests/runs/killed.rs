@@ -20,9 +20,7 @@ vacuum_after_load = true
 /// Random moments without a dependency: a linear congruential generator's upper bits.
 fn moments(mut state: u64) -> impl Iterator<Item = Duration> {
     std::iter::repeat_with(move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         Duration::from_millis(30 + (state >> 33) % LIFE_MS_MAX)
     })
 }
@@ -85,10 +83,7 @@ fn a_finished_step_s_rows_survive_a_kill_in_the_next_one() {
             let run = bench.run();
             let repeated = run.actions.iter().filter(|action| action.attempt > 1);
             let repeated: Vec<&str> = repeated.map(|action| action.step.as_str()).collect();
-            assert!(
-                repeated.is_empty() || repeated == ["point-query"],
-                "{repeated:?}"
-            );
+            assert!(repeated.is_empty() || repeated == ["point-query"], "{repeated:?}");
         } else {
             running.end().expect(0);
         }

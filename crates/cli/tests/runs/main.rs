@@ -1,12 +1,9 @@
 //! Whole runs with real servers: what is measured, and what is left when rqps, its servers or the disk fail.
 //!
-//! One program for all of them, so that it is linked once. Each test works in a directory of its own; builds come from the
-//! usual cache.
+//! One program for all of them, so that it is linked once. Each test works in a directory of its own; builds
+//! come from the usual cache.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests panic like the tests themselves"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 mod bench;
 mod data;

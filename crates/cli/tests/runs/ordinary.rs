@@ -63,9 +63,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn holds(bytes: &[u8], password: &str) -> bool {
-    bytes
-        .windows(password.len())
-        .any(|window| window == password.as_bytes())
+    bytes.windows(password.len()).any(|window| window == password.as_bytes())
 }
 
 #[test]
@@ -88,19 +86,12 @@ fn a_password_is_in_no_file_that_others_can_read_and_on_no_command_line() {
     }
     for (pid, arguments) in bench.processes() {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        assert!(
-            !arguments.contains(&password) && !holds(&environment, &password),
-            "{arguments}"
-        );
+        assert!(!arguments.contains(&password) && !holds(&environment, &password), "{arguments}");
     }
     let ended = running.end().expect(0);
     assert!(!ended.stderr.contains(&password) && !ended.stdout.contains(&password));
     for file in files(&bench.folder()) {
-        assert!(
-            !holds(&fs::read(&file).unwrap(), &password),
-            "{}",
-            file.display()
-        );
+        assert!(!holds(&fs::read(&file).unwrap(), &password), "{}", file.display());
     }
     bench.expect_complete(0);
 }

@@ -6,9 +6,7 @@ use crate::bench::Bench;
 
 fn event_histogram(run: &Run, window: &Recorded<Window>, from: LatencyFrom) -> Histogram {
     let histograms = run.histograms(window.action.seq).unwrap();
-    let mut events = histograms
-        .into_iter()
-        .filter(|h| h.statement == "event" && h.from == from);
+    let mut events = histograms.into_iter().filter(|h| h.statement == "event" && h.from == from);
     events.next().unwrap()
 }
 
@@ -28,18 +26,9 @@ fn a_rate_that_can_be_kept_is_kept_and_one_that_cannot_shows_in_the_latency() {
     assert!((rate / 150.0 - 1.0).abs() < 0.05, "{rate}");
     let [sent, due] = [LatencyFrom::Sent, LatencyFrom::Scheduled];
     for window in [kept, missed] {
-        let (from_sent, from_due) = (
-            event_histogram(&run, window, sent),
-            event_histogram(&run, window, due),
-        );
-        assert_eq!(
-            (from_sent.count, from_due.count),
-            (window.result.events, window.result.events)
-        );
-        assert!(
-            from_due.p50_us >= from_sent.p50_us,
-            "{from_due:?} {from_sent:?}"
-        );
+        let (from_sent, from_due) = (event_histogram(&run, window, sent), event_histogram(&run, window, due));
+        assert_eq!((from_sent.count, from_due.count), (window.result.events, window.result.events));
+        assert!(from_due.p50_us >= from_sent.p50_us, "{from_due:?} {from_sent:?}");
     }
     // Nearly all of the two seconds that were due at once are late by most of a second.
     let missed_rate = missed.result.per_second(missed.result.events).unwrap();

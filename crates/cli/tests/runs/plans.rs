@@ -6,85 +6,41 @@ const GOOD: &str = "name = \"t\"\n[workload]\nrows = 2_000\nread_seconds = 1\nst
     [[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"./small.conf\"\n";
 
 /// What is changed in the good plan, and what is said of it.
-type Case = (
-    &'static [(&'static str, &'static str)],
-    &'static [&'static str],
-);
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
 fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     let bench = Bench::new();
     let cases: [Case; 7] = [
         (
-            &[
-                ("rows = 2_000", "rows = 5"),
-                ("point-query", "pont-query"),
-                ("name = \"a\"", "nam = \"a\""),
-            ],
-            &[
-                "plan.toml:3:8: [workload] rows",
-                "Did you mean \"point-query\"?",
-                "nam",
-                "3 mistakes",
-            ],
+            &[("rows = 2_000", "rows = 5"), ("point-query", "pont-query"), ("name = \"a\"", "nam = \"a\"")],
+            &["plan.toml:3:8: [workload] rows", "Did you mean \"point-query\"?", "nam", "3 mistakes"],
         ),
         (&[("postgres-18", "mysql-8")], &["unknown DBMS \"mysql\""]),
-        (
-            &[("postgres-18", "postgres-old")],
-            &["\"old\" is not a version"],
-        ),
-        (
-            &[("postgres-18", "/no/such/place")],
-            &["there is no /no/such/place/bin/postgres"],
-        ),
-        (
-            &[("./small.conf", "./large.conf")],
-            &["large.conf: No such file"],
-        ),
-        (
-            &[("./small.conf", "x10a_c8r33")],
-            &["no config is called `x10a_c8r33`; nearest: x10a_c8r32"],
-        ),
+        (&[("postgres-18", "postgres-old")], &["\"old\" is not a version"]),
+        (&[("postgres-18", "/no/such/place")], &["there is no /no/such/place/bin/postgres"]),
+        (&[("./small.conf", "./large.conf")], &["large.conf: No such file"]),
+        (&[("./small.conf", "x10a_c8r33")], &["no config is called `x10a_c8r33`; nearest: x10a_c8r32"]),
         (&[("[workload]", "[workload")], &["plan.toml:2"]),
     ];
     for (changes, words) in cases {
-        let text = changes
-            .iter()
-            .fold(GOOD.to_owned(), |text, (from, to)| text.replace(from, to));
+        let text = changes.iter().fold(GOOD.to_owned(), |text, (from, to)| text.replace(from, to));
         let plan = bench.plan_text(&text);
         for verb in [vec!["plan", "check"], vec!["run"]] {
-            let ended = bench
-                .call(&[verb, vec![plan.to_str().unwrap()]].concat())
-                .expect(2);
+            let ended = bench.call(&[verb, vec![plan.to_str().unwrap()]].concat()).expect(2);
             for words in words {
-                assert!(
-                    ended.stderr.contains(words),
-                    "no {words:?} in\n{}",
-                    ended.stderr
-                );
+                assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
             }
         }
     }
     // Too old for rqps, which no registry has to be asked about; a file and a name that are not there.
     let plan = bench.plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(2);
-    assert!(
-        ended.stderr.contains("works with 9.6 and later"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("works with 9.6 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
-    assert!(
-        ended.stderr.contains("can't read the plan ./nowhere.toml"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
     let ended = bench.call(&["run", "dmeo"]).expect(2);
-    assert!(
-        ended.stderr.contains("there are demo, "),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("there are demo, "), "{}", ended.stderr);
     assert!(!bench.results().exists() && !bench.work().exists());
 }
 
@@ -104,10 +60,7 @@ fn forty_clients_do_the_same_on_every_arm() {
         let work = series.into_iter().find(|one| one.name == "work-window");
         let work = work.unwrap().values;
         let all: f64 = work.iter().sum();
-        assert!(
-            work.len() == 40 && all >= window.result.events as f64,
-            "{work:?}"
-        );
+        assert!(work.len() == 40 && all >= window.result.events as f64, "{work:?}");
         if window.action.step == "update-index" {
             updates.push(work);
         } else {

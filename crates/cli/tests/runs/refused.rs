@@ -14,11 +14,7 @@ const STEPS: &str = "steps = [\"update-index\", \"point-query\"]\n";
 #[track_caller]
 fn expect_words(ended: &Ended, words: &[&str]) {
     for words in words {
-        assert!(
-            ended.stderr.contains(words),
-            "no {words:?} in\n{}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
     }
 }
 
@@ -29,10 +25,7 @@ fn cut_off(bench: &Bench) -> std::path::PathBuf {
     running.expect_line(&["a ", "update-index"]);
     let folder = bench.folder();
     let busy = bench.call(&["resume"]).expect(2);
-    expect_words(
-        &busy,
-        &[&format!("in use by another rqps (pid {})", running.pid())],
-    );
+    expect_words(&busy, &[&format!("in use by another rqps (pid {})", running.pid())]);
     running.kill();
     bench.expect_no_process();
     let runs: Vec<_> = fs::read_dir(bench.work()).unwrap().flatten().collect();
@@ -49,21 +42,12 @@ fn a_run_or_its_data_in_use_are_left_alone() {
     // Somebody else's server on the same data.
     let build = &bench.run().arms[0].build_hash[..12].to_owned();
     let cache = rqps_servers::Dirs::from_env().cache.join("postgres");
-    let mut builds = fs::read_dir(cache)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path());
-    let root = builds
-        .find(|path| path.is_dir() && path.to_string_lossy().ends_with(build))
-        .unwrap();
+    let mut builds = fs::read_dir(cache).unwrap().flatten().map(|entry| entry.path());
+    let root = builds.find(|path| path.is_dir() && path.to_string_lossy().ends_with(build)).unwrap();
     let user = rqps_servers::server_user().unwrap();
     let mut foreign = Command::new("setpriv");
     if user.switches {
-        foreign.args([
-            "--clear-groups",
-            &format!("--reuid={}", user.uid),
-            &format!("--regid={}", user.gid),
-        ]);
+        foreign.args(["--clear-groups", &format!("--reuid={}", user.uid), &format!("--regid={}", user.gid)]);
     }
     let sockets = bench.path().join("sockets");
     fs::create_dir(&sockets).unwrap();
@@ -87,26 +71,14 @@ fn a_run_or_its_data_in_use_are_left_alone() {
         text.lines().next() == Some(&pid.to_string()) && text.contains("ready")
     };
     while !ready() {
-        assert!(
-            foreign.try_wait().unwrap().is_none(),
-            "the foreign server does not start"
-        );
+        assert!(foreign.try_wait().unwrap().is_none(), "the foreign server does not start");
         std::thread::sleep(Duration::from_millis(20));
     }
     let refused = bench.call(&["resume"]).expect(3);
-    expect_words(
-        &refused,
-        &[
-            "is in use by",
-            &format!("pid {pid} that this rqps did not start"),
-        ],
-    );
+    expect_words(&refused, &["is in use by", &format!("pid {pid} that this rqps did not start")]);
     let refused = bench.call(&["clean", "last"]).expect(3);
     expect_words(&refused, &["is in use by", &format!("pid {pid}")]);
-    assert!(
-        foreign.try_wait().unwrap().is_none(),
-        "the foreign server was ended"
-    );
+    assert!(foreign.try_wait().unwrap().is_none(), "the foreign server was ended");
     crate::bench::send(pid, rustix::process::Signal::INT);
     foreign.wait().unwrap();
 
@@ -132,13 +104,7 @@ fn damaged_folders_are_told_apart() {
     let text = fs::read_to_string(&plan).unwrap();
     fs::write(&plan, &text[..text.len() / 2]).unwrap();
     let refused = bench.call(&["resume"]).expect(2);
-    expect_words(
-        &refused,
-        &[
-            "plan.toml",
-            "can't be resumed, but its results can still be shown",
-        ],
-    );
+    expect_words(&refused, &["plan.toml", "can't be resumed, but its results can still be shown"]);
     bench.call(&["show"]).expect(0);
     fs::remove_file(&plan).unwrap();
     expect_words(&bench.call(&["resume"]), &["can't read", "plan.toml"]);
@@ -150,27 +116,16 @@ fn damaged_folders_are_told_apart() {
         fs::remove_file(folder.join(file)).ok();
     }
     fs::write(&db, b"this was a database once").unwrap();
-    for arguments in [
-        vec!["status", path],
-        vec!["show", path],
-        vec!["resume", path],
-        vec!["report", path],
-    ] {
+    for arguments in [vec!["status", path], vec!["show", path], vec!["resume", path], vec!["report", path]] {
         let refused = bench.call(&arguments);
         assert_eq!(refused.code(), Some(3), "{arguments:?}: {}", refused.stderr);
-        expect_words(
-            &refused,
-            &["run.db", "Is it a run.db, whole, and readable by you?"],
-        );
+        expect_words(&refused, &["run.db", "Is it a run.db, whole, and readable by you?"]);
     }
     let listed = bench.call(&["ls"]).expect(0).stdout;
     assert!(listed.contains("run.db"), "{listed}");
     fs::write(&db, whole).unwrap();
 
-    expect_words(
-        &bench.call(&["resume", "nothing"]).expect(2),
-        &["`nothing` is no run", "rqps ls"],
-    );
+    expect_words(&bench.call(&["resume", "nothing"]).expect(2), &["`nothing` is no run", "rqps ls"]);
 }
 
 #[test]
@@ -178,14 +133,8 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     let bench = Bench::new();
     let cases = [
         ("shared_buffers = 32MB\nwal_level = sideways\n", "sideways"),
-        (
-            "shared_buffers = 900GB\n",
-            "hint: the host has not enough memory for this config",
-        ),
-        (
-            "shared_preload_libraries = 'no_such_library'\n",
-            "no_such_library",
-        ),
+        ("shared_buffers = 900GB\n", "hint: the host has not enough memory for this config"),
+        ("shared_preload_libraries = 'no_such_library'\n", "no_such_library"),
         ("io_method = io_uring\n", "io_method"),
     ];
     let build = |name: &str, config: &str| {

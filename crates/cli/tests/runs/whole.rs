@@ -67,26 +67,14 @@ fn check_counters(run: &Run, window: &Recorded<Window>) {
     let deleted = of_kind("delete");
     let inserted = of_kind("insert");
     // Every row is there until the deletes, which then find some rows gone.
-    let working = if test.shrinks {
-        result.statements_working as f64
-    } else {
-        deleted
-    };
+    let working = if test.shrinks { result.statements_working as f64 } else { deleted };
     assert_eq!(
         [found("n_tup_upd"), found("n_tup_del"), found("n_tup_ins")],
         [updated, working, inserted],
         "{step}"
     );
-    assert_eq!(
-        result.queries,
-        result.events * u64::from(test.queries_per_event()),
-        "{step}"
-    );
-    assert_eq!(
-        result.statements,
-        result.statements_working + result.noop_statements,
-        "{step}"
-    );
+    assert_eq!(result.queries, result.events * u64::from(test.queries_per_event()), "{step}");
+    assert_eq!(result.statements, result.statements_working + result.noop_statements, "{step}");
     if test.group != Group::Write {
         assert_eq!(result.noop_statements, 0, "{step}");
     }
@@ -95,15 +83,8 @@ fn check_counters(run: &Run, window: &Recorded<Window>) {
 fn check_details(run: &Run, window: &Recorded<Window>) {
     let (seq, result, step) = (window.action.seq, &window.result, &window.action.step);
     let test = microbenchmarks::test_by_name(&result.test).unwrap();
-    assert!(
-        window.valid() && result.events > 0 && result.rate().unwrap() > 0.0,
-        "{step}"
-    );
-    assert_eq!(
-        (result.errors, result.clients),
-        (0, CLIENTS as u32),
-        "{step}"
-    );
+    assert!(window.valid() && result.events > 0 && result.rate().unwrap() > 0.0, "{step}");
+    assert_eq!((result.errors, result.clients), (0, CLIENTS as u32), "{step}");
 
     let cpu_us = &window.backend_cpu_us;
     assert_eq!(cpu_us.len() as u64, CLIENTS, "{step}");
@@ -111,16 +92,8 @@ fn check_details(run: &Run, window: &Recorded<Window>) {
     let least = if step == BY_TIME { 1.0 } else { 0.0 };
     assert!(cpu_us.iter().all(|us| *us >= least), "{step}: {cpu_us:?}");
     assert!(cpu_us.iter().sum::<f64>() > 0.0, "{step}: {cpu_us:?}");
-    for name in [
-        "server_cpu_us",
-        "client_cpu_us",
-        "host_context_switches",
-        "server_processes",
-    ] {
-        assert!(
-            window.metric(name).is_some_and(|value| value > 0.0),
-            "{step}: {name}"
-        );
+    for name in ["server_cpu_us", "client_cpu_us", "host_context_switches", "server_processes"] {
+        assert!(window.metric(name).is_some_and(|value| value > 0.0), "{step}: {name}");
     }
     let backends: f64 = cpu_us.iter().sum();
     let server = window.metric("server_cpu_us").unwrap();
@@ -129,40 +102,22 @@ fn check_details(run: &Run, window: &Recorded<Window>) {
     let plans = run.plans(seq).unwrap();
     let kinds: Vec<&str> = test.statements().map(|statement| statement.kind).collect();
     assert_eq!(plans.len(), kinds.len(), "{step}");
-    assert!(
-        plans
-            .iter()
-            .all(|plan| plan.text.contains("cost=") && plan.json.starts_with('['))
-    );
+    assert!(plans.iter().all(|plan| plan.text.contains("cost=") && plan.json.starts_with('[')));
 
     let histograms = run.histograms(seq).unwrap();
     let count = |statement: &str| {
-        let mut of_it = histograms
-            .iter()
-            .filter(|h| h.statement == statement && h.from == LatencyFrom::Sent);
+        let mut of_it = histograms.iter().filter(|h| h.statement == statement && h.from == LatencyFrom::Sent);
         of_it.next().map(|histogram| histogram.count)
     };
     assert_eq!(count("event"), Some(result.events), "{step}");
     let statements: u64 = kinds.iter().filter_map(|kind| count(kind)).sum();
     assert_eq!(statements, result.statements, "{step}");
     let transactions = test.transaction.then_some(result.events);
-    assert_eq!(
-        (count("begin"), count("commit")),
-        (transactions, transactions),
-        "{step}"
-    );
+    assert_eq!((count("begin"), count("commit")), (transactions, transactions), "{step}");
 
     let fingerprint: BTreeMap<String, String> = run.fingerprint(seq).unwrap().into_iter().collect();
-    for name in [
-        "live_rows",
-        "heap_bytes",
-        "xid_age",
-        "setting.shared_buffers",
-    ] {
-        assert!(
-            fingerprint.contains_key(name),
-            "{step}: {name} not in {fingerprint:?}"
-        );
+    for name in ["live_rows", "heap_bytes", "xid_age", "setting.shared_buffers"] {
+        assert!(fingerprint.contains_key(name), "{step}: {name} not in {fingerprint:?}");
     }
 }
 
@@ -177,11 +132,8 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     bench.expect_complete(0);
     let run = bench.run();
-    let tests: std::collections::BTreeSet<&str> = run
-        .windows
-        .iter()
-        .map(|window| window.result.test.as_str())
-        .collect();
+    let tests: std::collections::BTreeSet<&str> =
+        run.windows.iter().map(|window| window.result.test.as_str()).collect();
     assert_eq!(tests.len(), microbenchmarks::tests().len());
     for window in &run.windows {
         check_details(&run, window);
@@ -190,42 +142,18 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
             check_counters(&run, window);
         }
     }
-    assert!(
-        run.settles.iter().all(|settle| settle.result.reached),
-        "{:?}",
-        run.settles
-    );
+    assert!(run.settles.iter().all(|settle| settle.result.reached), "{:?}", run.settles);
     assert!(run.loads[0].result.rows_per_s().unwrap() > 0.0);
 
-    let by_time = run
-        .windows
-        .iter()
-        .find(|w| w.action.step == BY_TIME)
-        .unwrap();
+    let by_time = run.windows.iter().find(|w| w.action.step == BY_TIME).unwrap();
     let series = run.series(by_time.action.seq).unwrap();
     let values = |name: &str| &series.iter().find(|one| one.name == name).unwrap().values;
-    assert_eq!(
-        values("queries").iter().sum::<f64>(),
-        by_time.result.queries as f64
-    );
-    assert!(
-        values("queries").len() >= 2 && values("host_user").len() >= 2,
-        "{series:?}"
-    );
+    assert_eq!(values("queries").iter().sum::<f64>(), by_time.result.queries as f64);
+    assert!(values("queries").len() >= 2 && values("host_user").len() >= 2, "{series:?}");
 
     // One line for each action that has ended, and the report's place.
-    for line in [
-        "a  load ",
-        "a  hot-points ",
-        "(not a result)",
-        "a  stop ",
-        "report.md",
-    ] {
-        assert!(
-            ended.stderr.contains(line),
-            "no {line:?} in\n{}",
-            ended.stderr
-        );
+    for line in ["a  load ", "a  hot-points ", "(not a result)", "a  stop ", "report.md"] {
+        assert!(ended.stderr.contains(line), "no {line:?} in\n{}", ended.stderr);
     }
     let escape = '\u{1b}';
     assert!(!ended.stderr.contains(escape) && !ended.stdout.contains(escape));

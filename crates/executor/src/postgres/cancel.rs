@@ -13,11 +13,9 @@ pub fn end_statements(endpoint: &Endpoint, application_name: &str) {
     );
     let ask = move || {
         // Where this fails the server is ending by itself, or its sessions are ended from outside later.
-        let _asked = Connection::connect(&endpoint, "rqps cancel")
-            .and_then(|mut connection| connection.query(&sql));
+        let _asked =
+            Connection::connect(&endpoint, "rqps cancel").and_then(|mut connection| connection.query(&sql));
     };
     // Without a thread nothing is asked, as if the server had not heard.
-    let _detached = std::thread::Builder::new()
-        .name("cancel".to_owned())
-        .spawn(ask);
+    let _detached = std::thread::Builder::new().name("cancel".to_owned()).spawn(ask);
 }

@@ -44,32 +44,27 @@ pub fn load(
 ) -> Result<Option<LoadTimes>, Error> {
     let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let start = Instant::now();
-    let fill =
-        |connection: &mut Connection, table| fill_table(connection, tables, table, &done, &stop);
+    let fill = |connection: &mut Connection, table| fill_table(connection, tables, table, &done, &stop);
     let look = |tick: &mut dyn FnMut(&'static str, u64) -> bool, name| {
         if !tick(name, done.load(Ordering::Relaxed)) {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    for_each_table(endpoint, tables.tables, "load", &stop, fill, || {
-        look(&mut tick, "rows")
-    })?;
+    for_each_table(endpoint, tables.tables, "load", &stop, fill, || look(&mut tick, "rows"))?;
     let rows = start.elapsed();
     let index = |connection: &mut Connection, table| {
         dialect::finish_table(Dialect::Postgres, table, tables.rows)
             .iter()
             .try_for_each(|sql| connection.simple(sql).map(|_| ()))
     };
-    for_each_table(endpoint, tables.tables, "index", &stop, index, || {
-        look(&mut tick, "indexes")
-    })?;
+    for_each_table(endpoint, tables.tables, "index", &stop, index, || look(&mut tick, "indexes"))?;
     let indexes = start.elapsed() - rows;
     Ok((!stop.into_inner()).then_some(LoadTimes { rows, indexes }))
 }
 
 /// Runs `work` once for each table (numbers from 1), several at the same time, each thread with a connection of its
-/// own; `look` is called several times a second meanwhile. After the first error no further table is begun. Once `stop` is
-/// set, statements in flight are ended too, and what they say of it is no error.
+/// own; `look` is called several times a second meanwhile. After the first error no further table is begun.
+/// Once `stop` is set, statements in flight are ended too, and what they say of it is no error.
 pub fn for_each_table(
     endpoint: &Endpoint,
     tables: u32,
@@ -97,10 +92,7 @@ pub fn for_each_table(
             scope.spawn(|| {
                 if let Err(error) = run() {
                     next.store(tables, Ordering::Relaxed);
-                    first_error
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .get_or_insert(error);
+                    first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             })
         };
@@ -116,9 +108,7 @@ pub fn for_each_table(
             }
         }
     });
-    let first_error = first_error
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
     match first_error {
         Some(error) if !stop.load(Ordering::Relaxed) => Err(error),
         _ => Ok(()),

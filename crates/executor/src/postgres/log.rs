@@ -5,15 +5,11 @@ pub(crate) const LOOK_THROUGH_LINES: usize = 400;
 /// Lines that are shown.
 const SHOWN_LINES: usize = 15;
 /// What the postmaster and its processes say first when something goes wrong for good.
-const SIGNS: [&str; 4] = [
-    "PANIC:",
-    "was terminated by signal",
-    "exited with exit code",
-    "received fast shutdown request",
-];
+const SIGNS: [&str; 4] =
+    ["PANIC:", "was terminated by signal", "exited with exit code", "received fast shutdown request"];
 
-/// The lines from the first that tells of a death, or the last ones: after a crash a server says much about those of its
-/// processes that it ends and about recovery, which would hide the cause.
+/// The lines from the first that tells of a death, or the last ones: after a crash a server says much about
+/// those of its processes that it ends and about recovery, which would hide the cause.
 pub(crate) fn telling_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let tells = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));

@@ -40,11 +40,7 @@ pub fn vacuum(
     tables: u32,
     mut look: impl FnMut() -> bool,
 ) -> std::result::Result<bool, rqps_wire::Error> {
-    let options = if version_num >= 120_000 {
-        "ANALYZE, INDEX_CLEANUP ON"
-    } else {
-        "ANALYZE"
-    };
+    let options = if version_num >= 120_000 { "ANALYZE, INDEX_CLEANUP ON" } else { "ANALYZE" };
     let stop = AtomicBool::new(false);
     let work = |connection: &mut Connection, table| {
         // Servers before 11 take the options in parentheses too, as long as they know them.
@@ -72,21 +68,16 @@ pub fn settle(
     let start = Instant::now();
     let before = facts(admin)?;
     let version_num = admin.server_version_num();
-    let vacuumed = vacuum(endpoint, version_num, debt.tables, || {
-        look("vacuum", start.elapsed().as_secs_f64())
-    });
+    let vacuumed =
+        vacuum(endpoint, version_num, debt.tables, || look("vacuum", start.elapsed().as_secs_f64()));
     if !vacuumed.map_err(Error::session(arm, "vacuum"))? {
         return Ok(None);
     }
-    let checkpointed = checkpoint(endpoint, || {
-        look("checkpoint", start.elapsed().as_secs_f64())
-    });
+    let checkpointed = checkpoint(endpoint, || look("checkpoint", start.elapsed().as_secs_f64()));
     if !checkpointed.map_err(Error::session(arm, "checkpoint"))? {
         return Ok(None);
     }
-    let written_back = write_back(data_dir, || {
-        look("write back", start.elapsed().as_secs_f64())
-    })?;
+    let written_back = write_back(data_dir, || look("write back", start.elapsed().as_secs_f64()))?;
     if !written_back {
         return Ok(None);
     }
@@ -96,9 +87,7 @@ pub fn settle(
         let reached = conditions.iter().all(|c| c.after <= c.target);
         if reached || start.elapsed() >= debt.cap {
             return Ok(Some(Settle {
-                actions: ["vacuum analyze", "checkpoint", "write back", "wait"]
-                    .map(str::to_owned)
-                    .to_vec(),
+                actions: ["vacuum analyze", "checkpoint", "write back", "wait"].map(str::to_owned).to_vec(),
                 conditions,
                 elapsed_us: start.elapsed().as_micros() as u64,
                 cap_us: debt.cap.as_micros() as u64,
@@ -130,21 +119,14 @@ fn checkpoint(
 /// Has the kernel write what it still holds for the file system of the data, the log of earlier steps included. False
 /// when `look` asked for the end; the kernel then goes on by itself.
 fn write_back(data_dir: &Path, mut look: impl FnMut() -> bool) -> Result<bool> {
-    let failed = |source| Error::File {
-        action: "write back",
-        path: data_dir.to_owned(),
-        source,
-    };
+    let failed = |source| Error::File { action: "write back", path: data_dir.to_owned(), source };
     let dir = std::fs::File::open(data_dir).map_err(failed)?;
     let (done, outcome) = channel();
     let sync = move || {
         // Nobody listens any more when the end was asked for.
         let _told = done.send(rustix::fs::syncfs(dir));
     };
-    std::thread::Builder::new()
-        .name("write-back".to_owned())
-        .spawn(sync)
-        .map_err(failed)?;
+    std::thread::Builder::new().name("write-back".to_owned()).spawn(sync).map_err(failed)?;
     loop {
         match outcome.recv_timeout(LOOK) {
             Ok(synced) => return synced.map(|()| true).map_err(|e| failed(e.into())),
@@ -169,20 +151,10 @@ fn conditions(before: &SettleFacts, after: &SettleFacts, debt: Debt) -> Vec<Sett
     let mut conditions = vec![
         condition("dead_rows", before.dead_rows, after.dead_rows, dead_target),
         condition("checkpoints_awaited", 1, checkpoint_open, 0.0),
-        condition(
-            "autovacuum_workers",
-            before.autovacuum_workers,
-            after.autovacuum_workers,
-            0.0,
-        ),
+        condition("autovacuum_workers", before.autovacuum_workers, after.autovacuum_workers, 0.0),
     ];
     if let (Ok(dirty_before), Ok(dirty)) = (&before.dirty_buffers, &after.dirty_buffers) {
-        conditions.push(condition(
-            "dirty_buffers",
-            *dirty_before,
-            *dirty,
-            DIRTY_BUFFERS,
-        ));
+        conditions.push(condition("dirty_buffers", *dirty_before, *dirty, DIRTY_BUFFERS));
     }
     conditions
 }

@@ -16,17 +16,13 @@ pub(super) fn line_of(path: impl AsRef<Path>) -> Option<String> {
 
 /// The choice in brackets of `always [madvise] never`; the whole line where nothing is in brackets.
 pub(super) fn chosen(line: &str) -> String {
-    let inside = line
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
+    let inside = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(line, |(choice, _)| choice).to_string()
 }
 
 pub(super) fn os_name() -> Option<String> {
     let release = fs::read_to_string("/etc/os-release").ok()?;
-    let name = release
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(name.trim_matches('"').to_string())
 }
 
@@ -45,23 +41,15 @@ pub(super) fn numa_nodes() -> u32 {
     let Ok(nodes) = fs::read_dir("/sys/devices/system/node") else {
         return 1;
     };
-    let is_node = |name: &str| {
-        name.strip_prefix("node")
-            .is_some_and(|number| number.parse::<u32>().is_ok())
-    };
-    let count = nodes
-        .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_node))
-        .count();
+    let is_node = |name: &str| name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok());
+    let count = nodes.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_node)).count();
     count.max(1) as u32
 }
 
 /// The governors in use, each once.
 pub(super) fn governors() -> Option<String> {
     let cpus = fs::read_dir("/sys/devices/system/cpu/cpufreq").ok()?;
-    let policies = cpus
-        .flatten()
-        .filter_map(|entry| line_of(entry.path().join("scaling_governor")));
+    let policies = cpus.flatten().filter_map(|entry| line_of(entry.path().join("scaling_governor")));
     let governors: BTreeSet<String> = policies.collect();
     (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
 }
@@ -74,41 +62,21 @@ pub(super) fn turbo() -> Option<bool> {
 pub(super) fn dirty_limits() -> Option<String> {
     let limit = |name: &str| {
         let bytes = line_of(format!("/proc/sys/vm/{name}_bytes")).filter(|bytes| bytes != "0");
-        let percent =
-            || line_of(format!("/proc/sys/vm/{name}_ratio")).map(|percent| format!("{percent}%"));
+        let percent = || line_of(format!("/proc/sys/vm/{name}_ratio")).map(|percent| format!("{percent}%"));
         bytes.or_else(percent)
     };
-    Some(format!(
-        "{}/{}",
-        limit("dirty_background")?,
-        limit("dirty")?
-    ))
+    Some(format!("{}/{}", limit("dirty_background")?, limit("dirty")?))
 }
 
 pub(super) fn hypervisor(cpu: &CpuInfo) -> Option<String> {
-    let flagged = cpu
-        .flags(0)
-        .is_some_and(|flags| flags.contains(&"hypervisor"));
+    let flagged = cpu.flags(0).is_some_and(|flags| flags.contains(&"hypervisor"));
     let named = line_of("/sys/hypervisor/type");
-    let product = || {
-        [
-            line_of("/sys/class/dmi/id/sys_vendor"),
-            line_of("/sys/class/dmi/id/product_name"),
-        ]
-    };
+    let product = || [line_of("/sys/class/dmi/id/sys_vendor"), line_of("/sys/class/dmi/id/product_name")];
     match named {
         Some(name) => Some(name),
         None if flagged => {
-            let product = product()
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" ");
-            Some(if product.is_empty() {
-                "yes".to_string()
-            } else {
-                product
-            })
+            let product = product().into_iter().flatten().collect::<Vec<_>>().join(" ");
+            Some(if product.is_empty() { "yes".to_string() } else { product })
         }
         None => Some("none".to_string()),
     }
@@ -118,17 +86,9 @@ pub(super) fn mitigations() -> Vec<String> {
     let Ok(flaws) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
         return Vec::new();
     };
-    let state = |entry: fs::DirEntry| {
-        Some(format!(
-            "{}: {}",
-            entry.file_name().to_str()?,
-            line_of(entry.path())?
-        ))
-    };
-    let states = flaws
-        .flatten()
-        .filter_map(state)
-        .filter(|state| !state.ends_with(": Not affected"));
+    let state =
+        |entry: fs::DirEntry| Some(format!("{}: {}", entry.file_name().to_str()?, line_of(entry.path())?));
+    let states = flaws.flatten().filter_map(state).filter(|state| !state.ends_with(": Not affected"));
     states.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -138,23 +98,13 @@ pub(super) fn libc_version() -> Option<String> {
     const VERSION: &str = "version ";
     let maps = Process::myself().and_then(|process| process.maps()).ok()?;
     let path = maps.iter().find_map(|map| match &map.pathname {
-        MMapPath::Path(path) if path.file_name()?.to_str()?.starts_with("libc") => {
-            Some(path.clone())
-        }
+        MMapPath::Path(path) if path.file_name()?.to_str()?.starts_with("libc") => Some(path.clone()),
         _ => None,
     })?;
     let bytes = fs::read(&path).ok()?;
-    let at = bytes
-        .windows(WORDS.len())
-        .position(|window| window == WORDS)?;
+    let at = bytes.windows(WORDS.len()).position(|window| window == WORDS)?;
     let sentence = String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 120)]).into_owned();
-    let version = sentence
-        .split_once(VERSION)?
-        .1
-        .split(['.', '\n'])
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(".");
+    let version = sentence.split_once(VERSION)?.1.split(['.', '\n']).take(2).collect::<Vec<_>>().join(".");
     Some(format!("glibc {}", version.trim()))
 }
 

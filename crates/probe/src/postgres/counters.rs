@@ -48,27 +48,9 @@ const VIEWS: [View; 9] = [
         keys: &["datname"],
         summed: false,
     },
-    View {
-        name: "pg_stat_bgwriter",
-        since: 0,
-        filter: "",
-        keys: &[],
-        summed: false,
-    },
-    View {
-        name: "pg_stat_checkpointer",
-        since: 170_000,
-        filter: "",
-        keys: &[],
-        summed: false,
-    },
-    View {
-        name: "pg_stat_wal",
-        since: 140_000,
-        filter: "",
-        keys: &[],
-        summed: false,
-    },
+    View { name: "pg_stat_bgwriter", since: 0, filter: "", keys: &[], summed: false },
+    View { name: "pg_stat_checkpointer", since: 170_000, filter: "", keys: &[], summed: false },
+    View { name: "pg_stat_wal", since: 140_000, filter: "", keys: &[], summed: false },
     View {
         name: "pg_stat_io",
         since: 160_000,
@@ -76,13 +58,7 @@ const VIEWS: [View; 9] = [
         keys: &["backend_type", "object", "context"],
         summed: false,
     },
-    View {
-        name: "pg_stat_all_tables",
-        since: 0,
-        filter: IN_PUBLIC,
-        keys: &["relname"],
-        summed: true,
-    },
+    View { name: "pg_stat_all_tables", since: 0, filter: IN_PUBLIC, keys: &["relname"], summed: true },
     View {
         name: "pg_stat_all_indexes",
         since: 0,
@@ -90,13 +66,7 @@ const VIEWS: [View; 9] = [
         keys: &["relname", "indexrelname"],
         summed: true,
     },
-    View {
-        name: "pg_statio_all_tables",
-        since: 0,
-        filter: IN_PUBLIC,
-        keys: &["relname"],
-        summed: true,
-    },
+    View { name: "pg_statio_all_tables", since: 0, filter: IN_PUBLIC, keys: &["relname"], summed: true },
     View {
         name: "pg_statio_all_indexes",
         since: 0,
@@ -155,11 +125,7 @@ impl CounterDelta {
 /// Reads all counters in one transaction. To be exact, follow [`crate::postgres::flush`] first.
 pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
     let version_num = connection.server_version_num();
-    ask(
-        connection,
-        "begin of counters",
-        "BEGIN READ ONLY; SET LOCAL track_counts = off",
-    )?;
+    ask(connection, "begin of counters", "BEGIN READ ONLY; SET LOCAL track_counts = off")?;
     let set = read_views(connection, version_num);
     // The transaction must end also when reading failed; the first failure is the one to tell.
     let ended = ask(connection, "end of counters", "COMMIT");
@@ -172,11 +138,7 @@ fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSe
     if version_num >= flush::FORCED_SINCE {
         ask(connection, "flush of statistics", flush::FORCE_SQL)?;
     }
-    ask(
-        connection,
-        "begin of counters",
-        "SET LOCAL track_counts = off",
-    )?;
+    ask(connection, "begin of counters", "SET LOCAL track_counts = off")?;
     let mut values = Vec::new();
     for view in VIEWS.iter().filter(|view| view.since <= version_num) {
         let sql = format!("SELECT * FROM {} {}", view.name, view.filter);
@@ -192,17 +154,12 @@ fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSe
 
 impl View {
     fn values(&self, table: &Table) -> Vec<CounterValue> {
-        let is_figure = |name: &&String| {
-            !self.keys.contains(&name.as_str()) && !IDENTIFIERS.contains(&name.as_str())
-        };
+        let is_figure =
+            |name: &&String| !self.keys.contains(&name.as_str()) && !IDENTIFIERS.contains(&name.as_str());
         let mut values = Vec::new();
         for row in &table.rows {
             let object = self.object(table, row);
-            let cells = table
-                .columns
-                .iter()
-                .zip(row)
-                .filter(|(name, _)| is_figure(name));
+            let cells = table.columns.iter().zip(row).filter(|(name, _)| is_figure(name));
             // Times and names don't read as numbers and fall out here.
             values.extend(cells.filter_map(|(column, cell)| {
                 let value = cell.as_ref()?.parse().ok()?;
@@ -219,17 +176,8 @@ impl View {
 
     fn object(&self, table: &Table, row: &[Option<String>]) -> String {
         let separator = if self.name == "pg_stat_io" { "/" } else { "." };
-        let part = |key: &&str| {
-            table
-                .column(key)
-                .and_then(|at| row.get(at)?.as_deref())
-                .unwrap_or("shared")
-        };
-        self.keys
-            .iter()
-            .map(part)
-            .collect::<Vec<_>>()
-            .join(separator)
+        let part = |key: &&str| table.column(key).and_then(|at| row.get(at)?.as_deref()).unwrap_or("shared");
+        self.keys.iter().map(part).collect::<Vec<_>>().join(separator)
     }
 }
 
@@ -239,11 +187,9 @@ fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
     for row in rows {
         match sums.iter_mut().find(|sum| sum.column == row.column) {
             Some(sum) => sum.value += row.value,
-            None => sums.push(CounterValue {
-                view: view.to_string(),
-                object: ALL.to_string(),
-                ..row.clone()
-            }),
+            None => {
+                sums.push(CounterValue { view: view.to_string(), object: ALL.to_string(), ..row.clone() })
+            }
         }
     }
     sums
@@ -252,11 +198,7 @@ fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
 impl CounterSet {
     /// Every counter of `after` with its value in `before`. Objects that have gone are left out.
     pub fn difference(before: &Self, after: &Self) -> Vec<CounterDelta> {
-        let earlier: HashMap<_, _> = before
-            .values
-            .iter()
-            .map(|value| (value.key(), value.value))
-            .collect();
+        let earlier: HashMap<_, _> = before.values.iter().map(|value| (value.key(), value.value)).collect();
         let delta = |value: &CounterValue| CounterDelta {
             view: value.view.clone(),
             object: value.object.clone(),
@@ -269,10 +211,7 @@ impl CounterSet {
 
     /// The views this server has.
     pub fn views(&self) -> HashSet<&str> {
-        self.values
-            .iter()
-            .map(|value| value.view.as_str())
-            .collect()
+        self.values.iter().map(|value| value.view.as_str()).collect()
     }
 }
 
@@ -284,8 +223,5 @@ impl CounterValue {
 
 /// The counters that changed.
 pub fn changed(deltas: &[CounterDelta]) -> Vec<&CounterDelta> {
-    deltas
-        .iter()
-        .filter(|delta| delta.change() != 0.0)
-        .collect()
+    deltas.iter().filter(|delta| delta.change() != 0.0).collect()
 }

@@ -20,19 +20,14 @@ pub struct QueryPlan {
 pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
     let statement = sql.trim().trim_end_matches(';');
     if statement.contains(';') {
-        return Err(Error::NotOneStatement {
-            sql: sql.to_string(),
-        });
+        return Err(Error::NotOneStatement { sql: sql.to_string() });
     }
     let mut plan = |format: &str| -> Result<String> {
         // With the options in parentheses, a statement that itself starts with ANALYZE is an error, not executed.
         let explanation = format!("EXPLAIN (COSTS ON, FORMAT {format}) {statement}");
         Ok(lines(&ask(connection, "a query plan", &explanation)?))
     };
-    Ok(QueryPlan {
-        text: plan("TEXT")?,
-        json: plan("JSON")?,
-    })
+    Ok(QueryPlan { text: plan("TEXT")?, json: plan("JSON")? })
 }
 
 fn lines(table: &Table) -> String {

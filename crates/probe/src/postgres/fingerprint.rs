@@ -84,11 +84,7 @@ const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_l
 
 /// Reads the state now.
 pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
-    let wal_sql = if connection.server_version_num() >= 100_000 {
-        WAL_SQL
-    } else {
-        WAL_OLD_SQL
-    };
+    let wal_sql = if connection.server_version_num() >= 100_000 { WAL_SQL } else { WAL_OLD_SQL };
     let settings = ask(connection, "settings", SETTINGS_SQL)?;
     Ok(Fingerprint {
         tables: tables(&ask(connection, "table states", TABLES_SQL)?)?,
@@ -97,11 +93,7 @@ pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
             "database size",
             "SELECT pg_database_size(current_database())",
         )?,
-        wal_since_checkpoint_bytes: ask_number(
-            connection,
-            "WAL since the last checkpoint",
-            wal_sql,
-        )?,
+        wal_since_checkpoint_bytes: ask_number(connection, "WAL since the last checkpoint", wal_sql)?,
         xid_age: ask_number(
             connection,
             "transaction age",
@@ -166,26 +158,18 @@ impl Fingerprint {
             ("heap_bytes", sum(|table| table.heap_bytes)),
             ("index_bytes", sum(|table| table.index_bytes)),
             ("database_bytes", self.database_bytes),
-            (
-                "wal_since_checkpoint_bytes",
-                self.wal_since_checkpoint_bytes,
-            ),
+            ("wal_since_checkpoint_bytes", self.wal_since_checkpoint_bytes),
             ("xid_age", self.xid_age),
         ]
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .to_vec();
         for table in &self.tables {
-            let named = |(field, value): (&str, u64)| {
-                (format!("table.{}.{field}", table.name), value.to_string())
-            };
+            let named =
+                |(field, value): (&str, u64)| (format!("table.{}.{field}", table.name), value.to_string());
             facts.extend(table.figures().map(named));
         }
         for setting in &self.settings {
-            let unit = setting
-                .unit
-                .as_deref()
-                .map(|unit| format!(" x {unit}"))
-                .unwrap_or_default();
+            let unit = setting.unit.as_deref().map(|unit| format!(" x {unit}")).unwrap_or_default();
             let value = format!("{}{unit} ({})", setting.setting, setting.source);
             facts.push((format!("setting.{}", setting.name), value));
         }

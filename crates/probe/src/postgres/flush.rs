@@ -35,16 +35,8 @@ pub struct FlushProcedure {
 /// The procedure for a server of `server_version_num`.
 pub fn procedure(server_version_num: u32) -> FlushProcedure {
     if server_version_num >= FORCED_SINCE {
-        FlushProcedure {
-            idle_ms: 0,
-            session_sql: FORCE_SQL,
-            settle_ms: 0,
-        }
+        FlushProcedure { idle_ms: 0, session_sql: FORCE_SQL, settle_ms: 0 }
     } else {
-        FlushProcedure {
-            idle_ms: OLD_WAIT_MS,
-            session_sql: "SELECT 1",
-            settle_ms: OLD_WAIT_MS,
-        }
+        FlushProcedure { idle_ms: OLD_WAIT_MS, session_sql: "SELECT 1", settle_ms: OLD_WAIT_MS }
     }
 }

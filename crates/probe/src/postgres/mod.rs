@@ -28,8 +28,5 @@ fn ask_number<T: FromStr>(connection: &mut Connection, what: &str, sql: &str) ->
 /// A value of the type wanted, from text.
 fn understand<T: FromStr>(what: &str, value: Option<&str>) -> Result<T> {
     let found = value.unwrap_or("NULL");
-    found.parse().map_err(|_| Error::Answer {
-        what: what.to_string(),
-        found: found.to_string(),
-    })
+    found.parse().map_err(|_| Error::Answer { what: what.to_string(), found: found.to_string() })
 }

@@ -37,17 +37,12 @@ pub(crate) fn role_of(title: &str) -> &'static str {
         return POSTMASTER;
     };
     // With cluster_name set, its value stands before the role: `postgres: main: checkpointer`.
-    known(rest)
-        .or_else(|| known(rest.split_once(": ")?.1))
-        .unwrap_or(OTHER_SESSION)
+    known(rest).or_else(|| known(rest.split_once(": ")?.1)).unwrap_or(OTHER_SESSION)
 }
 
 fn known(title: &str) -> Option<&'static str> {
     let title = title.strip_prefix("bgworker: ").unwrap_or(title);
-    TITLES
-        .iter()
-        .find(|(start, _)| title.starts_with(start))
-        .map(|(_, role)| *role)
+    TITLES.iter().find(|(start, _)| title.starts_with(start)).map(|(_, role)| *role)
 }
 
 #[cfg(test)]
@@ -64,20 +59,11 @@ mod tests {
             ("postgres: writer process", "background writer"),
             ("postgres: wal writer process", "wal writer"),
             ("postgres: walwriter", "wal writer"),
-            (
-                "postgres: autovacuum worker process   bench",
-                "autovacuum worker",
-            ),
-            (
-                "postgres: bgworker: logical replication launcher",
-                "logical replication",
-            ),
+            ("postgres: autovacuum worker process   bench", "autovacuum worker"),
+            ("postgres: bgworker: logical replication launcher", "logical replication"),
             ("postgres: io worker 2", "io worker"),
             ("postgres: bench bench [local] SELECT", OTHER_SESSION),
-            (
-                "postgres: main: bench bench 127.0.0.1(5000) idle",
-                OTHER_SESSION,
-            ),
+            ("postgres: main: bench bench 127.0.0.1(5000) idle", OTHER_SESSION),
         ] {
             assert_eq!(role_of(title), role, "{title}");
         }

@@ -44,19 +44,14 @@ pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
 
 /// Dead row versions of all tables in schema public, by the server's estimate.
 pub fn dead_rows(connection: &mut Connection) -> Result<u64> {
-    let sql =
-        "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'public'";
+    let sql = "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'public'";
     ask_number(connection, "dead rows", sql)
 }
 
 /// Dirty shared buffers of the whole server; inside, why they are not known. Before 16 the server lists every buffer
 /// for it, which takes about a second for each 8 GB of shared buffers.
 pub fn dirty_buffers(connection: &mut Connection) -> Result<std::result::Result<u64, String>> {
-    let known = ask(
-        connection,
-        "extensions",
-        "SELECT 1 FROM pg_extension WHERE extname = 'pg_buffercache'",
-    )?;
+    let known = ask(connection, "extensions", "SELECT 1 FROM pg_extension WHERE extname = 'pg_buffercache'")?;
     if known.rows.is_empty() {
         match connection.query("CREATE EXTENSION pg_buffercache") {
             Ok(_) => {}
@@ -86,16 +81,9 @@ pub fn checkpoints(connection: &mut Connection) -> Result<u64> {
 
 /// Place in the WAL of the last finished checkpoint.
 pub fn checkpoint_lsn(connection: &mut Connection) -> Result<String> {
-    let column = if connection.server_version_num() >= 100_000 {
-        "checkpoint_lsn"
-    } else {
-        "checkpoint_location"
-    };
-    ask_number(
-        connection,
-        "last checkpoint",
-        &format!("SELECT {column} FROM pg_control_checkpoint()"),
-    )
+    let column =
+        if connection.server_version_num() >= 100_000 { "checkpoint_lsn" } else { "checkpoint_location" };
+    ask_number(connection, "last checkpoint", &format!("SELECT {column} FROM pg_control_checkpoint()"))
 }
 
 /// Autovacuum workers at work.

@@ -8,10 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) fn render(document: &Document) -> Result<String> {
     let mut kinds: Vec<Vec<&Table>> = Vec::new();
     for table in document.tables() {
-        match kinds
-            .iter_mut()
-            .find(|tables| tables[0].id == table.id && header(tables[0]) == header(table))
-        {
+        match kinds.iter_mut().find(|tables| tables[0].id == table.id && header(tables[0]) == header(table)) {
             Some(tables) => tables.push(table),
             None => kinds.push(vec![table]),
         }
@@ -19,24 +16,14 @@ pub(crate) fn render(document: &Document) -> Result<String> {
     let mut parts = Vec::new();
     for tables in &kinds {
         let csv = render_tables(tables).map_err(|error| Error::Output(error.to_string()))?;
-        let title = if tables.len() == 1 {
-            &*tables[0].title
-        } else {
-            tables[0].id
-        };
-        parts.push(if kinds.len() == 1 {
-            csv
-        } else {
-            format!("# {title}\n{csv}")
-        });
+        let title = if tables.len() == 1 { &*tables[0].title } else { tables[0].id };
+        parts.push(if kinds.len() == 1 { csv } else { format!("# {title}\n{csv}") });
     }
     Ok(parts.join("\n"))
 }
 
 fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::error::Error>> {
-    let mut writer = csv::WriterBuilder::new()
-        .flexible(false)
-        .from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new().flexible(false).from_writer(Vec::new());
     let header = header(tables[0]);
     writer.write_record(&header)?;
     for warning in &tables[0].warnings {
@@ -60,18 +47,9 @@ fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::
 }
 
 fn header(table: &Table) -> Vec<String> {
-    let keys = table
-        .columns
-        .iter()
-        .map(|column| column.key.clone())
-        .collect();
+    let keys = table.columns.iter().map(|column| column.key.clone()).collect();
     let group = has_groups(table).then(|| "group".to_owned());
-    ordered(
-        table,
-        keys,
-        table.subject.as_ref().map(|(key, _)| (*key).to_owned()),
-        group,
-    )
+    ordered(table, keys, table.subject.as_ref().map(|(key, _)| (*key).to_owned()), group)
 }
 
 fn has_groups(table: &Table) -> bool {
@@ -94,10 +72,5 @@ fn ordered(
     group: Option<String>,
 ) -> Vec<String> {
     let labels = fields.split_off(fields.len().saturating_sub(table.labels));
-    subject
-        .into_iter()
-        .chain(labels.into_iter().rev())
-        .chain(group)
-        .chain(fields)
-        .collect()
+    subject.into_iter().chain(labels.into_iter().rev()).chain(group).chain(fields).collect()
 }

@@ -9,21 +9,15 @@ use crate::error::{Error, Result};
 /// The document as one JSON object.
 pub(crate) fn render(document: &Document) -> Result<String> {
     let tables: Vec<Value> = document.tables().into_iter().map(render_table).collect();
-    let mut output =
-        serde_json::to_string_pretty(&json!({ "text": document.remarks(), "tables": tables }))
-            .map_err(|error| Error::Output(error.to_string()))?;
+    let mut output = serde_json::to_string_pretty(&json!({ "text": document.remarks(), "tables": tables }))
+        .map_err(|error| Error::Output(error.to_string()))?;
     output.push('\n');
     Ok(output)
 }
 
 fn render_table(table: &Table) -> Value {
     let rows = |kind: RowKind| -> Vec<Value> {
-        table
-            .rows
-            .iter()
-            .filter(|row| row.kind == kind)
-            .map(|row| render_row(table, row))
-            .collect()
+        table.rows.iter().filter(|row| row.kind == kind).map(|row| render_row(table, row)).collect()
     };
     json!({
         "id": table.id,

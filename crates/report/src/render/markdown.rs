@@ -23,10 +23,7 @@ fn render_block(block: &Block) -> String {
         Block::Fold(summary, blocks) => {
             let blocks: Vec<String> = blocks.iter().map(render_block).collect();
             let summary = escape(summary);
-            format!(
-                "<details><summary>{summary}</summary>\n\n{}\n\n</details>",
-                blocks.join("\n\n")
-            )
+            format!("<details><summary>{summary}</summary>\n\n{}\n\n</details>", blocks.join("\n\n"))
         }
     }
 }
@@ -69,11 +66,7 @@ fn cells(texts: impl Iterator<Item = String>) -> String {
 }
 
 fn list(items: &[String]) -> String {
-    items
-        .iter()
-        .map(|item| format!("- {}", escape(item)))
-        .collect::<Vec<_>>()
-        .join("\n")
+    items.iter().map(|item| format!("- {}", escape(item))).collect::<Vec<_>>().join("\n")
 }
 
 /// A fenced block whose fence is longer than any run of backticks in it.

@@ -10,11 +10,7 @@ const GAP: &str = "  ";
 
 /// The document as aligned text.
 pub(crate) fn render(document: &Document, color: bool) -> String {
-    let blocks: Vec<String> = document
-        .blocks
-        .iter()
-        .map(|block| render_block(block, color))
-        .collect();
+    let blocks: Vec<String> = document.blocks.iter().map(|block| render_block(block, color)).collect();
     let mut text = blocks.join("\n\n");
     text.push('\n');
     text
@@ -27,23 +23,13 @@ fn render_block(block: &Block, color: bool) -> String {
             format!("{heading}\n{}", line.repeat(heading.chars().count()))
         }
         Block::Text(text) => text.clone(),
-        Block::Items(items) => items
-            .iter()
-            .map(|item| format!("- {item}"))
-            .collect::<Vec<_>>()
-            .join("\n"),
-        Block::Code(code) => code
-            .trim_end()
-            .lines()
-            .map(|line| format!("    {line}"))
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Block::Items(items) => items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"),
+        Block::Code(code) => {
+            code.trim_end().lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+        }
         Block::Table(table) => render_table(table, color),
         Block::Fold(summary, blocks) => {
-            let blocks: Vec<String> = blocks
-                .iter()
-                .map(|block| render_block(block, color))
-                .collect();
+            let blocks: Vec<String> = blocks.iter().map(|block| render_block(block, color)).collect();
             format!("{summary}:\n\n{}", blocks.join("\n\n"))
         }
     }
@@ -52,22 +38,14 @@ fn render_block(block: &Block, color: bool) -> String {
 fn render_table(table: &Table, color: bool) -> String {
     let mut lines = vec![table.title.clone()];
     lines.extend(table.preamble.iter().cloned());
-    let widths: Vec<usize> = table
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| width(table, index, column))
-        .collect();
+    let widths: Vec<usize> =
+        table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();
     for (index, (group, rows)) in by_group(table).into_iter().enumerate() {
         if group.is_some() || !table.preamble.is_empty() {
             lines.push(String::new());
         }
         lines.extend(group.map(str::to_owned));
-        let heads: Vec<Cell> = table
-            .columns
-            .iter()
-            .map(|column| Cell::words(&*column.name))
-            .collect();
+        let heads: Vec<Cell> = table.columns.iter().map(|column| Cell::words(&*column.name)).collect();
         lines.push(line(table, &widths, &heads, false));
         let blank = |warning: &String| {
             let mut cells = vec![Cell::default(); table.columns.len().saturating_sub(1)];
@@ -77,10 +55,7 @@ fn render_table(table: &Table, color: bool) -> String {
         if index == 0 {
             lines.extend(table.warnings.iter().map(blank));
         }
-        lines.extend(
-            rows.into_iter()
-                .map(|row: &Row| line(table, &widths, &row.cells, color)),
-        );
+        lines.extend(rows.into_iter().map(|row: &Row| line(table, &widths, &row.cells, color)));
     }
     if !table.footnotes.is_empty() {
         lines.push(String::new());
@@ -90,15 +65,9 @@ fn render_table(table: &Table, color: bool) -> String {
 }
 
 fn width(table: &Table, index: usize, column: &Column) -> usize {
-    let cells = table
-        .rows
-        .iter()
-        .filter_map(|row| row.cells.get(index))
-        .map(|cell| cell.text.chars().count());
-    cells
-        .chain([column.name.chars().count()])
-        .max()
-        .unwrap_or(0)
+    let cells =
+        table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell| cell.text.chars().count());
+    cells.chain([column.name.chars().count()]).max().unwrap_or(0)
 }
 
 fn line(table: &Table, widths: &[usize], cells: &[Cell], color: bool) -> String {

@@ -18,11 +18,8 @@ const HASH_CHARS: usize = 12;
 
 /// One row for each arm, base first, and what each server says of itself.
 pub(crate) fn table(sides: &Sides<'_>) -> Table {
-    let columns = [
-        "version", "build", "origin", "config", "left out", "role", "dbms",
-    ]
-    .map(Column::words)
-    .to_vec();
+    let columns =
+        ["version", "build", "origin", "config", "left out", "role", "dbms"].map(Column::words).to_vec();
     let mut table = Table::new("arms", "Compared", columns, 1);
     for side in sides.base_first() {
         let arm = side.arm;
@@ -36,9 +33,7 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
             Cell::words(arm.role.as_str()),
             Cell::words(side.label()),
         ]);
-        table
-            .footnotes
-            .push(format!("{}: {}", side.label(), arm.build_version_text));
+        table.footnotes.push(format!("{}: {}", side.label(), arm.build_version_text));
     }
     table
 }

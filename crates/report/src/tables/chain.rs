@@ -14,14 +14,8 @@ pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
     if sides.all.len() < 3 {
         return None;
     }
-    let pairs: Vec<Pair<'_>> = sides
-        .all
-        .windows(2)
-        .map(|adjacent| Pair {
-            base: adjacent[0],
-            side: adjacent[1],
-        })
-        .collect();
+    let pairs: Vec<Pair<'_>> =
+        sides.all.windows(2).map(|adjacent| Pair { base: adjacent[0], side: adjacent[1] }).collect();
     let columns = pairs.iter().enumerate().map(|(index, pair)| {
         Column::number(
             format!("col-{}", index + 1),
@@ -29,19 +23,10 @@ pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
         )
     });
     let steps = sides.steps(Which::Tests);
-    let mut table = ratios(
-        sides,
-        "chain",
-        "Adjacent versions",
-        &pairs,
-        columns.collect(),
-        &steps,
-    );
+    let mut table = ratios(sides, "chain", "Adjacent versions", &pairs, columns.collect(), &steps);
     for (index, pair) in pairs.iter().enumerate() {
         let (side, base) = (pair.side.label(), pair.base.label());
-        table
-            .preamble
-            .push(format!("col-{} : {side} relative to {base}", index + 1));
+        table.preamble.push(format!("col-{} : {side} relative to {base}", index + 1));
     }
     Some(table)
 }

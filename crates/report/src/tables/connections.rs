@@ -22,20 +22,13 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         ("sum", "sum_s"),
     ]
     .map(|(name, key)| Column::number(name, key));
-    let columns = columns
-        .into_iter()
-        .chain([Column::words("dbms"), Column::words("test")])
-        .collect();
+    let columns = columns.into_iter().chain([Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("connections", "CPU seconds per connection", columns, 2);
     let steps = sides.steps(which);
     for step in &steps {
         for side in sides.base_first() {
             let seconds: Vec<f64> = match side.window(&step.name) {
-                Ok(window) => window
-                    .backend_cpu_us
-                    .iter()
-                    .map(|cpu_us| cpu_us / 1e6)
-                    .collect(),
+                Ok(window) => window.backend_cpu_us.iter().map(|cpu_us| cpu_us / 1e6).collect(),
                 Err(_) => Vec::new(),
             };
             let count = Some(seconds.len() as f64).filter(|count| *count > 0.0);

@@ -46,9 +46,7 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     let mut table = Table::new("counters", title, columns, 1).about("test", &step.name);
     for ((view, column, object), values) in by_name {
         let cells = values.into_iter().map(|value| {
-            value.map_or_else(Cell::missing, |value| {
-                Cell::number(value, number::significant(value, 6))
-            })
+            value.map_or_else(Cell::missing, |value| Cell::number(value, number::significant(value, 6)))
         });
         let object = object.unwrap_or_else(|| "(all)".to_owned());
         let label = format!("{view}.{column} {object}");
@@ -56,9 +54,7 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     }
     table.preamble = lines;
     table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
-    table
-        .footnotes
-        .push("no value (-) where a version does not have the counter".to_owned());
+    table.footnotes.push("no value (-) where a version does not have the counter".to_owned());
     table.warnings.clone_from(&sides.warnings);
     Ok(Some(table))
 }
@@ -82,20 +78,13 @@ fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>
             values.insert((counter.view, counter.column, None), delta / operations);
             continue;
         }
-        let sum = objects
-            .entry((counter.view.clone(), counter.column.clone()))
-            .or_default();
+        let sum = objects.entry((counter.view.clone(), counter.column.clone())).or_default();
         *sum = (sum.0 + 1, sum.1 + delta);
-        values.insert(
-            (counter.view, counter.column, Some(counter.object)),
-            delta / operations,
-        );
+        values.insert((counter.view, counter.column, Some(counter.object)), delta / operations);
     }
     for ((view, column), (count, sum)) in objects {
         if count > 1 {
-            values
-                .entry((view, column, None))
-                .or_insert(sum / operations);
+            values.entry((view, column, None)).or_insert(sum / operations);
         }
     }
     Ok(values)

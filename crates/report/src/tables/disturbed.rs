@@ -1,4 +1,5 @@
-//! Was the machine free for the test? Says so when other programs, or other guests of the host, took a share of its CPU.
+//! Was the machine free for the test? Says so when other programs, or other guests of the host, took a share
+//! of its CPU.
 
 use rqps_store::{Recorded, Window};
 
@@ -14,25 +15,12 @@ const STEAL_SHARE: f64 = 0.02;
 pub(crate) fn sentences(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
     let kinds = [
         ("rest_us", OTHERS_SHARE, "other programs used"),
-        (
-            "host_steal_us",
-            STEAL_SHARE,
-            "other guests of the host were given",
-        ),
+        ("host_steal_us", STEAL_SHARE, "other guests of the host were given"),
     ];
-    kinds
-        .iter()
-        .filter_map(|(metric, limit, what)| sentence(sides, steps, metric, *limit, what))
-        .collect()
+    kinds.iter().filter_map(|(metric, limit, what)| sentence(sides, steps, metric, *limit, what)).collect()
 }
 
-fn sentence(
-    sides: &Sides<'_>,
-    steps: &[TestStep],
-    metric: &str,
-    limit: f64,
-    what: &str,
-) -> Option<String> {
+fn sentence(sides: &Sides<'_>, steps: &[TestStep], metric: &str, limit: f64, what: &str) -> Option<String> {
     let of_side = |side: &Side<'_>| {
         let windows = steps.iter().filter_map(|step| side.window(&step.name).ok());
         let shares: Vec<f64> = windows.filter_map(|w| share(w, metric)).collect();
@@ -40,10 +28,7 @@ fn sentence(
         let most = shares.iter().copied().fold(0.0, f64::max);
         (over > 0).then(|| {
             let (label, all) = (side.label(), shares.len());
-            format!(
-                "{over} of {all} windows of {label} (up to {:.0} %)",
-                most * 100.0
-            )
+            format!("{over} of {all} windows of {label} (up to {:.0} %)", most * 100.0)
         })
     };
     let sides: Vec<String> = sides.all.iter().filter_map(of_side).collect();

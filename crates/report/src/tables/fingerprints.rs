@@ -31,18 +31,15 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
             continue;
         };
         for (key, value) in side.run.fingerprint(window.action.seq)? {
-            by_key
-                .entry(key)
-                .or_insert_with(|| vec![Cell::missing(); all.len()])[column] = Cell::words(value);
+            by_key.entry(key).or_insert_with(|| vec![Cell::missing(); all.len()])[column] =
+                Cell::words(value);
         }
     }
     if by_key.is_empty() {
         return Ok(None);
     }
     let (mut columns, lines) = numbered(&all);
-    columns
-        .iter_mut()
-        .for_each(|column| column.align = Align::Left);
+    columns.iter_mut().for_each(|column| column.align = Align::Left);
     columns.push(Column::words("state"));
     let title = format!("State before {}", step.name);
     let mut table = Table::new("fingerprints", title, columns, 1).about("test", &step.name);

@@ -8,11 +8,7 @@ const NAMES_MAX: usize = 6;
 
 /// Why steps have no value (`-`), and which were repeated.
 pub(crate) fn of_steps(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
-    sides
-        .all
-        .iter()
-        .flat_map(|side| of_side(side, steps))
-        .collect()
+    sides.all.iter().flat_map(|side| of_side(side, steps)).collect()
 }
 
 fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
@@ -22,11 +18,7 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
     for step in steps {
         match side.window(&step.name) {
             Err(Missing::Invalid(reason)) => {
-                notes.push(format!(
-                    "no value for {} on {}, invalid: {reason}",
-                    step.name,
-                    side.label()
-                ));
+                notes.push(format!("no value for {} on {}, invalid: {reason}", step.name, side.label()));
             }
             Err(Missing::NotRun) => not_run.push(step.name.as_str()),
             Ok(window) if window.action.attempt > 1 => repeated.push(step.name.as_str()),
@@ -34,11 +26,7 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
         }
     }
     if !not_run.is_empty() {
-        notes.push(format!(
-            "no value on {}, not run: {}",
-            side.label(),
-            names(&not_run)
-        ));
+        notes.push(format!("no value on {}, not run: {}", side.label(), names(&not_run)));
     }
     if !repeated.is_empty() {
         let names = names(&repeated);
@@ -53,25 +41,14 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
 /// Which rates count rows instead of queries.
 pub(crate) fn of_rates(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
     let tests = sides.row_tests(steps);
-    (!tests.is_empty()).then(|| {
-        format!(
-            "{}: thousand rows per second, over all clients",
-            tests.join(", ")
-        )
-    })
+    (!tests.is_empty()).then(|| format!("{}: thousand rows per second, over all clients", tests.join(", ")))
 }
 
 /// Options of its config that a variant's build does not know.
 pub(crate) fn of_options(sides: &Sides<'_>) -> Vec<String> {
     let of_side = |side: &Side<'_>| {
-        let options: Vec<&str> = side
-            .arm
-            .left_out
-            .iter()
-            .map(|left_out| left_out.option.as_str())
-            .collect();
-        (!options.is_empty())
-            .then(|| format!("options left out on {}: {}", side.label(), names(&options)))
+        let options: Vec<&str> = side.arm.left_out.iter().map(|left_out| left_out.option.as_str()).collect();
+        (!options.is_empty()).then(|| format!("options left out on {}: {}", side.label(), names(&options)))
     };
     sides.base_first().iter().filter_map(of_side).collect()
 }

@@ -1,4 +1,5 @@
-//! What to read first: whether the machine was free, each variant's median per group, and the tests at or beyond 0.95 or 1.05.
+//! What to read first: whether the machine was free, each variant's median per group, and the tests at or
+//! beyond 0.95 or 1.05.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -28,22 +29,9 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
             sides.base.label()
         ))];
     }
-    let sentences = sides
-        .others()
-        .map(|side| {
-            sentence(
-                &Pair {
-                    base: sides.base,
-                    side: *side,
-                },
-                &steps,
-            )
-        })
-        .collect();
-    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps)
-        .into_iter()
-        .map(Block::Text)
-        .collect();
+    let sentences =
+        sides.others().map(|side| sentence(&Pair { base: sides.base, side: *side }, &steps)).collect();
+    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps).into_iter().map(Block::Text).collect();
     blocks.push(Block::Items(sentences));
     let outside = outside(sides, &steps);
     if !outside.rows.is_empty() {
@@ -53,14 +41,8 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
 }
 
 fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
-    let ratios: Vec<f64> = steps
-        .iter()
-        .filter_map(|step| ratio(pair, &step.name))
-        .collect();
-    let outside = ratios
-        .iter()
-        .filter(|ratio| number::side_of_band(**ratio) != 0)
-        .count();
+    let ratios: Vec<f64> = steps.iter().filter_map(|step| ratio(pair, &step.name)).collect();
+    let outside = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(
         "{}: median rQPS {}. {outside} of {} tests at or beyond 0.95 or 1.05",
         pair.side.label(),
@@ -73,19 +55,11 @@ fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
 fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let mut parts = Vec::new();
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
-        let ratios: Vec<f64> = of_group
-            .iter()
-            .filter_map(|step| ratio(pair, &step.name))
-            .collect();
-        let (group, unit) = (
-            groups::short(&of_group[0].group),
-            if parts.is_empty() { " points" } else { "" },
-        );
+        let ratios: Vec<f64> = of_group.iter().filter_map(|step| ratio(pair, &step.name)).collect();
+        let (group, unit) =
+            (groups::short(&of_group[0].group), if parts.is_empty() { " points" } else { "" });
         parts.push(match number::median(&ratios) {
-            Some(median) => format!(
-                "{group} {median:.2} ({}{unit})",
-                number::points_change(median)
-            ),
+            Some(median) => format!("{group} {median:.2} ({}{unit})", number::points_change(median)),
             None => format!("{group} -"),
         });
     }
@@ -101,41 +75,27 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
         Column::words("dbms"),
         Column::words("test"),
     ];
-    let mut table = Table::new(
-        "outside",
-        "Tests at 0.95 or below, or at 1.05 or above",
-        columns,
-        2,
-    );
-    table
-        .preamble
-        .push(format!("Relative to: {}", sides.base.label()));
+    let mut table = Table::new("outside", "Tests at 0.95 or below, or at 1.05 or above", columns, 2);
+    table.preamble.push(format!("Relative to: {}", sides.base.label()));
     let mut far: Vec<(f64, Side<'_>, &TestStep)> = Vec::new();
     for step in steps {
         for side in sides.others() {
-            let pair = Pair {
-                base: sides.base,
-                side: *side,
-            };
+            let pair = Pair { base: sides.base, side: *side };
             let ratio = ratio(&pair, &step.name).filter(|ratio| number::side_of_band(*ratio) != 0);
             far.extend(ratio.map(|ratio| (ratio, *side, step)));
         }
     }
     if let Some(limit) = distance_of_last_row(&far) {
-        table.footnotes.push(format!(
-            "the {ROWS_MAX} farthest of {}; the relative rates below have all",
-            far.len()
-        ));
+        table
+            .footnotes
+            .push(format!("the {ROWS_MAX} farthest of {}; the relative rates below have all", far.len()));
         far.retain(|(ratio, ..)| distance(*ratio) >= limit);
         far.truncate(ROWS_MAX);
     }
     for (ratio, side, step) in far {
         table.row(vec![
             Cell::fixed(Some(ratio), 2),
-            Cell::number(
-                (number::points(ratio) - 100) as f64,
-                number::points_change(ratio),
-            ),
+            Cell::number((number::points(ratio) - 100) as f64, number::points_change(ratio)),
             cost_ratio(&CPU, &sides.base, &side, &step.name),
             cost_ratio(&SERVER_CPU, &sides.base, &side, &step.name),
             Cell::words(side.label()),

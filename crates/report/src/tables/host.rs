@@ -18,11 +18,7 @@ pub(crate) fn table(run: &Run) -> Table {
     let mut table = Table::new("host", format!("Host of {}", run.folder.name()), columns, 0);
     for fact in &run.host {
         let compared = if fact.comparable { "yes" } else { "no" };
-        table.row(vec![
-            Cell::words(&*fact.key),
-            Cell::words(&*fact.value),
-            Cell::words(compared),
-        ]);
+        table.row(vec![Cell::words(&*fact.key), Cell::words(&*fact.value), Cell::words(compared)]);
     }
     table
 }
@@ -36,24 +32,20 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
             meta.workload, meta.workload_revision, meta.program_version
         ),
         format!("protocol: {}", protocol(&meta.protocol)),
-        format!(
-            "tables: {} of {} rows, seed {}",
-            meta.tables, meta.rows_per_table, meta.seed
-        ),
+        format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed),
         format!("clients: {}", meta.clients),
         format!("windows: {}", amounts(run)),
     ];
-    lines.extend(
-        meta.method
-            .iter()
-            .map(|setting| format!("{}: {}", setting.name, setting.value)),
-    );
+    lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
     lines
 }
 
 fn protocol(name: &str) -> String {
     match name {
-        "sequence" => "sequence: the tests run in a fixed order and each finds the state that those before it left".to_owned(),
+        "sequence" => {
+            "sequence: the tests run in a fixed order and each finds the state that those before it left"
+                .to_owned()
+        }
         "isolated" => "isolated: each test starts from the same snapshot".to_owned(),
         other => other.to_owned(),
     }
@@ -67,9 +59,5 @@ fn amounts(run: &Run) -> String {
     }
     let mut counts: Vec<(&str, u32)> = counts.into_iter().collect();
     counts.sort_by_key(|(amount, count)| (std::cmp::Reverse(*count), *amount));
-    counts
-        .iter()
-        .map(|(amount, count)| format!("{count} of {amount}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    counts.iter().map(|(amount, count)| format!("{count} of {amount}")).collect::<Vec<_>>().join(", ")
 }

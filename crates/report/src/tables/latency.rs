@@ -56,12 +56,8 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
         return Ok(None);
     }
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let columns = NUMBERS
-        .iter()
-        .map(|(name, key)| Column::number(*name, *key));
-    let columns = columns
-        .chain(["from", "dbms", "statement"].map(Column::words))
-        .collect();
+    let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
+    let columns = columns.chain(["from", "dbms", "statement"].map(Column::words)).collect();
     let title = format!("Latency in microseconds: {}", step.name);
     let mut table = Table::new("latency", title, columns, 3).about("test", &step.name);
     rows.into_iter().for_each(|(_, cells)| table.row(cells));

@@ -24,20 +24,15 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
         ("rows/s", "rows_per_s"),
         ("relative", "relative"),
     ];
-    let columns = numbers
-        .map(|(name, key)| Column::number(name, key))
-        .into_iter()
-        .chain([Column::words("dbms")]);
+    let columns =
+        numbers.map(|(name, key)| Column::number(name, key)).into_iter().chain([Column::words("dbms")]);
     let mut table = Table::new("loads", "Load", columns.collect(), 1);
     let rate = |side: &Side<'_>| side.load().and_then(|load| load.result.rows_per_s());
     let base = rate(&sides.base);
     for side in sides.base_first() {
         let load = side.load().map(|load| &load.result);
         let rate = rate(&side);
-        let relative = rate
-            .zip(base)
-            .map(|(rate, base)| rate / base)
-            .filter(|ratio| ratio.is_finite());
+        let relative = rate.zip(base).map(|(rate, base)| rate / base).filter(|ratio| ratio.is_finite());
         table.row(vec![
             Cell::fixed(load.map(|load| load.rows as f64), 0),
             Cell::fixed(load.map(|load| load.load_us as f64 / 1e6), 1),
@@ -53,8 +48,7 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
 }
 
 fn vacuum_s(side: &Side<'_>) -> Option<f64> {
-    let of_arm =
-        |action: &&rqps_store::ActionRecord| action.arm == side.arm.name && action.kind == "vacuum";
+    let of_arm = |action: &&rqps_store::ActionRecord| action.arm == side.arm.name && action.kind == "vacuum";
     let action = side.run.actions.iter().find(of_arm)?;
     Some((action.finished_at_ms - action.started_at_ms) as f64 / 1e3)
 }

@@ -15,21 +15,14 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
     let rows = sides.row_tests(&steps);
     steps.sort_by_key(|step| rows.contains(&step.name));
     let mut blocks = Vec::new();
-    if which == Which::Tests
-        && sides.all.iter().any(|side| side.load().is_some())
-        && sides.shows_all()
-    {
-        blocks.extend(of_test(sides, "load", Vec::new(), |side| {
-            side.load().map(Cost::from)
-        }));
+    if which == Which::Tests && sides.all.iter().any(|side| side.load().is_some()) && sides.shows_all() {
+        blocks.extend(of_test(sides, "load", Vec::new(), |side| side.load().map(Cost::from)));
     }
     for step in &steps {
         let this = std::slice::from_ref(step);
         let mut notes = footnotes::of_steps(sides, this);
         notes.extend(footnotes::of_rates(sides, this));
-        blocks.extend(of_test(sides, &step.name, notes, |side| {
-            side.window(&step.name).ok().map(Cost::from)
-        }));
+        blocks.extend(of_test(sides, &step.name, notes, |side| side.window(&step.name).ok().map(Cost::from)));
     }
     blocks
 }
@@ -40,15 +33,9 @@ fn of_test<'a>(
     notes: Vec<String>,
     cost: impl Fn(&Side<'a>) -> Option<Cost<'a>>,
 ) -> [Block; 2] {
-    let columns = || {
-        COLUMNS
-            .iter()
-            .map(crate::per_op::PerOp::column)
-            .chain([Column::words("dbms")])
-            .collect()
-    };
-    let mut absolute =
-        Table::new("per_op", format!("{test} --- absolute"), columns(), 1).about("test", test);
+    let columns =
+        || COLUMNS.iter().map(crate::per_op::PerOp::column).chain([Column::words("dbms")]).collect();
+    let mut absolute = Table::new("per_op", format!("{test} --- absolute"), columns(), 1).about("test", test);
     let title = format!("{test} --- relative to first result");
     let mut relative = Table::new("per_op_relative", title, columns(), 1).about("test", test);
     let base = cost(&sides.base);
@@ -59,17 +46,10 @@ fn of_test<'a>(
     }
     for side in sides.others() {
         let this = cost(side);
-        let cells = COLUMNS
-            .iter()
-            .map(|column| column.relative(base.as_ref(), this.as_ref()));
+        let cells = COLUMNS.iter().map(|column| column.relative(base.as_ref(), this.as_ref()));
         relative.row(cells.chain([Cell::words(side.label())]).collect());
     }
-    if relative
-        .rows
-        .iter()
-        .flat_map(|row| &row.cells)
-        .any(|cell| cell.text.starts_with(['~', '>']))
-    {
+    if relative.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.text.starts_with(['~', '>'])) {
         relative.footnotes.push(LEGEND.to_owned());
     }
     absolute.footnotes = notes;

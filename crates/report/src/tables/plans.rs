@@ -19,10 +19,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         let base = plans(&sides.base, step)?;
         for side in sides.others() {
             for plan in plans(side, step)? {
-                let Some(before) = base
-                    .iter()
-                    .find(|before| before.statement == plan.statement)
-                else {
+                let Some(before) = base.iter().find(|before| before.statement == plan.statement) else {
                     continue;
                 };
                 if shape(&before.text) != shape(&plan.text) {
@@ -32,9 +29,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         }
     }
     if blocks.is_empty() {
-        blocks.push(Block::Text(
-            "Every statement has the base's plan on every variant.".to_owned(),
-        ));
+        blocks.push(Block::Text("Every statement has the base's plan on every variant.".to_owned()));
     }
     Ok(blocks)
 }
@@ -55,10 +50,7 @@ fn changed(
 ) -> [Block; 4] {
     let (test, statement) = (&step.name, &plan.statement);
     [
-        Block::Text(format!(
-            "The plan of {statement} in {test} differs. On {}:",
-            sides.base.label()
-        )),
+        Block::Text(format!("The plan of {statement} in {test} differs. On {}:", sides.base.label())),
         Block::Code(shortened(&before.text)),
         Block::Text(format!("On {}:", side.label())),
         Block::Code(shortened(&plan.text)),
@@ -78,10 +70,7 @@ fn shortened(plan: &str) -> String {
 fn shape(plan: &str) -> String {
     let mut shape = String::with_capacity(plan.len());
     for line in plan.lines() {
-        let end = ["  (cost=", " (cost=", " (actual "]
-            .iter()
-            .filter_map(|mark| line.find(mark))
-            .min();
+        let end = ["  (cost=", " (cost=", " (actual "].iter().filter_map(|mark| line.find(mark)).min();
         let mut in_name = false;
         for c in line[..end.unwrap_or(line.len())].trim_end().chars() {
             if !c.is_ascii_digit() {
@@ -108,10 +97,7 @@ mod tests {
         let b = "Index Scan using sbtest1_pkey on sbtest1  (cost=0.43..8.45 rows=9 width=121)\n  Index Cond: (id = 77)";
         assert_eq!(shape(a), shape(b));
         assert_ne!(shape(a), shape(&b.replace("sbtest1_pkey", "k_1")));
-        assert_ne!(
-            shape("Index Cond: (id = $1)"),
-            shape("Index Cond: (id = $2)")
-        );
+        assert_ne!(shape("Index Cond: (id = $1)"), shape("Index Cond: (id = $2)"));
         assert_ne!(shape(a), shape(&a.replace("Index Scan", "Index Only Scan")));
     }
 }

@@ -33,22 +33,14 @@ const NUMBERS: [(&str, &str); 9] = [
 
 /// One row for each test and arm.
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
-    let columns = NUMBERS
-        .iter()
-        .map(|(name, key)| Column::number(*name, *key));
-    let columns = columns
-        .chain([Column::words("dbms"), Column::words("test")])
-        .collect();
+    let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
+    let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("rates", "Events and statements", columns, 2);
     let steps = sides.steps(which);
     for step in &steps {
         for side in sides.base_first() {
             let group = Some(groups::title(&step.group).to_owned());
-            table.rows.push(Row {
-                group,
-                kind: RowKind::Body,
-                cells: cells(&side, step),
-            });
+            table.rows.push(Row { group, kind: RowKind::Body, cells: cells(&side, step) });
             table.footnotes.extend(retries(&side, step));
         }
     }
@@ -60,10 +52,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
 fn cells(side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
     let labels = [Cell::words(side.label()), Cell::words(&*step.name)];
     let Ok(window) = side.window(&step.name) else {
-        return vec![Cell::missing(); NUMBERS.len()]
-            .into_iter()
-            .chain(labels)
-            .collect();
+        return vec![Cell::missing(); NUMBERS.len()].into_iter().chain(labels).collect();
     };
     let window = &window.result;
     let count = |value: u64| Cell::number(value as f64, value.to_string());
@@ -71,8 +60,8 @@ fn cells(side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
         let rate = window.per_second(value);
         rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)))
     };
-    let noop = (window.statements > 0)
-        .then(|| 100.0 * window.noop_statements as f64 / window.statements as f64);
+    let noop =
+        (window.statements > 0).then(|| 100.0 * window.noop_statements as f64 / window.statements as f64);
     let numbers: [Cell; NUMBERS.len()] = [
         count(u64::from(window.clients)),
         per_second(window.events),
@@ -89,18 +78,8 @@ fn cells(side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
 
 fn retries(side: &Side<'_>, step: &TestStep) -> Option<String> {
     let window = side.window(&step.name).ok()?;
-    let states: Vec<String> = window
-        .result
-        .retries
-        .iter()
-        .map(|(sqlstate, count)| format!("{sqlstate} {count} times"))
-        .collect();
-    (!states.is_empty()).then(|| {
-        format!(
-            "{} on {} was retried: {}",
-            step.name,
-            side.label(),
-            states.join(", ")
-        )
-    })
+    let states: Vec<String> =
+        window.result.retries.iter().map(|(sqlstate, count)| format!("{sqlstate} {count} times")).collect();
+    (!states.is_empty())
+        .then(|| format!("{} on {} was retried: {}", step.name, side.label(), states.join(", ")))
 }

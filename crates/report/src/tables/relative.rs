@@ -22,22 +22,14 @@ pub(crate) struct Pair<'a> {
 /// The table of all arms relative to the base.
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     let others: Vec<Side<'_>> = sides.others().copied().collect();
-    let pairs: Vec<Pair<'_>> = others
-        .iter()
-        .map(|side| Pair {
-            base: sides.base,
-            side: *side,
-        })
-        .collect();
+    let pairs: Vec<Pair<'_>> = others.iter().map(|side| Pair { base: sides.base, side: *side }).collect();
     let (columns, lines) = numbered(&others);
     let (id, title) = match which {
         Which::Tests => ("rqps", "Relative QPS"),
         Which::Pre => ("rqps_pre", "Relative QPS before any write (.pre)"),
     };
     let mut table = ratios(sides, id, title, &pairs, columns, &sides.steps(which));
-    table
-        .preamble
-        .push(format!("Relative to: {}", sides.base.label()));
+    table.preamble.push(format!("Relative to: {}", sides.base.label()));
     table.preamble.extend(lines);
     table
 }
@@ -55,21 +47,11 @@ pub(crate) fn ratios(
     let mut table = Table::new(id, title, columns, 1);
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let group = groups::title(&of_group[0].group).to_owned();
-        let ratios: Vec<Vec<Option<f64>>> = of_group
-            .iter()
-            .map(|step| pairs.iter().map(|pair| ratio(pair, &step.name)).collect())
-            .collect();
+        let ratios: Vec<Vec<Option<f64>>> =
+            of_group.iter().map(|step| pairs.iter().map(|pair| ratio(pair, &step.name)).collect()).collect();
         for (step, ratios) in of_group.iter().zip(&ratios) {
-            let cells = ratios
-                .iter()
-                .map(|ratio| cell(*ratio))
-                .chain([Cell::words(&*step.name)])
-                .collect();
-            table.rows.push(Row {
-                group: Some(group.clone()),
-                kind: RowKind::Body,
-                cells,
-            });
+            let cells = ratios.iter().map(|ratio| cell(*ratio)).chain([Cell::words(&*step.name)]).collect();
+            table.rows.push(Row { group: Some(group.clone()), kind: RowKind::Body, cells });
         }
         if of_group.len() > 1 {
             table.rows.extend(summary(&group, pairs.len(), &ratios));
@@ -94,35 +76,24 @@ fn cell(ratio: Option<f64>) -> Cell {
         Some(1) => Tint::Green,
         _ => Tint::None,
     };
-    Cell {
-        tint,
-        ..Cell::fixed(ratio, 2)
-    }
+    Cell { tint, ..Cell::fixed(ratio, 2) }
 }
 
 /// A statistic over the values of a column; none when it has none.
 type Statistic = fn(&[f64]) -> Option<f64>;
 
-const STATISTICS: [(&str, Statistic); 3] = [
-    ("median", number::median),
-    ("min", number::min),
-    ("max", number::max),
-];
+const STATISTICS: [(&str, Statistic); 3] =
+    [("median", number::median), ("min", number::min), ("max", number::max)];
 
 /// The rows `median`, `min` and `max` of a group, each column over the tests that have a value.
 fn summary(group: &str, columns: usize, ratios: &[Vec<Option<f64>>]) -> Vec<Row> {
-    let of_column =
-        |column: usize| -> Vec<f64> { ratios.iter().filter_map(|row| row[column]).collect() };
+    let of_column = |column: usize| -> Vec<f64> { ratios.iter().filter_map(|row| row[column]).collect() };
     STATISTICS
         .iter()
         .map(|(name, statistic)| {
             let cells = (0..columns).map(|column| cell(statistic(&of_column(column))));
             let cells = cells.chain([Cell::words(format!("({name})"))]).collect();
-            Row {
-                group: Some(group.to_owned()),
-                kind: RowKind::Summary,
-                cells,
-            }
+            Row { group: Some(group.to_owned()), kind: RowKind::Summary, cells }
         })
         .collect()
 }

@@ -17,18 +17,9 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     let columns = ["what", "why", "dbms", "step"].map(Column::words).to_vec();
     let mut table = Table::new("remarks", "Invalid and repeated steps", columns, 2);
     for side in &sides.all {
-        for action in side
-            .run
-            .actions
-            .iter()
-            .filter(|action| action.arm == side.arm.name)
-        {
+        for action in side.run.actions.iter().filter(|action| action.arm == side.arm.name) {
             for (what, why) in remarks(action) {
-                let step = if action.step.is_empty() {
-                    &action.kind
-                } else {
-                    &action.step
-                };
+                let step = if action.step.is_empty() { &action.kind } else { &action.step };
                 table.row(vec![
                     Cell::words(what),
                     Cell::words(why),
@@ -52,19 +43,10 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
 fn remarks(action: &ActionRecord) -> Vec<(&'static str, String)> {
     let mut remarks = Vec::new();
     if action.outcome == Outcome::Invalid {
-        remarks.push((
-            "invalid",
-            action
-                .note
-                .clone()
-                .unwrap_or_else(|| "no reason given".to_owned()),
-        ));
+        remarks.push(("invalid", action.note.clone().unwrap_or_else(|| "no reason given".to_owned())));
     }
     if action.attempt > 1 {
-        remarks.push((
-            "repeated",
-            format!("attempt {} finished it", action.attempt),
-        ));
+        remarks.push(("repeated", format!("attempt {} finished it", action.attempt)));
     }
     remarks
 }
@@ -73,11 +55,7 @@ fn notes(sides: &Sides<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for run in sides.runs() {
         notes.extend(run.notes.iter().map(|note| {
-            let arm = note
-                .arm
-                .as_ref()
-                .map(|arm| format!("{arm}: "))
-                .unwrap_or_default();
+            let arm = note.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
             format!("{} {arm}{}", number::utc(note.at_ms), note.text)
         }));
     }

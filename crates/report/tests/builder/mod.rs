@@ -11,12 +11,7 @@ const STEPS: [(&str, &str, &str, f64); 10] = [
     ("update-index", "update-index", "write", 1200.0),
     ("settle-1", "", "", 0.0),
     ("scan", "scan", "range", 2407.0),
-    (
-        "read-only_range=10",
-        "read-only_range=10",
-        "range-aggregate",
-        5100.0,
-    ),
+    ("read-only_range=10", "read-only_range=10", "range-aggregate", 5100.0),
     ("point-query", "point-query", "point", 10_000.0),
     ("hot-points", "hot-points", "point", 800.0),
     ("points-covered-pk", "points-covered-pk", "point", 950.0),
@@ -64,78 +59,43 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
     let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
     let arms: Vec<Arm> = (0..spec.arms.len()).map(|index| arm(spec, index)).collect();
     let actions_total = (arms.len() * (STEPS.len() + 2)) as u32;
-    writer
-        .begin_run(
-            "plan = 1\n",
-            &meta(spec, actions_total),
-            &steps(),
-            &arms,
-            &host(spec),
-        )
-        .unwrap();
+    writer.begin_run("plan = 1\n", &meta(spec, actions_total), &steps(), &arms, &host(spec)).unwrap();
     let mut seq = 0;
     for (index, arm) in arms.iter().enumerate() {
-        let mut finish = |kind: &str,
-                          step: &str,
-                          attempt,
-                          fault: Option<&str>,
-                          observation: Option<Observation>| {
-            let record = ActionRecord {
-                seq,
-                arm: arm.name.clone(),
-                kind: kind.into(),
-                step: step.into(),
-                attempt,
-                started_at_ms: 0,
-                finished_at_ms: 1500,
-                outcome: if fault.is_some() {
-                    Outcome::Invalid
-                } else {
-                    Outcome::Done
-                },
-                note: fault.map(str::to_owned),
+        let mut finish =
+            |kind: &str, step: &str, attempt, fault: Option<&str>, observation: Option<Observation>| {
+                let record = ActionRecord {
+                    seq,
+                    arm: arm.name.clone(),
+                    kind: kind.into(),
+                    step: step.into(),
+                    attempt,
+                    started_at_ms: 0,
+                    finished_at_ms: 1500,
+                    outcome: if fault.is_some() { Outcome::Invalid } else { Outcome::Done },
+                    note: fault.map(str::to_owned),
+                };
+                writer.finish_action(&record, observation.as_ref()).unwrap();
+                seq += 1;
             };
-            writer.finish_action(&record, observation.as_ref()).unwrap();
-            seq += 1;
-        };
         finish("load", "", 1, None, Some(load(index)));
         finish("vacuum", "", 1, None, None);
-        let cut = if spec.cut && index + 1 == arms.len() {
-            4
-        } else {
-            STEPS.len()
-        };
+        let cut = if spec.cut && index + 1 == arms.len() { 4 } else { STEPS.len() };
         for (position, step) in STEPS.iter().enumerate().take(cut) {
-            let observation = if step.1.is_empty() {
-                settle(index)
-            } else {
-                window(spec, index, position)
-            };
+            let observation = if step.1.is_empty() { settle(index) } else { window(spec, index, position) };
             let trouble = spec.trouble && index == 1;
             let fault = (trouble && step.0 == "delete").then_some("the server died: out of memory");
-            let attempt = if trouble && step.0 == "update-index" {
-                2
-            } else {
-                1
-            };
-            let kind = if step.1.is_empty() {
-                "settle"
-            } else {
-                "measure"
-            };
+            let attempt = if trouble && step.0 == "update-index" { 2 } else { 1 };
+            let kind = if step.1.is_empty() { "settle" } else { "measure" };
             finish(kind, step.0, attempt, fault, Some(observation));
         }
     }
     if spec.trouble {
         writer.add_note(None, "resumed").unwrap();
-        writer
-            .add_note(Some(&arms[1].name), "the server died")
-            .unwrap();
+        writer.add_note(Some(&arms[1].name), "the server died").unwrap();
     }
     match spec.cut {
-        true => writer
-            .set_status(Status::Failed, Some("the disk is full"))
-            .unwrap(),
+        true => writer.set_status(Status::Failed, Some("the disk is full")).unwrap(),
         false => writer.set_status(Status::Complete, None).unwrap(),
     }
     folder.path().to_owned()
@@ -150,15 +110,8 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         reason: "not in this version".into(),
     };
     Arm {
-        name: spec
-            .arm_names
-            .get(index)
-            .map_or(variant, |name| (*name).to_owned()),
-        role: if index == 0 {
-            Role::Base
-        } else {
-            Role::Candidate
-        },
+        name: spec.arm_names.get(index).map_or(variant, |name| (*name).to_owned()),
+        role: if index == 0 { Role::Base } else { Role::Candidate },
         dbms: "postgres".into(),
         build_version: version.into(),
         build_hash: format!("{index:02}aabbccddeeff0011"),
@@ -185,19 +138,12 @@ fn meta(spec: &RunSpec, actions_total: u32) -> Meta {
         rows_per_table: 50_000_000,
         clients: 2,
         actions_total,
-        method: vec![Setting {
-            name: "connection".into(),
-            value: "unix socket".into(),
-        }],
+        method: vec![Setting { name: "connection".into(), value: "unix socket".into() }],
     }
 }
 
 fn host(spec: &RunSpec) -> Vec<Fact> {
-    let fact = |key: &str, value: &str, comparable| Fact {
-        key: key.into(),
-        value: value.into(),
-        comparable,
-    };
+    let fact = |key: &str, value: &str, comparable| Fact { key: key.into(), value: value.into(), comparable };
     vec![
         fact("cpu", "made-up | 8 cores", true),
         fact("kernel", spec.kernel, true),
@@ -213,12 +159,7 @@ fn steps() -> Vec<PlannedStep> {
         test: (!test.is_empty()).then(|| (*test).into()),
         group: (!test.is_empty()).then(|| (*group).into()),
         clients: 2,
-        amount: if test.is_empty() {
-            "at most 60 s"
-        } else {
-            "100 s"
-        }
-        .into(),
+        amount: if test.is_empty() { "at most 60 s" } else { "100 s" }.into(),
     };
     STEPS.iter().enumerate().map(step).collect()
 }
@@ -230,19 +171,12 @@ fn load(index: usize) -> Observation {
         load_us: 100_000_000 + 5_000_000 * index as u64,
         index_us: 25_000_000,
     };
-    Observation {
-        metrics: metrics(50_000_000.0, index, 0.0),
-        ..Observation::new(Measured::Load(load))
-    }
+    Observation { metrics: metrics(50_000_000.0, index, 0.0), ..Observation::new(Measured::Load(load)) }
 }
 
 fn settle(index: usize) -> Observation {
-    let condition = |name: &str, before, after| SettleCondition {
-        name: name.into(),
-        before,
-        after,
-        target: 1000.0,
-    };
+    let condition =
+        |name: &str, before, after| SettleCondition { name: name.into(), before, after, target: 1000.0 };
     Observation::new(Measured::Settle(Settle {
         actions: vec!["vacuum analyze".into(), "checkpoint".into()],
         conditions: vec![
@@ -259,20 +193,10 @@ fn settle(index: usize) -> Observation {
 fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
     let (_, test, group, rate) = STEPS[position];
     let writes = group == "write";
-    let factor = 1.0
-        + index as f64
-            * if writes {
-                -0.06
-            } else {
-                0.03 + 0.02 * (position % 3) as f64 - 0.02
-            };
+    let factor = 1.0 + index as f64 * if writes { -0.06 } else { 0.03 + 0.02 * (position % 3) as f64 - 0.02 };
     let scans = test == "scan";
     let count = (rate * factor * 100.0) as u64;
-    let (queries, rows) = if scans {
-        (10, count * 1000)
-    } else {
-        (count, count)
-    };
+    let (queries, rows) = if scans { (10, count * 1000) } else { (count, count) };
     let noops = if test == "delete" { queries / 5 } else { 0 };
     let window = Window {
         test: test.into(),
@@ -284,28 +208,16 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         warmup_us: 5_000_000,
         elapsed_us: 100_000_000,
         ended_by: EndedBy::Time,
-        rate_unit: if scans {
-            RateUnit::Rows
-        } else {
-            RateUnit::Queries
-        },
+        rate_unit: if scans { RateUnit::Rows } else { RateUnit::Queries },
         target_events_per_s: None,
-        events: if test.starts_with("read-only") {
-            queries / 16
-        } else {
-            queries
-        },
+        events: if test.starts_with("read-only") { queries / 16 } else { queries },
         queries,
         statements: queries,
         statements_working: queries - noops,
         noop_statements: noops,
         rows,
         errors: 0,
-        retries: if writes {
-            [("40P01".to_owned(), 3)].into()
-        } else {
-            [].into()
-        },
+        retries: if writes { [("40P01".to_owned(), 3)].into() } else { [].into() },
     };
     let operations = window.operations();
     let reads = if writes { 0.5 } else { 0.001 * index as f64 };
@@ -324,11 +236,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
             ("dead_rows".into(), (index * 1000).to_string()),
             ("heap_mb".into(), "10538".into()),
         ],
-        series: vec![Series {
-            name: "queries".into(),
-            unit: "1/s".into(),
-            values: vec![rate; 3],
-        }],
+        series: vec![Series { name: "queries".into(), unit: "1/s".into(), values: vec![rate; 3] }],
         ..Observation::new(Measured::Window(window))
     }
 }
@@ -369,20 +277,10 @@ fn counters(operations: f64, index: usize, writes: bool) -> Vec<Counter> {
         counter("pg_stat_all_tables", "sbtest1", "seq_scan", 0.0),
         // The probe's own sum, which must not be added to the tables it is made of.
         counter("pg_stat_all_tables", "all", "idx_scan", 1.0),
-        counter(
-            "pg_stat_wal",
-            "",
-            "wal_bytes",
-            if writes { 540.5 } else { 0.0 },
-        ),
+        counter("pg_stat_wal", "", "wal_bytes", if writes { 540.5 } else { 0.0 }),
     ];
     if index > 0 {
-        counters.push(counter(
-            "pg_stat_io",
-            "client backend relation",
-            "hits",
-            4.125,
-        ));
+        counters.push(counter("pg_stat_io", "client backend relation", "hits", 4.125));
     }
     counters
 }
@@ -403,11 +301,7 @@ fn histogram(count: u64, index: usize) -> Histogram {
 }
 
 fn plan(test: &str, index: usize) -> QueryPlan {
-    let node = if test == "hot-points" && index == 2 {
-        "Index Only Scan"
-    } else {
-        "Index Scan"
-    };
+    let node = if test == "hot-points" && index == 2 { "Index Only Scan" } else { "Index Scan" };
     QueryPlan {
         statement: "select-point".into(),
         sql: "SELECT c FROM sbtest1 WHERE id=$1".into(),

@@ -28,36 +28,26 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(Line::Empty);
     }
-    let name_end = line
-        .find(|c: char| !(c.is_ascii_alphanumeric() || "_$.".contains(c)))
-        .unwrap_or(line.len());
+    let name_end =
+        line.find(|c: char| !(c.is_ascii_alphanumeric() || "_$.".contains(c))).unwrap_or(line.len());
     let (name, rest) = line.split_at(name_end);
     if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        return Err(format!(
-            "`{line}` does not start with the name of an option"
-        ));
+        return Err(format!("`{line}` does not start with the name of an option"));
     }
     let value_text = rest.trim_start();
-    let value_text = value_text
-        .strip_prefix('=')
-        .unwrap_or(value_text)
-        .trim_start();
+    let value_text = value_text.strip_prefix('=').unwrap_or(value_text).trim_start();
     if value_text.len() == rest.len() && !rest.is_empty() {
         return Err(format!("after `{name}` a space or `=` is expected"));
     }
     if value_text.is_empty() || value_text.starts_with('#') {
-        return Err(format!(
-            "`{name}` has no value: write `{name} = ''` for an empty one"
-        ));
+        return Err(format!("`{name}` has no value: write `{name} = ''` for an empty one"));
     }
     let (value, after) = match value_text.strip_prefix('\'') {
         Some(quoted) => {
             unquote(quoted).ok_or_else(|| format!("the quoted value of `{name}` does not end"))?
         }
         None => bare(value_text).map_err(|c| {
-            format!(
-                "`{c}` cannot stand in a bare value: put the value of `{name}` in single quotes"
-            )
+            format!("`{c}` cannot stand in a bare value: put the value of `{name}` in single quotes")
         })?,
     };
     let after = after.trim_start();
@@ -67,10 +57,7 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
         ));
     }
     Ok(Line::Option(Setting {
-        before: after
-            .strip_prefix(ANNOTATION)
-            .map(parse_before)
-            .transpose()?,
+        before: after.strip_prefix(ANNOTATION).map(parse_before).transpose()?,
         name: name.to_ascii_lowercase(),
         value,
     }))
@@ -88,14 +75,9 @@ fn parse_before(text: &str) -> Result<(String, String), String> {
 
 /// The value up to a space or comment, and what follows.
 fn bare(text: &str) -> Result<(String, &str), char> {
-    let end = text
-        .find(|c: char| c.is_whitespace() || c == '#')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| c.is_whitespace() || c == '#').unwrap_or(text.len());
     let (value, after) = text.split_at(end);
-    match value
-        .chars()
-        .find(|c| c.is_ascii() && !(c.is_ascii_alphanumeric() || "_.:/+-".contains(*c)))
-    {
+    match value.chars().find(|c| c.is_ascii() && !(c.is_ascii_alphanumeric() || "_.:/+-".contains(*c))) {
         Some(unexpected) => Err(unexpected),
         None => Ok((value.to_owned(), after)),
     }
@@ -112,11 +94,7 @@ fn unquote(text: &str) -> Option<(String, &str)> {
         rest = &rest[at + 1..];
         if escape {
             let c = rest.chars().next()?;
-            let digits = rest
-                .bytes()
-                .take(3)
-                .take_while(|b| (b'0'..=b'7').contains(b))
-                .count();
+            let digits = rest.bytes().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
             if digits > 0 {
                 value.push(char::from(u8::from_str_radix(&rest[..digits], 8).ok()?));
                 rest = &rest[digits..];
@@ -142,11 +120,7 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 
 /// A value in quotes, for any value.
 pub(crate) fn quoted(value: &str) -> String {
-    let escaped = value
-        .replace('\\', "\\\\")
-        .replace('\'', "''")
-        .replace('\n', "\\n")
-        .replace('\r', "\\r");
+    let escaped = value.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r");
     format!("'{escaped}'")
 }
 
@@ -168,32 +142,16 @@ mod tests {
             ("  Jit   off  # why", "jit", "off"),
             ("work_mem = 4MB#x", "work_mem", "4MB"),
             ("a.b_c = -1", "a.b_c", "-1"),
-            (
-                "search_path = '\"$user\", public' # x",
-                "search_path",
-                "\"$user\", public",
-            ),
-            (
-                "log_line_prefix='it''s \\'%m\\' \\101\\\\'",
-                "log_line_prefix",
-                "it's '%m' A\\",
-            ),
+            ("search_path = '\"$user\", public' # x", "search_path", "\"$user\", public"),
+            ("log_line_prefix='it''s \\'%m\\' \\101\\\\'", "log_line_prefix", "it's '%m' A\\"),
             ("x = ''", "x", ""),
             ("temp_tablespaces 'ä#b'", "temp_tablespaces", "ä#b"),
         ] {
             assert_eq!(option(line), (name.to_owned(), value.to_owned()), "{line}");
         }
         assert_eq!(parse_line("   # jit = off"), Ok(Line::Empty));
-        for bad in [
-            "jit",
-            "jit =",
-            "= off",
-            "jit = 'off",
-            "jit = off on",
-            "a = b,c",
-            "jit'off'",
-            "jit # off",
-        ] {
+        for bad in ["jit", "jit =", "= off", "jit = 'off", "jit = off on", "a = b,c", "jit'off'", "jit # off"]
+        {
             assert!(parse_line(bad).is_err(), "{bad}");
         }
     }
@@ -205,10 +163,7 @@ mod tests {
         };
         assert_eq!(setting.before, Some(("10".to_owned(), "1000".to_owned())));
         assert!(parse_line("x = 2000 # rqps: 9.6 has 1000").is_err());
-        assert!(matches!(
-            parse_line("x = 1 # before 10: 2"),
-            Ok(Line::Option(Setting { before: None, .. }))
-        ));
+        assert!(matches!(parse_line("x = 1 # before 10: 2"), Ok(Line::Option(Setting { before: None, .. }))));
     }
 
     #[test]

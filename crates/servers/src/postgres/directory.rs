@@ -33,10 +33,7 @@ const POSTGRES_PROGRAMS: [&str; 11] = [
 
 /// See [`crate::resolve`].
 pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
-    let not_a_build = |reason: &str| Error::NotABuild {
-        path: path.to_path_buf(),
-        reason: reason.to_owned(),
-    };
+    let not_a_build = |reason: &str| Error::NotABuild { path: path.to_path_buf(), reason: reason.to_owned() };
     if !path.exists() {
         return Err(not_a_build("it does not exist"));
     }
@@ -76,11 +73,8 @@ fn real_place(path: &Path) -> Result<(PathBuf, PathBuf)> {
 
 /// The files that are hashed, and the phrase that says so.
 fn program_files(root: &Path) -> Result<(ProgramFiles, String)> {
-    let of_its_own = if shares_its_prefix(root)? {
-        None
-    } else {
-        ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?
-    };
+    let of_its_own =
+        if shares_its_prefix(root)? { None } else { ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)? };
     if let Some(files) = of_its_own {
         let covers = format!(
             "{} files in bin, lib and share of the directory; libraries and files that it uses elsewhere are not covered",
@@ -89,11 +83,9 @@ fn program_files(root: &Path) -> Result<(ProgramFiles, String)> {
         return Ok((files, covers));
     }
     let mut files =
-        ProgramFiles::collect(root, &SHARED_PREFIX_SUBDIRECTORIES)?.ok_or_else(|| {
-            Error::NotABuild {
-                path: root.to_path_buf(),
-                reason: "it holds too many files to be one build".to_owned(),
-            }
+        ProgramFiles::collect(root, &SHARED_PREFIX_SUBDIRECTORIES)?.ok_or_else(|| Error::NotABuild {
+            path: root.to_path_buf(),
+            reason: "it holds too many files to be one build".to_owned(),
         })?;
     for program in NEEDED {
         files.add(&format!("bin/{program}"))?;
@@ -112,9 +104,7 @@ fn shares_its_prefix(root: &Path) -> Result<bool> {
     Ok(entries.flatten().any(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        !POSTGRES_PROGRAMS
-            .iter()
-            .any(|start| name.starts_with(start))
+        !POSTGRES_PROGRAMS.iter().any(|start| name.starts_with(start))
     }))
 }
 
@@ -131,19 +121,15 @@ fn hash(dirs: &Dirs, root: &Path, files: &ProgramFiles) -> Result<String> {
     let name = sha256_hex(root.as_os_str().as_encoded_bytes());
     let known_path = known_dir.join(format!("{}.json", &name[..16]));
     let fingerprint = files.fingerprint();
-    let known = fs::read_to_string(&known_path)
-        .ok()
-        .and_then(|text| serde_json::from_str::<KnownHash>(&text).ok());
+    let known =
+        fs::read_to_string(&known_path).ok().and_then(|text| serde_json::from_str::<KnownHash>(&text).ok());
     if let Some(known) = known
         && known.fingerprint == fingerprint
     {
         return Ok(known.hash);
     }
     let hash = files.hash()?;
-    let known = KnownHash {
-        fingerprint,
-        hash: hash.clone(),
-    };
+    let known = KnownHash { fingerprint, hash: hash.clone() };
     // Only saves time next time; a cache that cannot be written is no obstacle.
     if create_open_dir(&known_dir).is_ok()
         && let Ok(text) = serde_json::to_string(&known)

@@ -29,49 +29,28 @@ pub(crate) fn init(
 ) -> Result<Applied> {
     let staging = data_dir.staging();
     let staged = staging.join("data");
-    let marker = Marker {
-        dbms: spec.build.dbms,
-        build: spec.build.label(),
-        password: random_password()?,
-    };
+    let marker = Marker { dbms: spec.build.dbms, build: spec.build.label(), password: random_password()? };
     create_dir(&staging, 0o755)?;
     write_marker(&staging, &marker, user)?;
     create_dir(&staged, 0o700)?;
     user.give(&staged)?;
     let password_path = staging.join("password");
-    write_private(
-        &password_path,
-        format!("{}\n", marker.password).as_bytes(),
-        user,
-    )?;
-    let work = Work {
-        spec,
-        data_dir,
-        user,
-    };
+    write_private(&password_path, format!("{}\n", marker.password).as_bytes(), user)?;
+    let work = Work { spec, data_dir, user };
     work.initdb(&staged, &password_path)?;
     work.create_database(&staged)?;
-    let settings = Settings {
-        build: &spec.build,
-        user,
-        data_dir: &staged,
-    };
+    let settings = Settings { build: &spec.build, user, data_dir: &staged };
     settings.keep_stock()?;
     let applied = settings.apply(&spec.config, listen)?;
     write_marker(&staged, &marker, user)?;
-    fs::rename(&staged, &data_dir.path).map_err(Error::file(
-        "move the new data directory to",
-        &data_dir.path,
-    ))?;
+    fs::rename(&staged, &data_dir.path)
+        .map_err(Error::file("move the new data directory to", &data_dir.path))?;
     fs::remove_dir_all(&staging).map_err(Error::file("remove", &staging))?;
     Ok(applied)
 }
 
 fn create_dir(path: &Path, mode: u32) -> Result<()> {
-    DirBuilder::new()
-        .mode(mode)
-        .create(path)
-        .map_err(Error::file("create", path))
+    DirBuilder::new().mode(mode).create(path).map_err(Error::file("create", path))
 }
 
 fn random_password() -> Result<String> {
@@ -91,14 +70,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn initdb(&self, staged: &Path, password_path: &Path) -> Result<()> {
-        let authentication = if self.spec.build.version_num() < 100_000 {
-            "md5"
-        } else {
-            "scram-sha-256"
-        };
+        let authentication = if self.spec.build.version_num() < 100_000 { "md5" } else { "scram-sha-256" };
         let (log, file) = self.log()?;
-        let mut initdb =
-            programs::program(&self.spec.build, "initdb", self.user, DeathSignal::Kill)?;
+        let mut initdb = programs::program(&self.spec.build, "initdb", self.user, DeathSignal::Kill)?;
         initdb
             .command()
             .arg("-D")
@@ -117,8 +91,7 @@ impl Work<'_> {
     /// In single-user mode, which needs no client.
     fn create_database(&self, staged: &Path) -> Result<()> {
         let (log, file) = self.log()?;
-        let mut postgres =
-            programs::program(&self.spec.build, "postgres", self.user, DeathSignal::Kill)?;
+        let mut postgres = programs::program(&self.spec.build, "postgres", self.user, DeathSignal::Kill)?;
         postgres
             .command()
             .args(["--single", "-F", "-D"])
@@ -132,9 +105,7 @@ impl Work<'_> {
             // A server that does not read has ended, which its status and log tell better.
             let _written = writeln!(stdin, "CREATE DATABASE {DATABASE}");
         }
-        let status = child
-            .wait()
-            .map_err(Error::file("wait for", "postgres --single"))?;
+        let status = child.wait().map_err(Error::file("wait for", "postgres --single"))?;
         self.outcome("create database", status, &log)?;
         let tail = log.tail(TAIL_LINES);
         if tail.contains("ERROR:") {
@@ -144,10 +115,7 @@ impl Work<'_> {
     }
 
     fn log(&self) -> Result<(Log, File)> {
-        Log::open(
-            &self.spec.log_dir,
-            &format!("{}.init", self.data_dir.name()),
-        )
+        Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))
     }
 
     fn outcome(&self, step: &'static str, status: ExitStatus, log: &Log) -> Result<()> {

@@ -63,22 +63,13 @@ fn unreachable(cache: &Cache, request: &Request, reason: String) -> Result<Error
         Wanted::Exact(version) => cache.was_installed(&version::shown(version))?,
         Wanted::Newest(..) => false,
     };
-    let mut cached = if damaged {
-        "the cached copy is damaged; ".to_owned()
-    } else {
-        String::new()
-    };
+    let mut cached = if damaged { "the cached copy is damaged; ".to_owned() } else { String::new() };
     cached.push_str(&if versions.is_empty() {
         "nothing is cached; connect this machine, or name a directory with bin/postgres".to_owned()
     } else {
         format!("cached: {}", versions.join(", "))
     });
-    Ok(Error::Unreachable {
-        dbms: Dbms::Postgres,
-        request: request.text.clone(),
-        reason,
-        cached,
-    })
+    Ok(Error::Unreachable { dbms: Dbms::Postgres, request: request.text.clone(), reason, cached })
 }
 
 fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Result<Build> {
@@ -103,8 +94,7 @@ fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Res
     registry::unpack(version, &archive, &unpacked)?;
     let files = program_files(&unpacked)?;
     let postgres = unpacked.join("bin/postgres");
-    let version_text =
-        programs::long_version(&postgres)?.unwrap_or_else(|| format!("PostgreSQL {shown}"));
+    let version_text = programs::long_version(&postgres)?.unwrap_or_else(|| format!("PostgreSQL {shown}"));
     let build = Build {
         dbms: Dbms::Postgres,
         version: shown,

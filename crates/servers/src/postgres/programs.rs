@@ -31,22 +31,12 @@ const PACKAGES: [(&str, &str); 14] = [
 pub(crate) const NEEDED: [&str; 2] = ["postgres", "initdb"];
 
 /// A program of the build, guarded, with the server's user.
-pub(crate) fn program(
-    build: &Build,
-    name: &str,
-    user: &ServerUser,
-    signal: DeathSignal,
-) -> Result<Guarded> {
+pub(crate) fn program(build: &Build, name: &str, user: &ServerUser, signal: DeathSignal) -> Result<Guarded> {
     Guarded::new(&build.bin_dir.join(name), user, signal)
 }
 
 /// Runs a program of the build to its end.
-pub(crate) fn run(
-    build: &Build,
-    name: &str,
-    user: &ServerUser,
-    arguments: &[&str],
-) -> Result<Output> {
+pub(crate) fn run(build: &Build, name: &str, user: &ServerUser, arguments: &[&str]) -> Result<Output> {
     let mut guarded = program(build, name, user, DeathSignal::Kill)?;
     guarded.command().args(arguments);
     guarded.output()
@@ -95,9 +85,7 @@ pub(crate) fn check_runnable(build: &Build) -> Result<()> {
 fn missing_library(stderr: &str) -> Option<&str> {
     let (_, rest) = stderr.split_once("error while loading shared libraries: ")?;
     let (library, reason) = rest.split_once(':')?;
-    reason
-        .contains("cannot open shared object file")
-        .then_some(library)
+    reason.contains("cannot open shared object file").then_some(library)
 }
 
 fn remedy(libraries: &[String]) -> String {
@@ -118,10 +106,7 @@ fn remedy(libraries: &[String]) -> String {
         ));
     }
     if !unknown.is_empty() {
-        parts.push(format!(
-            "install the package that holds {}",
-            unknown.join(", ")
-        ));
+        parts.push(format!("install the package that holds {}", unknown.join(", ")));
     }
     parts.join("; ")
 }
@@ -167,10 +152,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 /// Version as shown and long text of a build whose version is not known from elsewhere.
 pub(crate) fn identify(root: &Path, bin_dir: &Path) -> Result<(String, String)> {
     let postgres = bin_dir.join("postgres");
-    let not_a_build = |reason: String| Error::NotABuild {
-        path: root.to_path_buf(),
-        reason,
-    };
+    let not_a_build = |reason: String| Error::NotABuild { path: root.to_path_buf(), reason };
     let text = match long_version(&postgres)? {
         Some(text) => text,
         None => short_version(&postgres)?,
@@ -201,11 +183,7 @@ fn short_version(postgres: &Path) -> Result<String> {
             libraries: library.to_owned(),
             remedy: remedy(&[library.to_owned()]),
         },
-        None => Error::CannotRun {
-            program,
-            user: user.name,
-            reason: stderr,
-        },
+        None => Error::CannotRun { program, user: user.name, reason: stderr },
     })
 }
 
@@ -215,7 +193,8 @@ mod tests {
 
     #[test]
     fn the_long_version_is_the_constant_and_not_a_message() {
-        let program = b"\0PostgreSQL on %s, compiled\0PostgreSQL 18.1 on x86_64, compiled by gcc 7.5.0, 64-bit\0x";
+        let program =
+            b"\0PostgreSQL on %s, compiled\0PostgreSQL 18.1 on x86_64, compiled by gcc 7.5.0, 64-bit\0x";
         assert_eq!(
             find_long_version(program).as_deref(),
             Some("PostgreSQL 18.1 on x86_64, compiled by gcc 7.5.0, 64-bit")

@@ -47,32 +47,18 @@ pub(crate) fn fetch(version: &Version) -> Result<Vec<u8>> {
 pub(crate) fn unpack(version: &Version, archive: &Vec<u8>, target: &Path) -> Result<()> {
     blocking::extract(URL, archive, target)
         .map(|_files| ())
-        .map_err(|error| {
-            download_error(version, &format!("cannot unpack it: {}", one_line(&error)))
-        })
+        .map_err(|error| download_error(version, &format!("cannot unpack it: {}", one_line(&error))))
 }
 
 fn download_error(version: &Version, reason: &str) -> Error {
-    Error::Download {
-        dbms: Dbms::Postgres,
-        version: shown(version),
-        reason: reason.to_owned(),
-    }
+    Error::Download { dbms: Dbms::Postgres, version: shown(version), reason: reason.to_owned() }
 }
 
 /// The client's message without the address it used.
 fn one_line(error: &ArchiveError) -> String {
     let text = error.to_string();
-    let words: Vec<&str> = text
-        .split_whitespace()
-        .map(|word| {
-            if word.contains("://") {
-                "its address"
-            } else {
-                word
-            }
-        })
-        .collect();
+    let words: Vec<&str> =
+        text.split_whitespace().map(|word| if word.contains("://") { "its address" } else { word }).collect();
     words.join(" ")
 }
 
@@ -81,8 +67,7 @@ pub(crate) fn unknown_version(request: &Request) -> Error {
     Error::UnknownVersion {
         dbms: Dbms::Postgres,
         request: request.text.clone(),
-        nearest: nearest(request)
-            .unwrap_or_else(|_| "the registry does not say which ones do".to_owned()),
+        nearest: nearest(request).unwrap_or_else(|_| "the registry does not say which ones do".to_owned()),
     }
 }
 
@@ -95,8 +80,7 @@ fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
     let mut near = Vec::new();
     let mut upper = end_of_series(target);
     for _ in 0..SERIES_MAX {
-        let Some(above) = newest_or_none(&between(Bound::Above, target, Bound::Below, &upper))?
-        else {
+        let Some(above) = newest_or_none(&between(Bound::Above, target, Bound::Below, &upper))? else {
             break;
         };
         near = vec![above.clone()];
@@ -104,20 +88,14 @@ fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
     }
     upper = target.clone();
     while near.len() < NEAREST_MAX {
-        let Some(below) =
-            newest_or_none(&between(Bound::AtLeast, &oldest(), Bound::Below, &upper))?
-        else {
+        let Some(below) = newest_or_none(&between(Bound::AtLeast, &oldest(), Bound::Below, &upper))? else {
             break;
         };
         near.push(below.clone());
         upper = below;
     }
     let near: Vec<String> = near.iter().map(shown).collect();
-    Ok(format!(
-        "nearest: {}; newest: {}",
-        near.join(", "),
-        shown(&newest_of_all)
-    ))
+    Ok(format!("nearest: {}; newest: {}", near.join(", "), shown(&newest_of_all)))
 }
 
 fn newest_or_none(range: &VersionReq) -> std::result::Result<Option<Version>, NotFound> {

@@ -1,9 +1,10 @@
-//! From a config to the `postgresql.conf` of one server: initdb's stock file, then the config's options as far as the build
-//! knows them, then what rqps itself sets. The build checks the result before a server is started with it.
+//! From a config to the `postgresql.conf` of one server: initdb's stock file, then the config's options as
+//! far as the build knows them, then what rqps itself sets. The build checks the result before a server is
+//! started with it.
 //!
 //! The rule for options: one is known when the build lists it in `postgres --describe-config` or answers to
-//! `postgres -C <name>`; names with a dot belong to extensions and are kept. An unknown option is left out and reported; a
-//! known one with a value that the build refuses is an error.
+//! `postgres -C <name>`; names with a dot belong to extensions and are kept. An unknown option is left out
+//! and reported; a known one with a value that the build refuses is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,11 +75,7 @@ impl Settings<'_> {
         let stock = fs::read_to_string(&stock_path).map_err(Error::file("read", &stock_path))?;
         self.write(&stock)?;
         let (kept, left_out) = self.sort_out(config)?;
-        let mut applied = Applied {
-            left_out,
-            added: own_settings(listen),
-            config_as_used: String::new(),
-        };
+        let mut applied = Applied { left_out, added: own_settings(listen), config_as_used: String::new() };
         applied.config_as_used = render(&stock, config, &kept, &applied);
         self.write(&applied.config_as_used)?;
         let connections = self.checked_max_connections(config)?;
@@ -91,9 +88,7 @@ impl Settings<'_> {
                     reason: format!("{} clients need {needed}", listen.clients_max),
                 });
             }
-            applied
-                .added
-                .push(("max_connections".to_owned(), needed.to_string()));
+            applied.added.push(("max_connections".to_owned(), needed.to_string()));
             applied.config_as_used = render(&stock, config, &kept, &applied);
             self.write(&applied.config_as_used)?;
             self.checked_max_connections(config)?;
@@ -102,11 +97,7 @@ impl Settings<'_> {
     }
 
     fn write(&self, text: &str) -> Result<()> {
-        write_private(
-            &self.data_dir.join("postgresql.conf"),
-            text.as_bytes(),
-            self.user,
-        )
+        write_private(&self.data_dir.join("postgresql.conf"), text.as_bytes(), self.user)
     }
 
     /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
@@ -158,10 +149,7 @@ impl Settings<'_> {
             return Err(Error::CannotRun {
                 program: self.build.bin_dir.join("postgres"),
                 user: self.user.name.clone(),
-                reason: format!(
-                    "it lists no options: {}",
-                    String::from_utf8_lossy(&output.stderr).trim()
-                ),
+                reason: format!("it lists no options: {}", String::from_utf8_lossy(&output.stderr).trim()),
             });
         }
         Ok(names)
@@ -171,18 +159,12 @@ impl Settings<'_> {
     fn answers_to(&self, option: &str) -> Result<bool> {
         let output = self.ask_for(option)?;
         Ok(output.status.success()
-            || !String::from_utf8_lossy(&output.stderr)
-                .contains("unrecognized configuration parameter"))
+            || !String::from_utf8_lossy(&output.stderr).contains("unrecognized configuration parameter"))
     }
 
     fn ask_for(&self, option: &str) -> Result<Output> {
         let data_dir = self.data_dir.to_string_lossy();
-        programs::run(
-            self.build,
-            "postgres",
-            self.user,
-            &["-D", &data_dir, "-C", option],
-        )
+        programs::run(self.build, "postgres", self.user, &["-D", &data_dir, "-C", option])
     }
 
     /// Has the build read the whole file; it tells `max_connections` only when every line is right.
@@ -208,10 +190,7 @@ fn own_settings(listen: &Listen) -> Options {
     [
         ("listen_addresses", addresses.to_owned()),
         ("port", listen.port.to_string()),
-        (
-            "unix_socket_directories",
-            listen.socket_dir.to_string_lossy().into_owned(),
-        ),
+        ("unix_socket_directories", listen.socket_dir.to_string_lossy().into_owned()),
         ("log_destination", "stderr".to_owned()),
         ("logging_collector", "off".to_owned()),
         ("log_line_prefix", "%m [%p] ".to_owned()),
@@ -222,19 +201,13 @@ fn own_settings(listen: &Listen) -> Options {
 
 fn render(stock: &str, config: &Config, kept: &[(String, String)], applied: &Applied) -> String {
     let rule = "#".repeat(80);
-    let mut text = format!(
-        "{stock}\n{rule}\n# Config {} (sha256 {})\n{rule}\n",
-        config.name, config.hash
-    );
+    let mut text = format!("{stock}\n{rule}\n# Config {} (sha256 {})\n{rule}\n", config.name, config.hash);
     for (option, value) in kept {
         text.push_str(&format!("{option} = {}\n", quoted(value)));
     }
     for left in &applied.left_out {
         let value = quoted(&left.value);
-        text.push_str(&format!(
-            "# left out: {} = {value} ({})\n",
-            left.option, left.reason
-        ));
+        text.push_str(&format!("# left out: {} = {value} ({})\n", left.option, left.reason));
     }
     text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
     for (option, value) in &applied.added {

@@ -47,32 +47,21 @@ pub(crate) fn text(name: &str, limits: &HostLimits) -> Option<String> {
         return Some(text.to_owned());
     }
     let (workers, host) = name.strip_prefix("x10cw")?.split_once('_')?;
-    let workers = IO_WORKERS
-        .iter()
-        .find(|known| known.to_string() == workers)?;
+    let workers = IO_WORKERS.iter().find(|known| known.to_string() == workers)?;
     let template = find(&format!("x10cwN_{host}"))?;
     Some(template.replace("io_workers = N", &format!("io_workers = {workers}")))
 }
 
 fn find(name: &str) -> Option<&'static str> {
-    FILES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, text)| *text)
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The rule is stated in `sized.conf`.
 fn fill_in_sizes(template: &str, limits: &HostLimits) -> String {
     let shared_buffers = (limits.memory_bytes / 4 / (128 * MIB)).max(1) * 128;
-    let max_wal = (limits.memory_bytes / 4 * 5)
-        .min(limits.disk_free_bytes / 20)
-        .max(GIB);
+    let max_wal = (limits.memory_bytes / 4 * 5).min(limits.disk_free_bytes / 20).max(GIB);
     let max_wal_gib = 1_u64 << (max_wal / GIB).ilog2();
-    let min_wal = if max_wal_gib > 1 {
-        format!("{}GB", max_wal_gib / 2)
-    } else {
-        "512MB".to_owned()
-    };
+    let min_wal = if max_wal_gib > 1 { format!("{}GB", max_wal_gib / 2) } else { "512MB".to_owned() };
     template
         .replace("{shared_buffers}", &format!("{shared_buffers}MB"))
         .replace("{max_wal_size}", &format!("{max_wal_gib}GB"))

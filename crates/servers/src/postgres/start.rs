@@ -43,13 +43,11 @@ pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
 pub(crate) fn server_at_work(data_dir: &Path) -> Option<u32> {
     let pid = postmaster_pid(&data_dir.join(PID_FILE))?;
     let exe = process::exe_of(pid)?;
-    exe.file_name()
-        .is_some_and(|name| name == "postgres" || name == "postmaster")
-        .then_some(pid)
+    exe.file_name().is_some_and(|name| name == "postgres" || name == "postmaster").then_some(pid)
 }
 
-/// Removes `postmaster.pid` when its process is something else by now: Postgres itself does so only when there is no such
-/// process. Call when no server is at work.
+/// Removes `postmaster.pid` when its process is something else by now: Postgres itself does so only when
+/// there is no such process. Call when no server is at work.
 fn remove_stale_pid_file(data_dir: &DataDir) -> Result<()> {
     let path = data_dir.path.join(PID_FILE);
     match postmaster_pid(&path).and_then(process::exe_of) {
@@ -65,11 +63,7 @@ fn postmaster_pid(path: &Path) -> Option<u32> {
 
 /// Whether the server accepts sessions now.
 pub(crate) fn is_ready(data_dir: &Path, pid: u32, build: &Build, socket: &Path) -> bool {
-    if build.version_num() >= 100_000 {
-        says_ready(data_dir, pid)
-    } else {
-        greets(socket)
-    }
+    if build.version_num() >= 100_000 { says_ready(data_dir, pid) } else { greets(socket) }
 }
 
 /// From 10 on, the eighth line of `postmaster.pid` holds the state.
@@ -93,9 +87,7 @@ fn greets(socket: &Path) -> bool {
     let mut message = length.to_be_bytes().to_vec();
     message.append(&mut body);
     let mut answer = [0; 5];
-    let asks_for_password = stream
-        .set_read_timeout(Some(Duration::from_secs(2)))
-        .is_ok()
+    let asks_for_password = stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok()
         && stream.write_all(&message).is_ok()
         && stream.read_exact(&mut answer).is_ok()
         && answer[0] == b'R';
@@ -167,12 +159,9 @@ mod tests {
 
     #[test]
     fn the_first_known_cause_is_hinted_at() {
+        assert!(hint("FATAL:  could not write file: No space left on device").contains("disk is full"));
         assert!(
-            hint("FATAL:  could not write file: No space left on device").contains("disk is full")
-        );
-        assert!(
-            hint("FATAL:  could not map anonymous shared memory: Cannot allocate memory")
-                .contains("`sized`")
+            hint("FATAL:  could not map anonymous shared memory: Cannot allocate memory").contains("`sized`")
         );
         assert_eq!(hint("FATAL:  something else"), "");
     }

@@ -36,8 +36,7 @@ impl Request {
         let numbers: Option<Vec<u64>> = text
             .split('.')
             .map(|part| {
-                let digits =
-                    !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
+                let digits = !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
                 digits.then(|| part.parse().ok()).flatten()
             })
             .collect();
@@ -50,25 +49,16 @@ impl Request {
             Some(&[9, minor, ..]) if minor < OLDEST.1 => {
                 return Err(bad("rqps works with 9.6 and later"));
             }
-            Some(&[9, minor]) => {
-                Wanted::Newest(Version::new(9, minor, 0), Version::new(9, minor + 1, 0))
-            }
+            Some(&[9, minor]) => Wanted::Newest(Version::new(9, minor, 0), Version::new(9, minor + 1, 0)),
             Some(&[9, minor, patch]) => Wanted::Exact(Version::new(9, minor, patch)),
-            Some(&[major]) => {
-                Wanted::Newest(Version::new(major, 0, 0), Version::new(major + 1, 0, 0))
-            }
-            Some(&[major, minor]) | Some(&[major, minor, 0]) => {
-                Wanted::Exact(Version::new(major, minor, 0))
-            }
+            Some(&[major]) => Wanted::Newest(Version::new(major, 0, 0), Version::new(major + 1, 0, 0)),
+            Some(&[major, minor]) | Some(&[major, minor, 0]) => Wanted::Exact(Version::new(major, minor, 0)),
             Some([_, _, _]) => {
                 return Err(bad("from 10 on, a version has two numbers, such as 18.1"));
             }
             _ => return Err(bad(form)),
         };
-        Ok(Request {
-            text: text.to_owned(),
-            wanted,
-        })
+        Ok(Request { text: text.to_owned(), wanted })
     }
 
     /// The registry versions that answer the request.
@@ -131,18 +121,12 @@ pub(crate) fn shown(version: &Version) -> String {
 /// As the server counts: `18.1` is 180001, `9.6.24` is 90624, `19beta1` is 190000; 0 for what is no version.
 pub(crate) fn number(shown_version: &str) -> u32 {
     let mut parts = shown_version.split('.').map(|part| {
-        let digits = part
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(part.len());
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
         part[..digits].parse::<u32>().unwrap_or(0)
     });
     let mut next = || parts.next().unwrap_or(0);
     let (major, minor) = (next(), next());
-    if major >= 10 {
-        major * 10_000 + minor
-    } else {
-        major * 10_000 + minor * 100 + next()
-    }
+    if major >= 10 { major * 10_000 + minor } else { major * 10_000 + minor * 100 + next() }
 }
 
 #[cfg(test)]

@@ -66,9 +66,7 @@ impl Connection {
             backend_id: 0,
             server_version_num: 0,
         };
-        let logged_in = login
-            .run(application_name)
-            .and_then(|()| Ok(login.socket.set_timeout(None)?));
+        let logged_in = login.run(application_name).and_then(|()| Ok(login.socket.set_timeout(None)?));
         match logged_in {
             Ok(()) => Ok(Self {
                 endpoint: endpoint.to_string(),
@@ -113,10 +111,7 @@ impl Login<'_> {
                 self.send_password(self.endpoint.password.as_bytes())?
             }
             Message::AuthenticationMd5Password(body) => {
-                let (user, password) = (
-                    self.endpoint.user.as_bytes(),
-                    self.endpoint.password.as_bytes(),
-                );
+                let (user, password) = (self.endpoint.user.as_bytes(), self.endpoint.password.as_bytes());
                 self.send_password(md5_hash(user, password, body.salt()).as_bytes())?;
             }
             Message::AuthenticationSasl(body) => {
@@ -127,13 +122,9 @@ impl Login<'_> {
             }
             Message::AuthenticationSaslContinue(body) => self.continue_scram(body.data())?,
             Message::AuthenticationSaslFinal(body) => {
-                let scram = self
-                    .scram
-                    .as_mut()
-                    .ok_or_else(|| unexpected("the end of a SCRAM login not begun"))?;
-                scram
-                    .finish(body.data())
-                    .map_err(|error| Refusal::Method(error.to_string()))?;
+                let scram =
+                    self.scram.as_mut().ok_or_else(|| unexpected("the end of a SCRAM login not begun"))?;
+                scram.finish(body.data()).map_err(|error| Refusal::Method(error.to_string()))?;
             }
             Message::BackendKeyData(body) => self.backend_id = body.process_id().cast_unsigned(),
             Message::ParameterStatus(body) => {
@@ -145,9 +136,7 @@ impl Login<'_> {
                 return Err(Refusal::Server(server_error(body.fields())?));
             }
             Message::ReadyForQuery(_) => return Ok(true),
-            Message::AuthenticationGss
-            | Message::AuthenticationKerberosV5
-            | Message::AuthenticationSspi => {
+            Message::AuthenticationGss | Message::AuthenticationKerberosV5 | Message::AuthenticationSspi => {
                 return Err(Refusal::Method("GSSAPI, Kerberos or SSPI".to_owned()));
             }
             _ => return Err(unexpected("a message that has no place in a login").into()),
@@ -157,10 +146,7 @@ impl Login<'_> {
 
     fn begin_scram(&mut self) -> io::Result<()> {
         // Without TLS there is no channel to bind to.
-        let scram = ScramSha256::new(
-            self.endpoint.password.as_bytes(),
-            ChannelBinding::unsupported(),
-        );
+        let scram = ScramSha256::new(self.endpoint.password.as_bytes(), ChannelBinding::unsupported());
         let mut out = BytesMut::new();
         frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut out)?;
         self.scram = Some(scram);
@@ -168,13 +154,8 @@ impl Login<'_> {
     }
 
     fn continue_scram(&mut self, challenge: &[u8]) -> Result<(), Refusal> {
-        let scram = self
-            .scram
-            .as_mut()
-            .ok_or_else(|| unexpected("a SCRAM challenge not asked for"))?;
-        scram
-            .update(challenge)
-            .map_err(|error| Refusal::Method(error.to_string()))?;
+        let scram = self.scram.as_mut().ok_or_else(|| unexpected("a SCRAM challenge not asked for"))?;
+        scram.update(challenge).map_err(|error| Refusal::Method(error.to_string()))?;
         let mut out = BytesMut::new();
         frontend::sasl_response(scram.message(), &mut out)?;
         Ok(self.socket.write_all(&out)?)
@@ -201,9 +182,7 @@ impl Refusal {
             Self::Method(what) => Error::Auth {
                 endpoint: endpoint_text,
                 sqlstate: None,
-                reason: format!(
-                    "the server's way of checking passwords failed or is not known here: {what}"
-                ),
+                reason: format!("the server's way of checking passwords failed or is not known here: {what}"),
                 remedy: "use trust, password, md5 or scram-sha-256 in pg_hba.conf, without TLS",
             },
         }
@@ -225,11 +204,7 @@ fn unreachable_server(endpoint: &Endpoint, source: io::Error) -> Error {
         io::ErrorKind::InvalidData => "check that a Postgres server listens there",
         _ => "see the server's log",
     };
-    Error::Connect {
-        endpoint: endpoint.to_string(),
-        source,
-        remedy,
-    }
+    Error::Connect { endpoint: endpoint.to_string(), source, remedy }
 }
 
 fn remedy_for(sqlstate: &str) -> &'static str {

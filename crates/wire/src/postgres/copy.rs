@@ -39,18 +39,11 @@ impl Connection {
             Ok(None) => {
                 let mut chunk = Vec::with_capacity(CHUNK_BYTES);
                 chunk.extend_from_slice(b"d\0\0\0\0");
-                Ok(CopyIn {
-                    connection: self,
-                    sql: sql.to_owned(),
-                    chunk,
-                    open: true,
-                })
+                Ok(CopyIn { connection: self, sql: sql.to_owned(), chunk, open: true })
             }
             Ok(Some(reply)) => {
                 self.conclude(Ok(reply), sql)?;
-                Err(Error::Misuse(format!(
-                    "not a COPY ... FROM STDIN: {sql}; run it as a plain statement"
-                )))
+                Err(Error::Misuse(format!("not a COPY ... FROM STDIN: {sql}; run it as a plain statement")))
             }
             Err(trouble) => Err(self.failure(trouble, sql)),
         }
@@ -66,9 +59,7 @@ impl Connection {
             };
             let read = match tag {
                 b'G' => self.inbox.frame(&mut self.socket).map(|_| true),
-                b'N' | b'S' | b'A' => aside
-                    .attend(&mut self.inbox, &mut self.socket)
-                    .map(|()| false),
+                b'N' | b'S' | b'A' => aside.attend(&mut self.inbox, &mut self.socket).map(|()| false),
                 _ => return collect(&mut self.inbox, &mut self.socket).map(Some),
             };
             match read {
@@ -115,10 +106,7 @@ impl CopyIn<'_> {
 
     fn send_chunk(&mut self) -> Result<(), Error> {
         if !self.open {
-            return Err(Error::Misuse(format!(
-                "the COPY has failed before: {}; begin it anew",
-                self.sql
-            )));
+            return Err(Error::Misuse(format!("the COPY has failed before: {}; begin it anew", self.sql)));
         }
         self.check_for_error()?;
         let rows_bytes = self.chunk.len() - HEADER_BYTES;
@@ -152,10 +140,7 @@ impl CopyIn<'_> {
                 self.open = false;
                 let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
                 self.connection.conclude(reply, &self.sql)?;
-                Err(Error::Misuse(format!(
-                    "the server ended the COPY by itself: {}",
-                    self.sql
-                )))
+                Err(Error::Misuse(format!("the server ended the COPY by itself: {}", self.sql)))
             }
             Err(cause) => {
                 self.open = false;

@@ -24,12 +24,7 @@ impl Inbox {
     /// An empty buffer of `bytes`; at least a header must fit.
     pub(super) fn new(bytes: usize) -> Self {
         let ordinary = bytes.max(HEADER_BYTES);
-        Self {
-            buffer: vec![0; ordinary],
-            ordinary,
-            start: 0,
-            end: 0,
-        }
+        Self { buffer: vec![0; ordinary], ordinary, start: 0, end: 0 }
     }
 
     /// The unconsumed bytes.
@@ -91,9 +86,8 @@ impl Inbox {
             if let Some(&[_, l0, l1, l2, l3]) = self.unread().first_chunk::<HEADER_BYTES>() {
                 let bytes = u32::from_be_bytes([l0, l1, l2, l3]) as usize + 1;
                 if !(HEADER_BYTES..=FRAME_BYTES_MAX).contains(&bytes) {
-                    let what = format!(
-                        "a message of {bytes} bytes where at most {FRAME_BYTES_MAX} are expected"
-                    );
+                    let what =
+                        format!("a message of {bytes} bytes where at most {FRAME_BYTES_MAX} are expected");
                     return Err(io::Error::new(io::ErrorKind::InvalidData, what));
                 }
                 if self.unread().len() >= bytes {

@@ -42,10 +42,7 @@ pub(super) fn statement_name(number: u32) -> String {
 pub(super) fn bind_head(name: &str) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[0] = b'B';
-    for (byte, letter) in head[NAME_AT..NAME_AT + NAME_BYTES]
-        .iter_mut()
-        .zip(name.bytes())
-    {
+    for (byte, letter) in head[NAME_AT..NAME_AT + NAME_BYTES].iter_mut().zip(name.bytes()) {
         *byte = letter;
     }
     head
@@ -53,11 +50,7 @@ pub(super) fn bind_head(name: &str) -> [u8; HEAD_BYTES] {
 
 /// Puts one execution into `out`: Bind, Describe, Execute, Sync.
 #[inline]
-pub(super) fn execution(
-    out: &mut Vec<u8>,
-    head: &[u8; HEAD_BYTES],
-    params: &Params,
-) -> Result<(), Error> {
+pub(super) fn execution(out: &mut Vec<u8>, head: &[u8; HEAD_BYTES], params: &Params) -> Result<(), Error> {
     let encoded = params.encoded();
     if params.len() > PARAMS_MAX || encoded.len() > PARAMS_BYTES_MAX {
         return Err(too_many_params(params));
@@ -95,11 +88,7 @@ pub(super) fn simple_query(out: &mut Vec<u8>, sql: &str) -> Result<(), Error> {
 #[cold]
 fn too_many_params(params: &Params) -> Error {
     Error::Limit {
-        what: format!(
-            "{} parameters of {} bytes in all",
-            params.len(),
-            params.encoded().len()
-        ),
+        what: format!("{} parameters of {} bytes in all", params.len(), params.encoded().len()),
         limit: format!("{PARAMS_MAX} parameters and {PARAMS_BYTES_MAX} bytes"),
         remedy: "use fewer or shorter parameters",
     }

@@ -113,10 +113,7 @@ impl Connection {
     #[inline]
     fn conclude<T>(&mut self, reply: Result<Reply<T>, Trouble>, sql: &str) -> Result<T, Error> {
         match reply {
-            Ok(Reply {
-                result,
-                transaction,
-            }) => {
+            Ok(Reply { result, transaction }) => {
                 self.transaction = transaction;
                 Ok(result)
             }
@@ -152,20 +149,12 @@ impl Connection {
             }
             Trouble::Lost { cause, last_words } => {
                 self.socket.shut_down();
-                Error::Closed {
-                    endpoint: self.endpoint.clone(),
-                    statement: shorten(sql),
-                    last_words,
-                    cause,
-                }
+                Error::Closed { endpoint: self.endpoint.clone(), statement: shorten(sql), last_words, cause }
             }
             Trouble::Malformed(what) => {
                 // What follows can't be told apart any more.
                 self.socket.shut_down();
-                Error::Protocol {
-                    endpoint: self.endpoint.clone(),
-                    what,
-                }
+                Error::Protocol { endpoint: self.endpoint.clone(), what }
             }
         }
     }
@@ -195,10 +184,7 @@ impl Session for Connection {
         self.outbox.extend_from_slice(&out);
         self.exchange(sql)?;
         self.statements += 1;
-        Ok(Statement {
-            head: message::bind_head(&name),
-            sql: sql.into(),
-        })
+        Ok(Statement { head: message::bind_head(&name), sql: sql.into() })
     }
 
     #[inline]

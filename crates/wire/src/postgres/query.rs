@@ -72,10 +72,7 @@ impl Connection {
 
     /// Reads one message; gives the transaction status at the reply's end.
     fn read_part(&mut self, answer: &mut Answer, aside: &mut Aside) -> io::Result<Option<u8>> {
-        if !matches!(
-            self.inbox.peek_tag(&mut self.socket)?,
-            b'T' | b'D' | b'C' | b'I' | b'Z'
-        ) {
+        if !matches!(self.inbox.peek_tag(&mut self.socket)?, b'T' | b'D' | b'C' | b'I' | b'Z') {
             aside.attend(&mut self.inbox, &mut self.socket)?;
             return Ok(None);
         }
@@ -83,10 +80,7 @@ impl Connection {
         let frame_bytes = frame.len();
         match decode(frame)? {
             Message::RowDescription(body) => {
-                answer.table.columns = body
-                    .fields()
-                    .map(|field| Ok(field.name().to_owned()))
-                    .collect()?;
+                answer.table.columns = body.fields().map(|field| Ok(field.name().to_owned())).collect()?;
                 answer.table.rows.clear();
                 answer.bytes = 0;
             }
@@ -111,10 +105,6 @@ struct Answer {
 }
 
 fn values(row: &DataRowBody) -> io::Result<Vec<Option<String>>> {
-    let text = |range| {
-        row.buffer()
-            .get(range)
-            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
-    };
+    let text = |range| row.buffer().get(range).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     row.ranges().map(|range| Ok(range.and_then(text))).collect()
 }

@@ -23,15 +23,9 @@ pub(super) struct Reply<T> {
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// The server reported an error; the reply is read to its end and the connection usable.
-    Rejected {
-        error: Box<ServerError>,
-        transaction: u8,
-    },
+    Rejected { error: Box<ServerError>, transaction: u8 },
     /// The connection broke, maybe after a message that says why.
-    Lost {
-        cause: io::Error,
-        last_words: Option<String>,
-    },
+    Lost { cause: io::Error, last_words: Option<String> },
     /// The bytes aren't the protocol's.
     Malformed(String),
 }
@@ -47,10 +41,7 @@ pub(super) struct ServerError {
 
 /// Reads a reply to its end, counting rows.
 #[inline]
-pub(super) fn collect<S: Read + Write>(
-    inbox: &mut Inbox,
-    socket: &mut S,
-) -> Result<Reply<Outcome>, Trouble> {
+pub(super) fn collect<S: Read + Write>(inbox: &mut Inbox, socket: &mut S) -> Result<Reply<Outcome>, Trouble> {
     let mut outcome = Outcome::default();
     let mut aside = Aside::default();
     if inbox.unread().is_empty()
@@ -66,11 +57,7 @@ pub(super) fn collect<S: Read + Write>(
             }
             Stop::More { used, skip } => {
                 inbox.consume(used);
-                if skip == 0 {
-                    inbox.fill(socket)
-                } else {
-                    inbox.skip(socket, skip)
-                }
+                if skip == 0 { inbox.fill(socket) } else { inbox.skip(socket, skip) }
             }
             Stop::Attention { used } => {
                 inbox.consume(used);
@@ -99,11 +86,7 @@ pub(super) struct Aside {
 impl Aside {
     /// Takes the next message, one that can't be skipped, and remembers what matters of it.
     #[cold]
-    pub(super) fn attend<S: Read + Write>(
-        &mut self,
-        inbox: &mut Inbox,
-        socket: &mut S,
-    ) -> io::Result<()> {
+    pub(super) fn attend<S: Read + Write>(&mut self, inbox: &mut Inbox, socket: &mut S) -> io::Result<()> {
         let frame = inbox.frame(socket)?;
         let tag = frame.first().copied().map(char::from);
         match decode(frame)? {
@@ -126,9 +109,7 @@ impl Aside {
                 socket.write_all(&out)?;
             }
             _ => {
-                return Err(unexpected(&format!(
-                    "message {tag:?} where a reply's end was due"
-                )));
+                return Err(unexpected(&format!("message {tag:?} where a reply's end was due")));
             }
         }
         Ok(())
@@ -138,10 +119,7 @@ impl Aside {
     #[inline]
     pub(super) fn conclude<T>(self, result: T, transaction: u8) -> Result<Reply<T>, Trouble> {
         match self.error {
-            None => Ok(Reply {
-                result,
-                transaction,
-            }),
+            None => Ok(Reply { result, transaction }),
             Some(error) => Err(Trouble::Rejected { error, transaction }),
         }
     }
@@ -190,10 +168,7 @@ pub(super) fn unexpected(what: &str) -> io::Error {
 #[cold]
 fn malformed(inbox: &Inbox) -> io::Error {
     let shown: Vec<u8> = inbox.unread().iter().take(16).copied().collect();
-    unexpected(&format!(
-        "no message begins with {:?}",
-        shown.escape_ascii().to_string()
-    ))
+    unexpected(&format!("no message begins with {:?}", shown.escape_ascii().to_string()))
 }
 
 #[cfg(test)]

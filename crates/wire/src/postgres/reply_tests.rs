@@ -19,22 +19,13 @@ struct Scripted {
 
 impl Scripted {
     fn new(bytes: &[u8], cuts: &[usize]) -> Self {
-        Self {
-            bytes: bytes.iter().copied().collect(),
-            cuts: cuts.to_vec(),
-            reads: 0,
-            received: Vec::new(),
-        }
+        Self { bytes: bytes.iter().copied().collect(), cuts: cuts.to_vec(), reads: 0, received: Vec::new() }
     }
 }
 
 impl Read for Scripted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let cut = self
-            .cuts
-            .get(self.reads % self.cuts.len().max(1))
-            .copied()
-            .unwrap_or(usize::MAX);
+        let cut = self.cuts.get(self.reads % self.cuts.len().max(1)).copied().unwrap_or(usize::MAX);
         self.reads += 1;
         let piece = cut.min(buffer.len()).min(self.bytes.len());
         for (place, byte) in buffer.iter_mut().zip(self.bytes.drain(..piece)) {
@@ -63,10 +54,7 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
 }
 
 fn error(sqlstate: &str) -> Vec<u8> {
-    message(
-        b'E',
-        format!("SERROR\0C{sqlstate}\0Mbroken\0Dmuch\0\0").as_bytes(),
-    )
+    message(b'E', format!("SERROR\0C{sqlstate}\0Mbroken\0Dmuch\0\0").as_bytes())
 }
 
 /// One step of a reply and what it adds to the outcome.
@@ -94,10 +82,7 @@ fn reply(steps: &[Step]) -> (Vec<u8>, Outcome, Option<&'static str>) {
     for step in steps {
         match step {
             Step::Rows { count, body_bytes } => {
-                bytes.extend(message(
-                    b'T',
-                    b"\0\x01c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0",
-                ));
+                bytes.extend(message(b'T', b"\0\x01c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"));
                 (0..*count).for_each(|_| bytes.extend(message(b'D', &vec![b'Z'; *body_bytes])));
                 bytes.extend(message(b'C', format!("SELECT {count}\0").as_bytes()));
                 outcome.rows += count;
@@ -165,14 +150,9 @@ fn collect_all(bytes: &[u8]) -> (Result<Reply<Outcome>, Trouble>, Scripted) {
 #[test]
 fn last_words_come_with_the_loss() {
     let (reply, _) = collect_all(&message(b'E', b"SFATAL\0C57P01\0Mgoing down\0\0"));
-    assert!(
-        matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "going down")
-    );
+    assert!(matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "going down"));
 
-    let (reply, _) = collect_all(&message(
-        b'N',
-        b"SWARNING\0C57P02\0Manother one crashed\0\0",
-    ));
+    let (reply, _) = collect_all(&message(b'N', b"SWARNING\0C57P02\0Manother one crashed\0\0"));
     assert!(
         matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "another one crashed")
     );
@@ -182,13 +162,7 @@ fn last_words_come_with_the_loss() {
 fn first_error_is_kept_whole() {
     let bytes = [error("42P01"), error("25P02"), message(b'Z', b"E")].concat();
     let (reply, _) = collect_all(&bytes);
-    let Err(Trouble::Rejected {
-        error,
-        transaction: b'E',
-    }) = reply
-    else {
-        panic!("{reply:?}")
-    };
+    let Err(Trouble::Rejected { error, transaction: b'E' }) = reply else { panic!("{reply:?}") };
     let expected = ServerError {
         sqlstate: "42P01".to_owned(),
         message: "broken".to_owned(),
@@ -200,12 +174,7 @@ fn first_error_is_kept_whole() {
 
 #[test]
 fn copy_from_the_client_is_declined() {
-    let bytes = [
-        message(b'G', b"\0\0\0"),
-        error("57014"),
-        message(b'Z', b"I"),
-    ]
-    .concat();
+    let bytes = [message(b'G', b"\0\0\0"), error("57014"), message(b'Z', b"I")].concat();
     let (reply, server) = collect_all(&bytes);
     assert!(matches!(reply, Err(Trouble::Rejected { .. })));
     assert_eq!(server.received.first(), Some(&b'f'));
@@ -213,11 +182,7 @@ fn copy_from_the_client_is_declined() {
 
 #[test]
 fn foreign_bytes_are_malformed() {
-    for bytes in [
-        b"SSH-2.0-OpenSSH_9.2p1".as_slice(),
-        b"D\0\0\0\x01\0\0\0",
-        b"C\x7f\0\0\0SELECT",
-    ] {
+    for bytes in [b"SSH-2.0-OpenSSH_9.2p1".as_slice(), b"D\0\0\0\x01\0\0\0", b"C\x7f\0\0\0SELECT"] {
         let (reply, _) = collect_all(bytes);
         assert!(matches!(reply, Err(Trouble::Malformed(_))), "{reply:?}");
     }

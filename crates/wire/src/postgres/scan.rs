@@ -54,9 +54,7 @@ const fn classes() -> [u8; 256] {
 #[inline]
 pub(super) fn scan(bytes: &[u8], outcome: &mut Outcome) -> Stop {
     let mut rest = bytes;
-    while let Some((&[tag, l0, l1, l2, l3], behind_header)) =
-        rest.split_first_chunk::<HEADER_BYTES>()
-    {
+    while let Some((&[tag, l0, l1, l2, l3], behind_header)) = rest.split_first_chunk::<HEADER_BYTES>() {
         // The length counts itself. A value below 4 wraps to more than any buffer holds.
         let body_bytes = u32::from_be_bytes([l0, l1, l2, l3]).wrapping_sub(4) as usize;
         let class = CLASSES[usize::from(tag)];
@@ -69,40 +67,23 @@ pub(super) fn scan(bytes: &[u8], outcome: &mut Outcome) -> Stop {
             outcome.affected += affected(behind_header.get(..body_bytes).unwrap_or_default());
         } else if class == READY {
             let transaction = behind_header.first().copied().unwrap_or_default();
-            return Stop::Ready {
-                used: bytes.len() - behind.len(),
-                transaction,
-            };
+            return Stop::Ready { used: bytes.len() - behind.len(), transaction };
         } else {
-            return Stop::Attention {
-                used: bytes.len() - rest.len(),
-            };
+            return Stop::Attention { used: bytes.len() - rest.len() };
         }
         rest = behind;
     }
-    Stop::More {
-        used: bytes.len() - rest.len(),
-        skip: 0,
-    }
+    Stop::More { used: bytes.len() - rest.len(), skip: 0 }
 }
 
 /// What to do about a message whose body ends beyond the bytes at hand.
-fn incomplete(
-    bytes: usize,
-    rest: usize,
-    class: u8,
-    body_bytes: usize,
-    outcome: &mut Outcome,
-) -> Stop {
+fn incomplete(bytes: usize, rest: usize, class: u8, body_bytes: usize, outcome: &mut Outcome) -> Stop {
     let used = bytes - rest;
     match class {
         _ if body_bytes > i32::MAX as usize => Stop::Malformed { used },
         SKIPPED | ROW => {
             outcome.rows += u64::from(class);
-            Stop::More {
-                used: bytes,
-                skip: body_bytes - (rest - HEADER_BYTES),
-            }
+            Stop::More { used: bytes, skip: body_bytes - (rest - HEADER_BYTES) }
         }
         COMPLETE | READY if body_bytes > TAG_BYTES_MAX => Stop::Malformed { used },
         COMPLETE | READY => Stop::More { used, skip: 0 },
@@ -166,13 +147,7 @@ mod tests {
     fn row_longer_than_the_bytes_at_hand_is_counted_once_and_skipped() {
         let mut outcome = Outcome::default();
         let row = message(b'D', &[0; 1000]);
-        assert_eq!(
-            scan(&row[..700], &mut outcome),
-            Stop::More {
-                used: 700,
-                skip: 305
-            }
-        );
+        assert_eq!(scan(&row[..700], &mut outcome), Stop::More { used: 700, skip: 305 });
         assert_eq!(outcome.rows, 1);
     }
 
@@ -181,26 +156,14 @@ mod tests {
         let mut outcome = Outcome::default();
         let mut bytes = message(b'2', b"");
         bytes.extend(message(b'C', b"DELETE 12\0"));
-        assert_eq!(
-            scan(&bytes[..bytes.len() - 1], &mut outcome),
-            Stop::More { used: 5, skip: 0 }
-        );
+        assert_eq!(scan(&bytes[..bytes.len() - 1], &mut outcome), Stop::More { used: 5, skip: 0 });
         assert_eq!(outcome.affected, 0);
     }
 
     #[test]
     fn impossible_length_is_malformed() {
         let mut outcome = Outcome::default();
-        assert_eq!(
-            scan(&[b'D', 0, 0, 0, 3], &mut outcome),
-            Stop::Malformed { used: 0 }
-        );
-        assert_eq!(
-            scan(b"HTTP/1.1", &mut outcome),
-            Stop::More {
-                used: 8,
-                skip: 0x5454502f - 4 - 3
-            }
-        );
+        assert_eq!(scan(&[b'D', 0, 0, 0, 3], &mut outcome), Stop::Malformed { used: 0 });
+        assert_eq!(scan(b"HTTP/1.1", &mut outcome), Stop::More { used: 8, skip: 0x5454502f - 4 - 3 });
     }
 }

@@ -29,9 +29,9 @@ impl Socket {
     /// Connects to where `endpoint` says the server listens.
     pub(super) fn open(endpoint: &Endpoint) -> io::Result<Self> {
         let fd = match &endpoint.host {
-            Host::Unix(directory) => OwnedFd::from(UnixStream::connect(
-                directory.join(format!(".s.PGSQL.{}", endpoint.port)),
-            )?),
+            Host::Unix(directory) => {
+                OwnedFd::from(UnixStream::connect(directory.join(format!(".s.PGSQL.{}", endpoint.port)))?)
+            }
             Host::Tcp(address) => {
                 let address = SocketAddr::new(*address, endpoint.port);
                 let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
@@ -39,11 +39,7 @@ impl Socket {
                 OwnedFd::from(stream)
             }
         };
-        Ok(Self {
-            fd,
-            limit: None,
-            asked: false,
-        })
+        Ok(Self { fd, limit: None, asked: false })
     }
 
     /// Limits how long one send or receive may block; `None` waits for ever.

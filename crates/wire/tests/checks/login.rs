@@ -27,21 +27,12 @@ pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
         };
         // Version 18 warns about MD5: a notice amid the reply.
         run(&mut admin, &format!("SET password_encryption = {stored}"));
-        run(
-            &mut admin,
-            &format!("CREATE ROLE \"by {method}\" LOGIN PASSWORD 'correct horse'"),
-        );
+        run(&mut admin, &format!("CREATE ROLE \"by {method}\" LOGIN PASSWORD 'correct horse'"));
     }
     let rules_file = data_dir.join("pg_hba.conf");
     let rules = fs::read_to_string(&rules_file).unwrap();
-    let lines = methods
-        .iter()
-        .map(|method| format!("local all \"by {method}\" {method}\n"));
-    fs::write(
-        &rules_file,
-        lines.chain([rules.clone()]).collect::<String>(),
-    )
-    .unwrap();
+    let lines = methods.iter().map(|method| format!("local all \"by {method}\" {method}\n"));
+    fs::write(&rules_file, lines.chain([rules.clone()]).collect::<String>()).unwrap();
     run(&mut admin, "SELECT pg_reload_conf()");
 
     for method in &methods {
@@ -51,10 +42,7 @@ pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
             ..endpoint.clone()
         };
         assert_eq!(value(&mut soon(&right), "SELECT current_user"), right.user);
-        let wrong = Endpoint {
-            password: "wrong".to_owned(),
-            ..right
-        };
+        let wrong = Endpoint { password: "wrong".to_owned(), ..right };
         let login = Connection::connect(&wrong, "wire test");
         match *method {
             "trust" => assert!(login.is_ok()),
@@ -79,62 +67,33 @@ fn soon(endpoint: &Endpoint) -> Connection {
 
 /// Each kind of failure names the place, the user and what to do.
 pub fn failures_name_place_and_remedy(endpoint: &Endpoint) {
-    let nobody_there = Endpoint {
-        port: 1,
-        ..endpoint.clone()
-    };
-    let error = Connection::connect(&nobody_there, "wire test")
-        .err()
-        .unwrap();
+    let nobody_there = Endpoint { port: 1, ..endpoint.clone() };
+    let error = Connection::connect(&nobody_there, "wire test").err().unwrap();
     let text = error.to_string();
     assert!(matches!(error, Error::Connect { .. }));
-    for part in [
-        "port 1,",
-        &endpoint.user,
-        "check that the server is running",
-    ] {
+    for part in ["port 1,", &endpoint.user, "check that the server is running"] {
         assert!(text.contains(part), "{part:?} missing in {text:?}");
     }
 
-    let no_database = Endpoint {
-        database: "nowhere".to_owned(),
-        ..endpoint.clone()
-    };
-    let error = Connection::connect(&no_database, "wire test")
-        .err()
-        .unwrap();
+    let no_database = Endpoint { database: "nowhere".to_owned(), ..endpoint.clone() };
+    let error = Connection::connect(&no_database, "wire test").err().unwrap();
     assert_eq!(error.sqlstate(), Some("3D000"));
-    assert!(
-        error.to_string().contains("create the database first"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("create the database first"), "{error}");
     assert!(!error.to_string().contains(&endpoint.password));
 }
 
 /// The same server by TCP.
 pub fn tcp_works(endpoint: &Endpoint) {
-    let by_tcp = Endpoint {
-        host: Host::Tcp([127, 0, 0, 1].into()),
-        ..endpoint.clone()
-    };
+    let by_tcp = Endpoint { host: Host::Tcp([127, 0, 0, 1].into()), ..endpoint.clone() };
     let mut connection = connect(&by_tcp);
-    assert_eq!(
-        value(&mut connection, "SELECT host(inet_client_addr())"),
-        "127.0.0.1"
-    );
+    assert_eq!(value(&mut connection, "SELECT host(inet_client_addr())"), "127.0.0.1");
 }
 
 /// What the connection says of itself against what the server says.
 pub fn connection_knows_server_and_backend(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let (version, backend) = (connection.server_version_num(), connection.backend_id());
-    assert_eq!(
-        value(&mut connection, "SHOW server_version_num"),
-        version.to_string()
-    );
-    assert_eq!(
-        value(&mut connection, "SELECT pg_backend_pid()"),
-        backend.to_string()
-    );
+    assert_eq!(value(&mut connection, "SHOW server_version_num"), version.to_string());
+    assert_eq!(value(&mut connection, "SELECT pg_backend_pid()"), backend.to_string());
     assert_eq!(value(&mut connection, "SHOW application_name"), "wire test");
 }

@@ -29,22 +29,12 @@ fn end_later(endpoint: &Endpoint, backend: u32) -> thread::JoinHandle<()> {
     let endpoint = endpoint.clone();
     thread::spawn(move || {
         sleep(Duration::from_millis(200));
-        run(
-            &mut connect(&endpoint),
-            &format!("SELECT pg_terminate_backend({backend})"),
-        );
+        run(&mut connect(&endpoint), &format!("SELECT pg_terminate_backend({backend})"));
     })
 }
 
 fn expect_last_words(error: &Error) {
-    let Error::Closed {
-        last_words: Some(words),
-        statement,
-        ..
-    } = error
-    else {
-        panic!("{error:?}")
-    };
+    let Error::Closed { last_words: Some(words), statement, .. } = error else { panic!("{error:?}") };
     assert!(words.contains("administrator command"), "{words}");
     assert!(statement.starts_with("SELECT"), "{statement}");
 }
@@ -67,10 +57,7 @@ pub fn killed_backend_is_a_closed_connection(endpoint: &Endpoint) {
 
     let deadline = Instant::now() + Duration::from_secs(30);
     while let Err(error) = Connection::connect(endpoint, "wire test") {
-        assert!(
-            matches!(error, Error::Auth { .. } | Error::Connect { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, Error::Auth { .. } | Error::Connect { .. }), "{error}");
         assert!(Instant::now() < deadline, "{error}");
         sleep(Duration::from_millis(50));
     }

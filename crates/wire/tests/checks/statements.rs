@@ -14,30 +14,16 @@ pub fn create_table(endpoint: &Endpoint) {
          INSERT INTO t SELECT i, i, repeat('x', 119) FROM generate_series(1, {ROWS}) i"
     );
     let outcome = connect(endpoint).simple(&sql).unwrap();
-    assert_eq!(
-        outcome,
-        Outcome {
-            rows: 0,
-            affected: ROWS
-        }
-    );
+    assert_eq!(outcome, Outcome { rows: 0, affected: ROWS });
 }
 
 /// Row and affected counts of prepared statements, with both parameter types.
 pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
-    let range = connection
-        .prepare(
-            "SELECT id, c FROM t WHERE id BETWEEN $1 AND $2",
-            &[ParamType::Int8; 2],
-        )
-        .unwrap();
-    let update = connection
-        .prepare(
-            "UPDATE t SET c = $1 WHERE id = $2",
-            &[ParamType::Text, ParamType::Int8],
-        )
-        .unwrap();
+    let range =
+        connection.prepare("SELECT id, c FROM t WHERE id BETWEEN $1 AND $2", &[ParamType::Int8; 2]).unwrap();
+    let update =
+        connection.prepare("UPDATE t SET c = $1 WHERE id = $2", &[ParamType::Text, ParamType::Int8]).unwrap();
     let begin = connection.prepare("BEGIN", &[]).unwrap();
     let mut params = Params::new();
 
@@ -66,23 +52,13 @@ pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
 /// An error ends its statement only, says what the server said, and tells whether to retry.
 pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
-    let insert = connection
-        .prepare("INSERT INTO t VALUES ($1, 1, 'y')", &[ParamType::Int8])
-        .unwrap();
+    let insert = connection.prepare("INSERT INTO t VALUES ($1, 1, 'y')", &[ParamType::Int8]).unwrap();
     run(&mut connection, "BEGIN");
     let mut params = Params::new();
     params.push_int(1);
     let error = connection.execute(&insert, &params).unwrap_err();
     assert!(error.is_retryable(), "{error}");
-    let Error::Db {
-        sqlstate,
-        detail,
-        statement,
-        ..
-    } = error
-    else {
-        panic!("{error}")
-    };
+    let Error::Db { sqlstate, detail, statement, .. } = error else { panic!("{error}") };
     assert_eq!(sqlstate, "23505");
     assert!(detail.unwrap().contains("(id)=(1)"));
     assert_eq!(statement, "INSERT INTO t VALUES ($1, 1, 'y')");
@@ -93,16 +69,10 @@ pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     assert!(!error.is_retryable());
     run(&mut connection, "ROLLBACK");
 
-    assert_eq!(
-        connection.prepare("SELEC 1", &[]).unwrap_err().sqlstate(),
-        Some("42601")
-    );
+    assert_eq!(connection.prepare("SELEC 1", &[]).unwrap_err().sqlstate(), Some("42601"));
     // An error after half a million rows.
     let sql = "SELECT 1 / (500000 - i) FROM generate_series(1, 600000) i";
-    assert_eq!(
-        connection.simple(sql).unwrap_err().sqlstate(),
-        Some("22012")
-    );
+    assert_eq!(connection.simple(sql).unwrap_err().sqlstate(), Some("22012"));
     assert_eq!(connection.query(sql).unwrap_err().sqlstate(), Some("22012"));
     params.clear();
     params.push_int(5000);
@@ -114,14 +84,9 @@ pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
 pub fn large_results_are_counted(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let many = connection
-        .prepare(
-            "SELECT repeat('x', 119) FROM generate_series(1, $1)",
-            &[ParamType::Int8],
-        )
+        .prepare("SELECT repeat('x', 119) FROM generate_series(1, $1)", &[ParamType::Int8])
         .unwrap();
-    let one = connection
-        .prepare("SELECT repeat('x', $1::int4)", &[ParamType::Int8])
-        .unwrap();
+    let one = connection.prepare("SELECT repeat('x', $1::int4)", &[ParamType::Int8]).unwrap();
     let mut params = Params::new();
     params.push_int(10_000);
     assert_eq!(connection.execute(&many, &params).unwrap().rows, 10_000);
@@ -131,16 +96,11 @@ pub fn large_results_are_counted(endpoint: &Endpoint) {
     let sql = "SELECT i, repeat('x', i) FROM generate_series(1, 2000) i";
     assert_eq!(connection.simple(sql).unwrap().rows, 2000);
 
-    let table = connection
-        .query(&format!("SELECT 0; {sql}; SET work_mem = '1MB'"))
-        .unwrap();
+    let table = connection.query(&format!("SELECT 0; {sql}; SET work_mem = '1MB'")).unwrap();
     assert_eq!((table.rows.len(), table.columns.len()), (2000, 2));
     assert_eq!(table.column("repeat"), Some(1));
     assert!(
-        table
-            .rows
-            .iter()
-            .all(|row| row[0].as_ref().unwrap() == &row[1].as_ref().unwrap().len().to_string())
+        table.rows.iter().all(|row| row[0].as_ref().unwrap() == &row[1].as_ref().unwrap().len().to_string())
     );
     assert_eq!(connection.query("SELECT NULL").unwrap().value(), None);
 }
@@ -168,33 +128,11 @@ pub fn copy_loads_all_or_nothing(endpoint: &Endpoint) {
     copy.write(b"no number\tz\n").unwrap();
     assert_eq!(copy.finish().unwrap_err().sqlstate(), Some("22P02"));
 
-    assert!(matches!(
-        connection.copy_in("SELECT 1").err(),
-        Some(Error::Misuse(_))
-    ));
-    assert_eq!(
-        connection
-            .copy_in("COPY nowhere FROM STDIN")
-            .err()
-            .unwrap()
-            .sqlstate(),
-        Some("42P01")
-    );
-    assert_eq!(
-        connection
-            .simple("COPY loaded FROM STDIN")
-            .unwrap_err()
-            .sqlstate(),
-        Some("57014")
-    );
-    assert_eq!(
-        connection.simple("COPY loaded TO STDOUT").unwrap().affected,
-        50_000
-    );
-    assert_eq!(
-        value(&mut connection, "SELECT count(*) FROM loaded"),
-        "50000"
-    );
+    assert!(matches!(connection.copy_in("SELECT 1").err(), Some(Error::Misuse(_))));
+    assert_eq!(connection.copy_in("COPY nowhere FROM STDIN").err().unwrap().sqlstate(), Some("42P01"));
+    assert_eq!(connection.simple("COPY loaded FROM STDIN").unwrap_err().sqlstate(), Some("57014"));
+    assert_eq!(connection.simple("COPY loaded TO STDOUT").unwrap().affected, 50_000);
+    assert_eq!(value(&mut connection, "SELECT count(*) FROM loaded"), "50000");
 }
 
 /// Sends rows after a bad one; the error must come long before the end of the load.
@@ -204,10 +142,7 @@ fn send_until_rejected(connection: &mut Connection, filler: &str) -> Error {
     let row = format!("1\t{filler}\n");
     for _ in 0..10_000_000 {
         if let Err(error) = copy.write(row.as_bytes()) {
-            assert!(matches!(
-                copy.write(&[b'x'; 300_000]),
-                Err(Error::Misuse(_))
-            ));
+            assert!(matches!(copy.write(&[b'x'; 300_000]), Err(Error::Misuse(_))));
             return error;
         }
     }
