@@ -154,9 +154,13 @@ fn host_facts(dirs: &Dirs) -> Result<Vec<Fact>> {
     let fact = |(key, value): (&str, String)| Fact {
         key: key.to_owned(),
         value,
-        comparable: comparable.iter().any(|fact| fact.split('=').next() == Some(key)),
+        // The kernel keeps a varying bit of the memory for itself: it is compared in whole GB, below.
+        comparable: key != "memory_bytes"
+            && comparable.iter().any(|fact| fact.split('=').next() == Some(key)),
     };
-    Ok(facts.key_values().into_iter().map(fact).collect())
+    let memory_gb = (facts.memory_bytes as f64 / 1e9).round();
+    let memory = Fact { key: "memory_gb".to_owned(), value: memory_gb.to_string(), comparable: true };
+    Ok(facts.key_values().into_iter().map(fact).chain([memory]).collect())
 }
 
 fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {

@@ -140,8 +140,14 @@ pub struct Death {
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let log_path = self.log_path.display();
-        write!(f, "first noticed: {}\nfrom {log_path}:\n{}", self.cause, self.log)
+        write!(f, "first noticed: {}\nfrom {}:\n{}", self.cause, self.log_path.display(), self.log)?;
+        if self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9") {
+            f.write_str(
+                "\nhint: who gets signal 9 from nobody gets it from the kernel, for lack of memory (dmesg tells): lower \
+                 shared_buffers or the number of clients",
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -167,15 +173,15 @@ impl Error {
 
     /// The error in one line, without logs.
     pub fn in_short(&self) -> String {
-        match self {
-            Self::ServerDied { arm, step, death } => {
-                format!("arm {arm}: the server died in step {step}: {}", death.how)
-            }
-            Self::NotStarted { arm, .. } => format!("arm {arm}: the server did not start"),
-            other => {
-                let text = other.to_string();
-                text.lines().next().unwrap_or_default().to_owned()
-            }
+        if let Self::ServerDied { arm, step, death } = self {
+            return format!("arm {arm}: the server died in step {step}: {}", death.how);
+        }
+        let text = self.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let line = line.strip_suffix(':').unwrap_or(line);
+        match line.rsplit_once("; ") {
+            Some((head, what_follows)) if what_follows.ends_with(" ends with") => head.to_owned(),
+            _ => line.to_owned(),
         }
     }
 
@@ -235,4 +241,22 @@ impl Error {
 /// Whether a server's words say that its disk takes no more.
 pub(crate) fn tells_of_full_disk(words: &str) -> bool {
     DISK_FULL_WORDS.iter().any(|sign| words.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_short_an_error_has_no_log() {
+        let source = rqps_servers::Error::Died {
+            path: "/data".into(),
+            status: "exit status: 1".to_owned(),
+            log: "/log".into(),
+            tail: "FATAL:  no\nLOG:  end".to_owned(),
+            hint: String::new(),
+        };
+        let error = Error::NotStarted { arm: "b".to_owned(), source: Box::new(source) };
+        assert_eq!(error.in_short(), "arm b: the server on /data did not start (exit status: 1)");
+    }
 }

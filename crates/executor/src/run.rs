@@ -108,7 +108,7 @@ impl Execution {
                 (Status::Failed, Some(each.join("; ")))
             }
             Err(Error::Interrupted) => (Status::Interrupted, Some("by the user".to_owned())),
-            Err(error) => (Status::Failed, Some(error.to_string())),
+            Err(error) => (Status::Failed, Some(error.in_short())),
         };
         let recorded = self.writer.set_status(status, reason.as_deref());
         let finish = outcome?;
@@ -136,7 +136,8 @@ impl Execution {
                     let text = format!("{}; given up for now", error.in_short());
                     outside.watcher.note(&text);
                     let name = &self.plan.arms[action.arm].name;
-                    self.writer.add_note(Some(name), &error.to_string())?;
+                    let note = text.strip_prefix(&format!("arm {name}: ")).unwrap_or(&text);
+                    self.writer.add_note(Some(name), &format!("{note}; see logs/{name}"))?;
                     given_up.insert(action.arm, error);
                 }
                 Err(error) => {
