@@ -94,7 +94,7 @@ fn legend(run: &Run) -> Vec<String> {
         "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; the client is in it; \
             times CPUs times 10,000 it is microseconds",
         "cpu_us/o: microseconds of CPU of the server's own processes",
-        "cs/o: context switches of the host; r/o, w/o: reads and writes of the data's device; rKB/o, wKB/o: KB",
+        "cs/o: context switches of the host; r/o, w/o: reads and writes of all whole disks; rKB/o, wKB/o: KB",
         "o/s: operations per second; instr/o: user instructions of the server",
     ]
     .map(str::to_owned)

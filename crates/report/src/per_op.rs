@@ -9,7 +9,7 @@
 //! | `cpu/o` | user + system CPU of the whole host in percent of all its CPUs, divided by operations per second. It is no time: times CPUs times 10,000 it is microseconds. Client and background work are in it |
 //! | `cpu_us/o` | microseconds of CPU of the server's own processes |
 //! | `cs/o` | context switches of the whole host |
-//! | `r/o`, `w/o` | read and write requests to the data's device |
+//! | `r/o`, `w/o` | read and write requests to all whole disks of the host |
 //! | `rKB/o`, `wKB/o` | KB read from and written to it |
 //! | `o/s` | operations per second |
 //! | `instr/o` | user instructions of the server, where the host counts them |

@@ -6,7 +6,7 @@
 //! | `events/s` | transactions of the test per second |
 //! | `queries/s` | queries as sysbench counts them, BEGIN and COMMIT included |
 //! | `working/s` | statements that did work, without BEGIN and COMMIT |
-//! | `no-op %` | share of the statements that should have changed a row and changed none |
+//! | `no-op %` | share of all statements (without BEGIN and COMMIT) that found or changed no row though that was their aim |
 //! | `rows/s` | rows returned, changed or scanned |
 //! | `retries` | transactions that were retried; the footnotes name their SQLSTATEs |
 //! | `errors` | errors that were not retried |
