@@ -1,14 +1,18 @@
 //! A directory to run rqps in: plans, results, data, and a look at the processes that belong to it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rqps_plan::Dbms;
+use rqps_servers::Dirs;
 use rqps_store::{Outcome, Run, RunFolder};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -18,6 +22,22 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A config that fits any machine. Commits don't wait for the disk, so that a crash could lose some.
 const CONFIG: &str =
     "shared_buffers = 32MB\nmax_wal_size = 256MB\nmin_wal_size = 80MB\nsynchronous_commit = off\n";
+
+/// The exact version of a series, `18.6` for `18`: the newest in the cache, so that the registry is asked once at most.
+pub fn exact_version(series: &str) -> String {
+    static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap();
+    if let Some(version) = known.get(series) {
+        return version.clone();
+    }
+    let dirs = Dirs::from_env();
+    let of_series = format!("{series}.");
+    let mut cached = rqps_servers::list_builds(&dirs).unwrap().into_iter();
+    let build = cached.find(|build| build.version.starts_with(&of_series));
+    let build = build.unwrap_or_else(|| rqps_servers::install(&dirs, Dbms::Postgres, series).unwrap());
+    known.insert(series.to_owned(), build.version.clone());
+    build.version
+}
 
 /// The directory.
 pub struct Bench {
@@ -70,9 +90,9 @@ impl Bench {
         self.path().join("results")
     }
 
-    /// Writes `plan.toml`: one arm for each build (`a`, `b`, …, the first is base) with `small.conf`. `top` goes before
+    /// Writes `plan.toml`: one arm for each series (`a`, `b`, …, the first is base) with `small.conf`. `top` goes before
     /// `[workload]`, `workload` into it; one table of 2,000 rows, one second a window, unless it says otherwise.
-    pub fn plan(&self, top: &str, workload: &str, builds: &[&str]) -> PathBuf {
+    pub fn plan(&self, top: &str, workload: &str, series: &[&str]) -> PathBuf {
         let mut defaults = vec![
             ("tables", "1"),
             ("rows", "2_000"),
@@ -89,7 +109,8 @@ impl Bench {
             text.push_str(&format!("{name} = {value}\n"));
         }
         text.push_str(workload);
-        for (name, build) in ('a'..).zip(builds) {
+        for (name, series) in ('a'..).zip(series) {
+            let build = exact_version(series);
             let arm = format!(
                 "\n[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{build}\"\nconfig = \"./small.conf\"\n"
             );

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rqps_store::Status;
 
-use crate::bench::{Bench, Ended};
+use crate::bench::{Bench, Ended, exact_version};
 
 const STEPS: &str = "steps = [\"update-index\", \"point-query\"]\n";
 
@@ -137,8 +137,9 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
         ("shared_preload_libraries = 'no_such_library'\n", "no_such_library"),
         ("io_method = io_uring\n", "io_method"),
     ];
+    let version = exact_version("18");
     let build = |name: &str, config: &str| {
-        format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-18\"\nconfig = \"./{config}\"\n")
+        format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{version}\"\nconfig = \"./{config}\"\n")
     };
     for (number, (config, _)) in cases.iter().enumerate() {
         fs::write(bench.path().join(format!("{number}.conf")), config).unwrap();
