@@ -90,8 +90,8 @@ impl Bench {
         self.path().join("results")
     }
 
-    /// Writes `plan.toml`: one arm for each series (`a`, `b`, …, the first is base) with `small.conf`. `top` goes before
-    /// `[workload]`, `workload` into it; one table of 2,000 rows, one second a window, unless it says otherwise.
+    /// Writes `plan.toml`: one arm for each series (`a`, `b`, …, the first is base) with `small.conf`. `top` goes
+    /// before `[workload]`, `workload` into it; one table of 2,000 rows, one second a window, unless it says otherwise.
     pub fn plan(&self, top: &str, workload: &str, series: &[&str]) -> PathBuf {
         let mut defaults = vec![
             ("tables", "1"),
