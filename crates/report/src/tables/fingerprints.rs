@@ -16,11 +16,7 @@ const SETTING: &str = "setting.";
 
 /// One table for each test that has fingerprints.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
-    let mut blocks = Vec::new();
-    for step in &sides.steps(which) {
-        blocks.extend(of_test(sides, step)?.map(Block::Table));
-    }
-    Ok(blocks)
+    super::of_each_test(sides, which, of_test)
 }
 
 fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {

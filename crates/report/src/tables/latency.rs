@@ -23,11 +23,7 @@ const NUMBERS: [(&str, &str); 6] = [
 
 /// One table for each test that has latencies.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
-    let mut blocks = Vec::new();
-    for step in &sides.steps(which) {
-        blocks.extend(of_test(sides, step)?.map(Block::Table));
-    }
-    Ok(blocks)
+    super::of_each_test(sides, which, of_test)
 }
 
 fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {

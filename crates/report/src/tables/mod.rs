@@ -19,3 +19,17 @@ pub(crate) mod rates;
 pub(crate) mod relative;
 pub(crate) mod remarks;
 pub(crate) mod settles;
+
+use crate::document::{Block, Table};
+use crate::error::Result;
+use crate::sides::{Sides, TestStep, Which};
+
+/// The tables of all tests of a kind that have one.
+fn of_each_test(
+    sides: &Sides<'_>,
+    which: Which,
+    of_test: impl Fn(&Sides<'_>, &TestStep) -> Result<Option<Table>>,
+) -> Result<Vec<Block>> {
+    let tables = sides.steps(which).iter().map(|step| of_test(sides, step)).collect::<Result<Vec<_>>>()?;
+    Ok(tables.into_iter().flatten().map(Block::Table).collect())
+}
