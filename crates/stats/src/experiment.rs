@@ -1,0 +1,171 @@
+//! The data that is judged, and the check that it has the shape it says.
+
+use crate::metric::Metric;
+use std::collections::BTreeSet;
+
+/// Everything measured in one run of blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// How many arms every block's vectors have.
+    pub arms: usize,
+    /// The arm that ratios are relative to.
+    pub base: usize,
+    /// The arm that is base measured again (A/A), if there is one.
+    pub control: Option<usize>,
+    /// The tests; each has the blocks it was given.
+    pub tests: Vec<TestData>,
+}
+
+/// One test's data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestData {
+    /// Its name, unique in the experiment.
+    pub name: String,
+    /// Its section of the tables. Tests of a group share what is known about noise where there are enough of them.
+    pub group: String,
+    /// One entry per metric that was measured.
+    pub metrics: Vec<MetricData>,
+}
+
+/// One metric's blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricData {
+    /// What was measured.
+    pub metric: Metric,
+    /// The blocks, in any order; their numbers order them.
+    pub blocks: Vec<BlockData>,
+}
+
+/// One block: every arm's figure, averaged over the arm's mirrored windows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockData {
+    /// Its number; numbers order blocks in time.
+    pub block: u32,
+    /// Per arm: the mean over windows of the rate (per second) or of the cost per operation, 0 or more. None: the arm
+    /// was not measured in this block.
+    pub values: Vec<Option<f64>>,
+    /// Per arm: the mean over windows of the logarithm of the same. None: not measured, or a window's value was 0.
+    pub ln: Vec<Option<f64>>,
+}
+
+/// Variances from earlier comparisons of base with itself on this host: they make small experiments surer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Archive {
+    /// In any order.
+    pub variances: Vec<ArchivedVariance>,
+}
+
+/// One variance of earlier blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArchivedVariance {
+    /// Of what.
+    pub metric: Metric,
+    /// Of which test: variances of the same test are not counted as independent.
+    pub test: String,
+    /// The test's group.
+    pub group: String,
+    /// Sample variance of one block's logarithm of the ratio of two arms.
+    pub variance: f64,
+    /// Its degrees of freedom: blocks less one.
+    pub df: f64,
+}
+
+/// Data that cannot be judged, and what to do about it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Misshapen {
+    /// An arm's number is out of range.
+    #[error("{role} is arm {arm}, but there are {arms} arms: number arms from 0")]
+    Arm {
+        /// "base" or "control".
+        role: &'static str,
+        /// The number given.
+        arm: usize,
+        /// How many there are.
+        arms: usize,
+    },
+    /// The control is base.
+    #[error("control and base are both arm {0}: the control is base measured again, as an arm of its own")]
+    ControlIsBase(usize),
+    /// Two tests of one name, two entries of one metric, or two blocks of one number.
+    #[error("{0} is there twice: give each once")]
+    Twice(String),
+    /// A vector has not one entry per arm.
+    #[error("{place}: {found} entries for {arms} arms: give None for an arm that was not measured")]
+    Entries {
+        /// Test, metric, block.
+        place: String,
+        /// Entries found.
+        found: usize,
+        /// Entries due.
+        arms: usize,
+    },
+    /// A value below 0, or not finite.
+    #[error("{place}: the value {value} is not a finite number of 0 or more: leave the window out")]
+    Value {
+        /// Test, metric, block.
+        place: String,
+        /// The value.
+        value: f64,
+    },
+    /// Rules that cannot be followed.
+    #[error("rules: {0}")]
+    Rules(String),
+}
+
+impl Experiment {
+    /// The arms other than base, in order, with the control among them.
+    pub fn compared(&self) -> impl Iterator<Item = usize> {
+        let base = self.base;
+        (0..self.arms).filter(move |arm| *arm != base)
+    }
+
+    /// Refuses data whose shape contradicts itself.
+    pub(crate) fn check(&self) -> Result<(), Misshapen> {
+        for (role, arm) in [("base", Some(self.base)), ("control", self.control)] {
+            if let Some(arm) = arm.filter(|arm| *arm >= self.arms) {
+                return Err(Misshapen::Arm { role, arm, arms: self.arms });
+            }
+        }
+        if self.control == Some(self.base) {
+            return Err(Misshapen::ControlIsBase(self.base));
+        }
+        let mut names = BTreeSet::new();
+        for test in &self.tests {
+            if !names.insert(&test.name) {
+                return Err(Misshapen::Twice(format!("test {}", test.name)));
+            }
+            let mut metrics = BTreeSet::new();
+            for data in &test.metrics {
+                let place = format!("test {}, metric {}", test.name, data.metric);
+                if !metrics.insert(data.metric) {
+                    return Err(Misshapen::Twice(place));
+                }
+                data.check(&place, self.arms)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MetricData {
+    fn check(&self, place: &str, arms: usize) -> Result<(), Misshapen> {
+        let mut numbers = BTreeSet::new();
+        for block in &self.blocks {
+            let place = || format!("{place}, block {}", block.block);
+            if !numbers.insert(block.block) {
+                return Err(Misshapen::Twice(place()));
+            }
+            for found in [block.values.len(), block.ln.len()] {
+                if found != arms {
+                    return Err(Misshapen::Entries { place: place(), found, arms });
+                }
+            }
+            let below = block.values.iter().flatten().find(|value| !(value.is_finite() && **value >= 0.0));
+            let endless = block.ln.iter().flatten().find(|ln| !ln.is_finite());
+            if let Some(value) = below.or(endless) {
+                return Err(Misshapen::Value { place: place(), value: *value });
+            }
+        }
+        Ok(())
+    }
+}

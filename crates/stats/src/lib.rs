@@ -1,0 +1,19 @@
+//! From measured blocks to verdicts: which differences between arms are real, how large, and what is not known.
+//!
+//! The unit of replication is the block: one restart of every arm from the same data. Windows make a block's figure
+//! better, they are never a sample of their own. [`judge`] is the whole of it for arms against base; [`series`] is for
+//! versions in a row, [`steady`] for the question whether a window may be used at all, [`counts`] for shares of
+//! verdicts, [`sim`] for data with known truth. Everything is a function of its arguments: no clock, no files, and
+//! chance only from a seed.
+
+mod experiment;
+mod judge;
+mod metric;
+mod rules;
+mod verdict;
+
+pub use experiment::{Archive, ArchivedVariance, BlockData, Experiment, MetricData, Misshapen, TestData};
+pub use judge::judge;
+pub use metric::{Detector, Direction, Metric};
+pub use rules::{Look, Rules};
+pub use verdict::{Class, Judgement, MetricVerdict, Prior, Tag, Verdict};
