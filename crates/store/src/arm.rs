@@ -1,5 +1,7 @@
 //! An arm as it really ran: the build's identity, the config as used, and every option that was left out.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::meta::Setting;
@@ -33,6 +35,8 @@ pub struct Arm {
     pub name: String,
     /// Base or candidate.
     pub role: Role,
+    /// Whether it is the base measured again: what differs between the two is noise.
+    pub control: bool,
     /// `postgres`.
     pub dbms: String,
     /// Version of the build, such as `18.1`.
@@ -53,6 +57,8 @@ pub struct Arm {
     pub left_out: Vec<LeftOut>,
     /// Options that rqps itself set (socket, port, connections), whatever the config says.
     pub managed: Vec<Setting>,
+    /// Environment of the server program, beyond what rqps sets for every arm.
+    pub env: BTreeMap<String, String>,
 }
 
 impl Arm {

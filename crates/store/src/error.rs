@@ -53,6 +53,9 @@ pub enum Error {
     /// An action or note names an arm that was not recorded.
     #[error("the run has no arm named {0:?}: record it with put_arm before its actions")]
     UnknownArm(String),
+    /// A block is finished that has not begun.
+    #[error("the run has no block {0}: record it with begin_block before it is finished")]
+    UnknownBlock(u32),
     /// A name cannot be a folder name.
     #[error("{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' in front")]
     BadName(String),

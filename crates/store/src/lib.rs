@@ -6,6 +6,7 @@
 //! and without write access. The schema is described in `docs/SCHEMA.md`.
 
 mod arm;
+mod block;
 mod error;
 mod folder;
 mod journal;
@@ -13,14 +14,17 @@ mod lock;
 mod meta;
 mod observation;
 mod read;
+mod read_blocks;
 mod read_details;
 mod read_rows;
 mod schema;
 mod text_enum;
+mod write_block;
 mod write_observation;
 mod writer;
 
 pub use arm::{Arm, LeftOut, Role};
+pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};

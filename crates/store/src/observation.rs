@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::block::{Count, Placement};
 use crate::journal::{ActionRecord, Outcome};
 use crate::text_enum::text_enum;
 
@@ -244,13 +245,17 @@ pub enum Measured {
     Load(Load),
     /// A settle.
     Settle(Settle),
+    /// Counted instructions.
+    Count(Count),
 }
 
 /// Everything one action observed, written in one transaction with the action itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The window, load or settle.
+    /// The window, load, settle or count.
     pub measured: Measured,
+    /// Where it stands in its block; none in runs without blocks.
+    pub placement: Option<Placement>,
     /// Totals over the observed stretch.
     pub metrics: Metrics,
     /// CPU time of each backend that served a client, microseconds, in the order of the clients.
@@ -272,6 +277,7 @@ impl Observation {
     pub fn new(measured: Measured) -> Self {
         Self {
             measured,
+            placement: None,
             metrics: Metrics::new(),
             backend_cpu_us: Vec::new(),
             counters: Vec::new(),
@@ -283,12 +289,14 @@ impl Observation {
     }
 }
 
-/// A window, load or settle as read back, with the action it belongs to. Big details (counters, series, histograms,
+/// A window, load, settle or count as read back, with the action it belongs to. Big details (counters, series, histograms,
 /// plans, fingerprints) are read on demand through [`crate::Run`] by `action.seq`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded<T> {
     /// The action that made it.
     pub action: ActionRecord,
+    /// Where it stands in its block; none in runs without blocks.
+    pub placement: Option<Placement>,
     /// Totals over the observed stretch.
     pub metrics: Metrics,
     /// CPU time of each backend that served a client, microseconds.

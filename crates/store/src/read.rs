@@ -7,11 +7,13 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::arm::Arm;
+use crate::block::{Block, Canary, Count, Placement, TestWork};
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::{Load, Metrics, Recorded, Settle, Window};
+use crate::read_blocks::{read_blocks, read_canaries, read_counts, read_placements, read_works};
 use crate::read_rows::{
     read_actions, read_arms, read_backends, read_host, read_loads, read_meta, read_metrics, read_notes,
     read_settles, read_steps, read_windows,
@@ -46,6 +48,14 @@ pub struct Run {
     pub loads: Vec<Recorded<Load>>,
     /// Settles, in the schedule's order.
     pub settles: Vec<Recorded<Settle>>,
+    /// Counted instructions, in the schedule's order.
+    pub counts: Vec<Recorded<Count>>,
+    /// Replicates, in the order they were measured; empty in runs without.
+    pub blocks: Vec<Block>,
+    /// The host around each block, before and after.
+    pub canaries: Vec<Canary>,
+    /// The fixed work of tests, by name.
+    pub works: Vec<TestWork>,
     pub(crate) connection: Connection,
 }
 
@@ -109,21 +119,44 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
     let metrics = read_metrics(&transaction)?;
     let backends = read_backends(&transaction)?;
     let actions = read_actions(&transaction)?;
-    let recorded = Assemble { actions: &actions, metrics: &metrics, backends: &backends };
+    let placements = read_placements(&transaction)?;
+    let recorded =
+        Assemble { actions: &actions, metrics: &metrics, backends: &backends, placements: &placements };
     let windows = recorded.all(read_windows(&transaction)?);
     let loads = recorded.all(read_loads(&transaction)?);
     let settles = recorded.all(read_settles(&transaction)?);
+    let counts = recorded.all(read_counts(&transaction)?);
+    let (blocks, canaries, works) =
+        (read_blocks(&transaction)?, read_canaries(&transaction)?, read_works(&transaction)?);
     let host = read_host(&transaction)?;
     let (steps, arms, notes) =
         (read_steps(&transaction)?, read_arms(&transaction)?, read_notes(&transaction)?);
     transaction.finish()?;
-    Ok(Run { folder, meta, status, host, steps, arms, notes, windows, loads, settles, actions, connection })
+    Ok(Run {
+        folder,
+        meta,
+        status,
+        host,
+        steps,
+        arms,
+        notes,
+        windows,
+        loads,
+        settles,
+        counts,
+        blocks,
+        canaries,
+        works,
+        actions,
+        connection,
+    })
 }
 
 struct Assemble<'a> {
     actions: &'a [ActionRecord],
     metrics: &'a BTreeMap<u32, Metrics>,
     backends: &'a BTreeMap<u32, Vec<f64>>,
+    placements: &'a BTreeMap<u32, Placement>,
 }
 
 impl Assemble<'_> {
@@ -135,6 +168,7 @@ impl Assemble<'_> {
             .filter_map(|(seq, result)| {
                 Some(Recorded {
                     action: (*by_seq.get(&seq)?).clone(),
+                    placement: self.placements.get(&seq).copied(),
                     metrics: self.metrics.get(&seq).cloned().unwrap_or_default(),
                     backend_cpu_us: self.backends.get(&seq).cloned().unwrap_or_default(),
                     result,

@@ -10,7 +10,7 @@ use crate::meta::{Fact, Meta, PlannedStep, Setting};
 use crate::observation::{Load, Metrics, Settle, SettleCondition, Window};
 
 /// All rows of a query, each made by `make`.
-fn rows<T>(
+pub(crate) fn rows<T>(
     connection: &Connection,
     sql: &str,
     make: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
@@ -30,7 +30,7 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) 
     })
 }
 
-fn seed(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+pub(crate) fn seed(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, String>(index)?.parse().map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(index, rusqlite::types::Type::Text, Box::new(error))
     })
@@ -101,7 +101,7 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
     rows(
         connection,
         "SELECT id, name, role, dbms, build_version, build_hash, build_origin, build_version_text, config_name, \
-         config_hash, config_text FROM arms ORDER BY id",
+         config_hash, config_text, control, env FROM arms ORDER BY id",
         |row| {
             let id: i64 = row.get(0)?;
             Ok(Arm {
@@ -117,6 +117,8 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
                 config_text: row.get(10)?,
                 left_out: take(&mut left_out, id),
                 managed: take(&mut managed, id),
+                control: row.get(11)?,
+                env: json(row, 12)?,
             })
         },
     )

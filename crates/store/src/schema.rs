@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 
 /// Migration n takes a database from version n to n + 1.
-const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
 
 /// The schema version this program writes and reads.
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -56,6 +56,18 @@ mod tests {
         let row: (i64, String) =
             connection.query_row("SELECT a, b FROM t", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!(row, (1, "kept".to_owned()));
+    }
+
+    #[test]
+    fn arms_of_version_1_are_no_controls_and_have_no_environment() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        apply(&mut connection, 0, &MIGRATIONS[..1]).unwrap();
+        let insert = "INSERT INTO arms VALUES (1, 'a', 'base', 'd', 'v', 'h', 'o', 't', 'c', 'ch', 'ct')";
+        connection.execute(insert, []).unwrap();
+        migrate(&mut connection, Path::new("memory")).unwrap();
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let row: (bool, String) = connection.query_row("SELECT control, env FROM arms", [], read).unwrap();
+        assert_eq!(row, (false, "{}".to_owned()));
     }
 
     #[test]

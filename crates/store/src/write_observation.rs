@@ -5,6 +5,7 @@ use rusqlite::{Transaction, params};
 use crate::observation::{
     Counter, Histogram, Load, Measured, Observation, QueryPlan, Series, Settle, Window,
 };
+use crate::write_block::{insert_count, insert_placement};
 
 /// Inserts an observation and all its details under the action `seq`.
 pub(crate) fn insert_observation(
@@ -16,6 +17,10 @@ pub(crate) fn insert_observation(
         Measured::Window(window) => insert_window(transaction, seq, window)?,
         Measured::Load(load) => insert_load(transaction, seq, load)?,
         Measured::Settle(settle) => insert_settle(transaction, seq, settle)?,
+        Measured::Count(count) => insert_count(transaction, seq, count)?,
+    }
+    if let Some(placement) = observation.placement {
+        insert_placement(transaction, seq, placement)?;
     }
     let mut insert =
         transaction.prepare_cached("INSERT INTO metrics (seq, name, value) VALUES (?1, ?2, ?3)")?;
@@ -38,7 +43,7 @@ pub(crate) fn insert_observation(
     insert_plans(transaction, seq, &observation.plans)
 }
 
-fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+pub(crate) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 

@@ -16,7 +16,8 @@ use crate::lock::Lock;
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
 use crate::schema;
-use crate::write_observation::insert_observation;
+use crate::write_block::void_cut_off;
+use crate::write_observation::{insert_observation, json};
 
 /// How long a write waits for a reader that is in its way.
 const BUSY: Duration = Duration::from_secs(10);
@@ -25,7 +26,7 @@ const BUSY: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct RunWriter {
     folder: RunFolder,
-    connection: Connection,
+    pub(crate) connection: Connection,
     // After the connection, so that the lock is given up last.
     _lock: Lock,
 }
@@ -40,6 +41,7 @@ impl RunWriter {
         let mut connection = Connection::open(&path).map_err(Error::sql(&path))?;
         configure(&connection).map_err(Error::sql(&path))?;
         schema::migrate(&mut connection, &path)?;
+        void_cut_off(&connection).map_err(Error::sql(&path))?;
         Ok(Self { folder, connection, _lock: lock })
     }
 
@@ -161,15 +163,16 @@ impl RunWriter {
         })
     }
 
-    fn arm_id(&self, name: &str) -> Result<i64> {
-        self.connection
-            .query_row("SELECT id FROM arms WHERE name = ?1", [name], |row| row.get(0))
-            .optional()
-            .map_err(Error::sql(&self.folder.db_path()))?
-            .ok_or_else(|| Error::UnknownArm(name.to_owned()))
+    pub(crate) fn arm_id(&self, name: &str) -> Result<i64> {
+        let select = "SELECT id FROM arms WHERE name = ?1";
+        let found = self.connection.query_row(select, [name], |row| row.get(0)).optional();
+        found.map_err(Error::sql(&self.folder.db_path()))?.ok_or_else(|| Error::UnknownArm(name.to_owned()))
     }
 
-    fn transact<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+    pub(crate) fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         let path = self.folder.db_path();
         let run = |connection: &mut Connection| {
             let transaction =
@@ -245,12 +248,13 @@ fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlit
 fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> {
     let arm_id: i64 = transaction.query_row(
         "INSERT INTO arms (name, role, dbms, build_version, build_hash, build_origin, build_version_text, \
-         config_name, config_hash, config_text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+         config_name, config_hash, config_text, control, env) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
          ON CONFLICT (name) DO UPDATE SET role = excluded.role, dbms = excluded.dbms, \
          build_version = excluded.build_version, build_hash = excluded.build_hash, \
          build_origin = excluded.build_origin, build_version_text = excluded.build_version_text, \
          config_name = excluded.config_name, config_hash = excluded.config_hash, \
-         config_text = excluded.config_text RETURNING id",
+         config_text = excluded.config_text, control = excluded.control, env = excluded.env RETURNING id",
         params![
             arm.name,
             arm.role,
@@ -261,7 +265,9 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
             arm.build_version_text,
             arm.config_name,
             arm.config_hash,
-            arm.config_text
+            arm.config_text,
+            arm.control,
+            json(&arm.env)?
         ],
         |row| row.get(0),
     )?;

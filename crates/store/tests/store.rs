@@ -39,6 +39,8 @@ fn arm(name: &str, role: Role) -> Arm {
         config_text: "jit=off\n".into(),
         left_out: vec![],
         managed: vec![Setting { name: "port".into(), value: "5433".into() }],
+        control: false,
+        env: BTreeMap::new(),
     }
 }
 
@@ -192,6 +194,91 @@ fn what_is_written_is_read_back() {
     assert_eq!(run.histograms(2).unwrap(), wrote.histograms);
     assert_eq!(run.plans(2).unwrap(), wrote.plans);
     assert_eq!(run.fingerprint(2).unwrap(), wrote.fingerprint);
+}
+
+fn block(number: u32) -> Block {
+    Block {
+        number,
+        seed: u64::MAX - 7,
+        status: BlockStatus::Running,
+        note: None,
+        started_at_ms: 5,
+        finished_at_ms: None,
+        restored_by: "copy".into(),
+        tests: vec!["point-query".into()],
+        arms: vec![BlockArm { arm: "new".into(), start_position: 2, side: "b".into(), cpus: "0-1".into() }],
+    }
+}
+
+#[test]
+fn blocks_and_what_stands_in_them_are_read_back() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    let control = Arm {
+        control: true,
+        env: BTreeMap::from([("LD_PRELOAD".into(), "/x.so".into())]),
+        ..arm("again", Role::Candidate)
+    };
+    writer.put_arm(&control).unwrap();
+    assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (None, 0));
+    writer.begin_block(&block(1)).unwrap();
+    let placed = Placement { block: 1, window: 2, slot: 3 };
+    writer.finish_action(&record(0, 1), Some(&Observation { placement: Some(placed), ..window() })).unwrap();
+    let count = Count {
+        test: "point-query".into(),
+        group: "point".into(),
+        events: 50,
+        operations: 50.0,
+        instructions: 1e6,
+        counted_by: "valgrind-3.19.0".into(),
+    };
+    let at = Placement { block: 1, window: 0, slot: 1 };
+    let observed = Observation { placement: Some(at), ..Observation::new(Measured::Count(count.clone())) };
+    writer.finish_action(&record(1, 1), Some(&observed)).unwrap();
+    let canary = |moment, value| Canary { block: 1, moment, name: "spin_ns".into(), value };
+    writer.put_canaries(&[canary(Moment::Before, 1.0), canary(Moment::After, 1.5)]).unwrap();
+    let work = TestWork { test: "scan".into(), warmup_events: 1, window_events: 2, count_events: 3 };
+    writer.put_work(&TestWork { window_events: 9, ..work.clone() }).unwrap();
+    writer.put_work(&work).unwrap();
+    writer.add_method("connection", "tcp").unwrap();
+    writer.add_method("counted by", "valgrind").unwrap();
+    writer.finish_block(1, BlockStatus::Done, Some("slow disk")).unwrap();
+
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    let done = Block {
+        status: BlockStatus::Done,
+        note: Some("slow disk".into()),
+        finished_at_ms: run.blocks[0].finished_at_ms,
+        ..block(1)
+    };
+    assert_eq!(run.blocks, [done]);
+    assert!(run.blocks[0].finished_at_ms.is_some());
+    assert_eq!(run.arms[2], control);
+    assert_eq!((run.windows[0].placement, run.counts[0].placement), (Some(placed), Some(at)));
+    assert_eq!(run.counts[0].result, count);
+    assert_eq!(run.canaries, [canary(Moment::Before, 1.0), canary(Moment::After, 1.5)]);
+    assert_eq!(run.works, [work]);
+    let method: Vec<(&str, &str)> =
+        run.meta.method.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
+    assert_eq!(method, [("connection", "tcp"), ("counted by", "valgrind")]);
+    assert!(writer.finish_block(2, BlockStatus::Done, None).is_err());
+}
+
+#[test]
+fn a_block_whose_writer_died_is_void_and_its_numbers_are_not_used_again() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    writer.begin_block(&block(1)).unwrap();
+    writer.finish_block(1, BlockStatus::Done, None).unwrap();
+    writer.begin_block(&block(2)).unwrap();
+    writer.begin_action(41).unwrap();
+    let path = writer.folder().path().to_owned();
+    drop(writer);
+    let writer = RunFolder::open_for_writing(&path).unwrap();
+    assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (Some(2), 42));
+    let blocks = RunFolder::open(&path).unwrap().blocks;
+    assert_eq!((blocks[0].status, blocks[1].status), (BlockStatus::Done, BlockStatus::Void));
+    assert_eq!(blocks[1].note.as_deref(), Some("cut off"));
 }
 
 #[test]

@@ -122,6 +122,8 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         config_text: "jit=off\n".into(),
         left_out: if index == 0 { vec![left_out] } else { vec![] },
         managed: vec![],
+        control: false,
+        env: BTreeMap::new(),
     }
 }
 

@@ -1,0 +1,157 @@
+//! Writing blocks: when one begins and how it ended, its canaries, and the fixed work of the tests.
+
+use rusqlite::{Connection, Transaction, params};
+
+use crate::block::{Block, BlockStatus, Canary, Count, Placement, TestWork};
+use crate::error::{Error, Result};
+use crate::folder::now_ms;
+use crate::write_observation::json;
+use crate::writer::RunWriter;
+
+/// What a block is void for whose rqps was killed.
+const CUT_OFF: &str = "cut off";
+
+impl RunWriter {
+    /// Records a block with what was drawn for its arms, which must have been recorded. Observations placed in it
+    /// come after it. A block of the same number is an error: numbers are not used again.
+    pub fn begin_block(&mut self, block: &Block) -> Result<()> {
+        let ids: Vec<i64> =
+            block.arms.iter().map(|arm| self.arm_id(&arm.arm)).collect::<Result<Vec<i64>>>()?;
+        self.transact(|transaction| {
+            transaction.execute(
+                "INSERT INTO blocks (number, seed, status, note, started_at_ms, finished_at_ms, restored_by, tests) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![
+                    block.number,
+                    block.seed.to_string(),
+                    block.status,
+                    block.note,
+                    block.started_at_ms,
+                    block.finished_at_ms,
+                    block.restored_by,
+                    json(&block.tests)?
+                ],
+            )?;
+            for (arm, arm_id) in block.arms.iter().zip(ids) {
+                transaction.execute(
+                    "INSERT INTO block_arms (block, arm_id, start_position, side, cpus) \
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    params![block.number, arm_id, arm.start_position, arm.side, arm.cpus],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records how a block ended, now, with the reason when it is void.
+    pub fn finish_block(&mut self, number: u32, status: BlockStatus, note: Option<&str>) -> Result<()> {
+        let changed = self.transact(|transaction| {
+            transaction.execute(
+                "UPDATE blocks SET status = ?2, note = coalesce(?3, note), finished_at_ms = ?4 WHERE number = ?1",
+                params![number, status, note, now_ms()],
+            )
+        })?;
+        if changed == 0 { Err(Error::UnknownBlock(number)) } else { Ok(()) }
+    }
+
+    /// Records canaries of blocks that have begun; a canary measured again replaces the one before.
+    pub fn put_canaries(&mut self, canaries: &[Canary]) -> Result<()> {
+        self.transact(|transaction| {
+            for canary in canaries {
+                transaction.execute(
+                    "INSERT INTO canaries (block, moment, name, value) VALUES (?1, ?2, ?3, ?4) \
+                     ON CONFLICT (block, moment, name) DO UPDATE SET value = excluded.value",
+                    params![canary.block, canary.moment, canary.name, canary.value],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records the fixed work of a test, or replaces it.
+    pub fn put_work(&mut self, work: &TestWork) -> Result<()> {
+        self.transact(|transaction| {
+            transaction.execute(
+                "INSERT INTO works (test, warmup_events, window_events, count_events) VALUES (?1, ?2, ?3, ?4) \
+                 ON CONFLICT (test) DO UPDATE SET warmup_events = excluded.warmup_events, \
+                 window_events = excluded.window_events, count_events = excluded.count_events",
+                params![
+                    work.test,
+                    work.warmup_events as i64,
+                    work.window_events as i64,
+                    work.count_events as i64
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Number of the last block that has begun, whatever became of it.
+    pub fn last_block(&self) -> Result<Option<u32>> {
+        self.ask("SELECT max(number) FROM blocks")
+    }
+
+    /// The first `seq` above all that were ever used, for runs whose schedule is made as they go.
+    pub fn next_seq(&self) -> Result<u32> {
+        self.ask(
+            "SELECT 1 + max(coalesce((SELECT max(seq) FROM actions), -1), \
+             coalesce((SELECT max(seq) FROM attempts), -1))",
+        )
+    }
+
+    /// Records a parameter of the method after the others, or replaces its value.
+    pub fn add_method(&mut self, name: &str, value: &str) -> Result<()> {
+        self.transact(|transaction| {
+            transaction.execute(
+                "INSERT INTO method (position, name, value) \
+                 VALUES ((SELECT coalesce(max(position), -1) + 1 FROM method), ?1, ?2) \
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                params![name, value],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn ask<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {
+        let value = self.connection.query_row(sql, [], |row| row.get(0));
+        value.map_err(Error::sql(&self.folder().db_path()))
+    }
+}
+
+/// A block that nobody is measuring any more says `running` only because its rqps was killed.
+pub(crate) fn void_cut_off(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute(
+        "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4",
+        params![BlockStatus::Void, CUT_OFF, now_ms(), BlockStatus::Running],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn insert_placement(
+    transaction: &Transaction<'_>,
+    seq: u32,
+    placement: Placement,
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO placements (seq, block, window_number, slot) VALUES (?1, ?2, ?3, ?4)",
+        params![seq, placement.block, placement.window, placement.slot],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn insert_count(transaction: &Transaction<'_>, seq: u32, count: &Count) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO counts (seq, test, test_group, events, operations, instructions, counted_by) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            seq,
+            count.test,
+            count.group,
+            count.events as i64,
+            count.operations,
+            count.instructions,
+            count.counted_by
+        ],
+    )?;
+    Ok(())
+}
