@@ -1,5 +1,6 @@
 //! The arms of a plan: `[[arm]]` tables, `[matrix]`, and the name of the base among them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use crate::parse::{PlanContext, check_folder_name};
 use crate::problem::{Problems, nearest};
 use crate::reader::{Found, Node, Section};
 
-const ARM_KEYS: [&str; 3] = ["name", "build", "config"];
+const ARM_KEYS: [&str; 5] = ["name", "build", "config", "env", "control"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
 const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", or { path = \"/usr/lib/postgresql/15\" }.";
 
@@ -90,7 +91,44 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     if let Some(name) = name {
         arm.name = name.value.to_owned();
     }
+    arm.control = section.boolean("control").is_some_and(|found| found.value);
+    arm.env = read_env(section, problems);
     Some(Found { value: arm, at: name_at })
+}
+
+/// The environment of the arm's server: names as shells allow them, values as they are.
+fn read_env(section: &Section<'_>, problems: &Problems<'_>) -> BTreeMap<String, String> {
+    let place = section.place_of("env");
+    let Some(table) = section.table("env", &place) else {
+        return BTreeMap::new();
+    };
+    let mut env = BTreeMap::new();
+    for (name, at, _) in table.entries() {
+        let mut chars = name.chars();
+        let starts = chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
+        if !starts || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            let what = format!("\"{name}\" cannot name a variable");
+            problems.error(&at, &place, what, "Write letters, digits and _, first no digit.");
+        } else if let Some(value) = table.text(name) {
+            env.insert(name.to_owned(), value.value.to_owned());
+        }
+    }
+    env
+}
+
+/// Adds base once more, to be measured like any other arm, unless the plan has such an arm.
+pub(crate) fn add_control(arms: &mut Vec<Arm>, base: &str) {
+    if arms.iter().any(|arm| arm.control) {
+        return;
+    }
+    let Some(at) = arms.iter().position(|arm| arm.name == base) else {
+        return;
+    };
+    let mut control = Arm { control: true, ..arms[at].clone() };
+    while arms.iter().any(|arm| arm.name == control.name) {
+        control.name.push_str("-again");
+    }
+    arms.insert(at + 1, control);
 }
 
 fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Found<Arm>> {

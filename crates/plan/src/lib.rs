@@ -6,10 +6,12 @@
 mod arms;
 pub mod build;
 pub mod estimate;
+pub mod isolated;
 pub mod limits;
 pub mod model;
 mod parse;
 mod problem;
+mod protocol;
 mod reader;
 pub mod schedule;
 pub mod shipped;
@@ -18,9 +20,11 @@ mod steps;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
 pub use model::{
-    Arm, Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload, WriteWork,
+    Arm, Benchmark, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions, Warmup,
+    Workload, WriteWork,
 };
 pub use parse::{CheckedPlan, PlanContext};
 pub use problem::{PlanErrors, Problem};
+pub use protocol::parse_budget;
 pub use schedule::{Action, ActionKind, Limit, Measure, Schedule, Settle, schedule};
 pub use show::render_schedule;

@@ -25,6 +25,18 @@ pub const RATE_PER_SECOND: RangeInclusive<f64> = 0.001..=100_000_000.0;
 pub const DELETE_SHARE: RangeInclusive<f64> = 0.001..=1.0;
 /// Seeds: TOML's integers end at 2^63 - 1.
 pub const SEED: RangeInclusive<u64> = 0..=i64::MAX as u64;
+/// Passes of a sequence.
+pub const PASSES: RangeInclusive<u64> = 1..=100;
+/// Windows of a test on an arm in a block.
+pub const WINDOWS: RangeInclusive<u64> = 2..=64;
+/// Seconds of a window in a block. Below a tenth, reading the counters takes longer than the window.
+pub const ISOLATED_WINDOW_SECONDS: RangeInclusive<f64> = 0.1..=3_600.0;
+/// Blocks of a run.
+pub const BLOCKS: RangeInclusive<u64> = 1..=1_000;
+/// Seconds of a budget: at most 31 days.
+pub const BUDGET_SECONDS: RangeInclusive<u64> = 1..=31 * 86_400;
+/// Percent of a change that matters.
+pub const MEI_PERCENT: RangeInclusive<f64> = 0.01..=50.0;
 /// Characters of a plan's or an arm's name, which becomes a folder's name.
 pub const NAME_CHARS_MAX: usize = 100;
 /// Steps in one plan.

@@ -4,6 +4,7 @@
 //! parses back to the same plan, and [`schedule`](crate::schedule::schedule) turns one into actions.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rqps_workloads::{Step, StepKind, step};
 use serde::{Serialize, Serializer};
@@ -18,6 +19,13 @@ pub struct Plan {
     pub name: String,
     /// How state is carried from test to test.
     pub protocol: Protocol,
+    /// How often the whole sequence is repeated from the load on; with two or more, arms advance in lockstep and each pass is
+    /// one replicate. Always 1 with [`Protocol::Isolated`].
+    #[serde(skip_serializing_if = "is_one")]
+    pub passes: u32,
+    /// Wall-clock time after which no further block begins; `None`: until every verdict is reached.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_budget")]
+    pub budget: Option<Duration>,
     /// The name of the arm that ratios are relative to. It also sets the fixed work of [`WriteWork::AsBase`].
     pub base: String,
     /// Seed of everything random: rows, keys, strings.
@@ -26,6 +34,12 @@ pub struct Plan {
     pub on_server_death: OnServerDeath,
     /// What every arm does.
     pub workload: Workload,
+    /// How blocks are made, with [`Protocol::Isolated`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolated: Option<Isolated>,
+    /// What verdicts are held against.
+    #[serde(skip_serializing_if = "VerdictOptions::is_default")]
+    pub verdict: VerdictOptions,
     /// What single steps do differently, by a step's name (`scan`, `scan.warm`).
     #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
     pub tests: BTreeMap<String, TestOptions>,
@@ -43,6 +57,12 @@ pub struct Arm {
     pub build: BuildSpec,
     /// A shipped config's name, or the absolute path of a file.
     pub config: String,
+    /// Whether it is the base measured again, as a check on false alarms.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
+    /// Environment of its server program, such as `LD_PRELOAD`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }
 
 impl Arm {
@@ -52,7 +72,7 @@ impl Arm {
         let file_name = config.rsplit('/').next().unwrap_or(&config);
         let short = limits::folder_name_from(file_name.strip_suffix(".conf").unwrap_or(file_name));
         let name = limits::folder_name_from(&format!("{}.{short}", build.label()));
-        Arm { name, build, config }
+        Arm { name, build, config, control: false, env: BTreeMap::new() }
     }
 }
 
@@ -113,6 +133,53 @@ pub struct TestOptions {
     /// Warm-up of this step.
     #[serde(rename = "warmup_seconds", skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
+    /// The smallest change of its rate that matters, percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_mei_percent: Option<f64>,
+}
+
+/// How the blocks of [`Protocol::Isolated`] are made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Isolated {
+    /// Whether base is measured twice.
+    pub control: bool,
+    /// Windows of each test on each arm in a block; even, since their order is mirrored.
+    pub windows: u32,
+    /// Seconds that a window takes on base; every arm then does the events that base did in that time.
+    pub window_seconds: f64,
+    /// No more blocks than these are measured.
+    pub blocks_max: u32,
+    /// Whether instructions are counted under valgrind where the host has no hardware counters.
+    pub count_instructions: bool,
+}
+
+impl Default for Isolated {
+    fn default() -> Self {
+        Self { control: true, windows: 2, window_seconds: 5.0, blocks_max: 18, count_instructions: true }
+    }
+}
+
+/// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`, `instructions`,
+/// `wal_bytes`, `rows`, `blocks`, `fsyncs`. A metric that is not there has the default of the statistics.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct VerdictOptions {
+    /// By metric.
+    pub mei_percent: BTreeMap<String, f64>,
+}
+
+impl VerdictOptions {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_one(passes: &u32) -> bool {
+    *passes == 1
+}
+
+fn serialize_budget<S: Serializer>(budget: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = budget.map(|budget| humantime::format_duration(budget).to_string()).unwrap_or_default();
+    serializer.serialize_str(&text)
 }
 
 /// A set of tests.
@@ -127,8 +194,20 @@ pub enum Benchmark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// Every test finds what the tests before it left; arm after arm.
+    /// Every test finds what the tests before it left.
     Sequence,
+    /// Every block starts each arm from the same data, and windows are mirrored within it.
+    Isolated,
+}
+
+impl Protocol {
+    /// The word in plans and result files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Protocol::Sequence => "sequence",
+            Protocol::Isolated => "isolated",
+        }
+    }
 }
 
 /// What to do with the rest of the run when a server dies in a step.
@@ -219,6 +298,7 @@ impl Plan {
             rate_per_second: own.rate_per_second.or(test.rate_per_second),
             clients: own.clients.or(test.clients),
             warmup: own.warmup.or(test.warmup),
+            rate_mei_percent: own.rate_mei_percent.or(test.rate_mei_percent),
         }
     }
 }

@@ -9,11 +9,25 @@ use crate::build::BuildSpec;
 use crate::limits;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
 use crate::problem::{PlanErrors, Problem, Problems};
+use crate::protocol;
 use crate::reader::{Found, Section};
 use crate::steps;
 
-const PLAN_KEYS: [&str; 9] =
-    ["name", "protocol", "base", "seed", "on_server_death", "workload", "test", "arm", "matrix"];
+const PLAN_KEYS: [&str; 13] = [
+    "name",
+    "protocol",
+    "passes",
+    "budget",
+    "base",
+    "seed",
+    "on_server_death",
+    "workload",
+    "isolated",
+    "verdict",
+    "test",
+    "arm",
+    "matrix",
+];
 const WORKLOAD_KEYS: [&str; 14] = [
     "benchmark",
     "tables",
@@ -118,9 +132,10 @@ fn read_plan(
         _ => None,
     });
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
-    let arms = arms::read(top, problems, &ArmRules { directory, context });
+    let mut arms = arms::read(top, problems, &ArmRules { directory, context });
+    let protocol = protocol::read(top, problems);
     let (workload, tests) = match top.table("workload", "[workload]") {
-        Some(section) => read_workload(top, &section, problems)?,
+        Some(section) => read_workload(top, &section, problems, protocol.protocol)?,
         None if top.node("workload").is_none() => {
             let remedy = "Add [workload] with at least `rows`, the rows per table.";
             problems.missing(&(0..0), "[workload]", "missing", remedy);
@@ -128,18 +143,27 @@ fn read_plan(
         }
         None => return None,
     };
+    let base = arms::read_base(top, problems, &arms)?;
+    if protocol.control {
+        arms::add_control(&mut arms, &base);
+    }
     let plan = Plan {
         name: read_name(top, problems, file),
-        protocol: top.choice("protocol", &[("sequence", Protocol::Sequence)]).unwrap_or(Protocol::Sequence),
-        base: arms::read_base(top, problems, &arms)?,
+        protocol: protocol.protocol,
+        passes: protocol.passes,
+        budget: protocol.budget,
+        base,
         seed: top.integer("seed", limits::SEED).map_or(1, |found| found.value),
         on_server_death: top
             .choice("on_server_death", &[("next-arm", OnServerDeath::NextArm), ("stop", OnServerDeath::Stop)])
             .unwrap_or(OnServerDeath::NextArm),
         workload,
+        isolated: protocol.isolated,
+        verdict: protocol::read_verdict(top),
         tests,
         arms,
     };
+    protocol::check(top, problems, &plan);
     Some(plan)
 }
 
@@ -178,6 +202,7 @@ fn read_workload(
     top: &Section<'_>,
     section: &Section<'_>,
     problems: &Problems<'_>,
+    protocol: Protocol,
 ) -> Option<WorkloadAndTests> {
     section.check_keys(&WORKLOAD_KEYS, |key| match key {
         "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
@@ -221,9 +246,14 @@ fn read_workload(
         steps: Vec::new(),
     };
     let listed = steps::read_steps(section, problems);
-    workload.steps = listed.iter().map(|step| step.value.clone()).collect();
+    workload.steps = match protocol {
+        Protocol::Isolated if section.node("steps").is_none() => protocol::isolated_steps(),
+        _ => listed.iter().map(|step| step.value.clone()).collect(),
+    };
     let tests = steps::read_tests(top, problems, &workload);
-    steps::warn(section, problems, &workload, &tests, &listed);
+    if protocol == Protocol::Sequence {
+        steps::warn(section, problems, &workload, &tests, &listed);
+    }
     Some((workload, tests))
 }
 

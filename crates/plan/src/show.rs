@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::estimate::{duration_text, estimate};
+use crate::isolated::block_seconds;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
 use crate::reader::grouped;
 use crate::schedule::{Action, ActionKind, Limit, Schedule};
@@ -11,6 +12,9 @@ use crate::schedule::{Action, ActionKind, Limit, Schedule};
 ///
 /// Every arm does the same steps, so they are listed once.
 pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
+    if plan.protocol == Protocol::Isolated {
+        return render_blocks(plan);
+    }
     let seconds = estimate(schedule, plan);
     let base = plan.base_index();
     let (mut rows, mut base_seconds) = (Vec::new(), 0.0);
@@ -30,20 +34,37 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     out
 }
 
+/// A plan of blocks: its arms, its tests, how long a block takes.
+fn render_blocks(plan: &Plan) -> String {
+    let isolated = plan.isolated.clone().unwrap_or_default();
+    let mut out = head_of_data(plan);
+    let (windows, seconds) = (isolated.windows, isolated.window_seconds);
+    let _ = writeln!(
+        out,
+        "a block starts every arm from the same data; in it each arm has {windows} windows of each test,"
+    );
+    let _ = writeln!(out, "in mirrored order, each as long as base takes {seconds} s for\n");
+    push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
+    let tests = &plan.workload.steps;
+    let _ = writeln!(out, "\n{}: {}", counted(tests.len() as u64, "test"), tests.join(", "));
+    let block_seconds = block_seconds(plan, tests.len());
+    let _ = writeln!(
+        out,
+        "\nabout {} a block of all tests; verdicts from 3 blocks on, at most {}",
+        duration_text(block_seconds),
+        isolated.blocks_max
+    );
+    let _ = match plan.budget {
+        Some(budget) => writeln!(out, "budget {}", duration_text(budget.as_secs_f64())),
+        None => writeln!(out, "no budget: goes on until every verdict is reached"),
+    };
+    out
+}
+
 fn head(plan: &Plan) -> String {
     let workload = &plan.workload;
-    let Protocol::Sequence = plan.protocol;
-    let Benchmark::Microbenchmarks = workload.benchmark;
-    let mut out = String::new();
-    let _ = writeln!(out, "plan {}: microbenchmarks in sequence, seed {}", plan.name, plan.seed);
-    let tables = counted(u64::from(workload.tables), "table");
-    let clients = counted(u64::from(workload.clients), "client");
-    let transport = match workload.transport {
-        Transport::Unix => "a Unix socket",
-        Transport::Tcp => "TCP on loopback",
-    };
     let warmup = warmup_text(workload.warmup);
-    let _ = writeln!(out, "{tables} of {}, {clients} over {transport}", counted(workload.rows, "row"));
+    let mut out = head_of_data(plan);
     let writes = match workload.write_work {
         WriteWork::AsBase => "every arm does the writes that base did",
         WriteWork::Time => "every arm writes as much as its time allows",
@@ -56,6 +77,26 @@ fn head(plan: &Plan) -> String {
     out
 }
 
+/// What the plan is, and on which data.
+fn head_of_data(plan: &Plan) -> String {
+    let workload = &plan.workload;
+    let Benchmark::Microbenchmarks = workload.benchmark;
+    let protocol = match plan.protocol {
+        Protocol::Sequence => "in sequence",
+        Protocol::Isolated => "in isolated blocks",
+    };
+    let mut out = String::new();
+    let _ = writeln!(out, "plan {}: microbenchmarks {protocol}, seed {}", plan.name, plan.seed);
+    let tables = counted(u64::from(workload.tables), "table");
+    let clients = counted(u64::from(workload.clients), "client");
+    let transport = match workload.transport {
+        Transport::Unix => "a Unix socket",
+        Transport::Tcp => "TCP on loopback",
+    };
+    let _ = writeln!(out, "{tables} of {}, {clients} over {transport}", counted(workload.rows, "row"));
+    out
+}
+
 fn warmup_text(warmup: Warmup) -> String {
     match warmup {
         Warmup::Seconds(seconds) => format!("of {seconds} s"),
@@ -65,7 +106,13 @@ fn warmup_text(warmup: Warmup) -> String {
 
 fn arm_rows(plan: &Plan) -> Vec<[String; 4]> {
     let row = |arm: &crate::model::Arm| {
-        let mark = if arm.name == plan.base { "base" } else { "" };
+        let mark = if arm.control {
+            "base again"
+        } else if arm.name == plan.base {
+            "base"
+        } else {
+            ""
+        };
         [mark.to_owned(), arm.name.clone(), arm.build.to_string(), arm.config.clone()]
     };
     plan.arms.iter().map(row).collect()

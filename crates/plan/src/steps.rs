@@ -11,7 +11,8 @@ use crate::parse::read_warmup;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, grouped};
 
-const TEST_KEYS: [&str; 5] = ["seconds", "events", "rate_per_second", "clients", "warmup_seconds"];
+const TEST_KEYS: [&str; 6] =
+    ["seconds", "events", "rate_per_second", "clients", "warmup_seconds", "rate_mei_percent"];
 const SUFFIXES: [&str; 3] = ["pre", "warm", "warmpre"];
 
 /// The names of the steps, listed by the plan or in the benchmark's own order.
@@ -164,6 +165,7 @@ fn read_options(
         rate_per_second: rate.map(|found| found.value),
         clients: clients.map(|found| found.value as u32),
         warmup: read_warmup(section, problems),
+        rate_mei_percent: section.number("rate_mei_percent", limits::MEI_PERCENT).map(|found| found.value),
     }
 }
 

@@ -93,3 +93,30 @@ config = "sized"
         checked.warnings.iter().map(|warning| warning.display("w.toml").to_string()).collect();
     insta::assert_snapshot!(warnings.join("\n\n"));
 }
+
+#[test]
+fn keys_of_the_other_protocol_are_told_apart() {
+    let text = r#"
+protocol = "isolated"
+passes = 2
+budget = "soon"
+[workload]
+rows = 2000
+steps = ["scan", "settle", "scan.warm"]
+[isolated]
+windows = 3
+mei_percent = 1
+[verdict.mei_percent]
+qps = 2
+rate = 99
+[test.scan]
+rate_mei_percent = 5
+[[arm]]
+build = "postgres-18"
+config = "sized"
+env = { "LD PRELOAD" = "x", DOSE = 3 }
+"#;
+    insta::assert_snapshot!(errors(text));
+    let sequence = "budget = \"10m\"\n[workload]\nrows = 2000\n[isolated]\n[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
+    insta::assert_snapshot!(errors(sequence));
+}

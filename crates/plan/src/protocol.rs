@@ -1,0 +1,172 @@
+//! What a plan says of its protocol: `protocol`, `passes`, `budget`, `[isolated]`, `[verdict]`, and what of the rest does not
+//! go with it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rqps_workloads::{Role, StepKind, microbenchmarks, step};
+use toml::de::DeValue;
+
+use crate::limits;
+use crate::model::{Isolated, Plan, Protocol, VerdictOptions};
+use crate::problem::Problems;
+use crate::reader::Section;
+
+const ISOLATED_KEYS: [&str; 5] = ["control", "windows", "window_seconds", "blocks_max", "count_instructions"];
+/// What an effect can be measured on, as the statistics call it.
+const METRICS: [&str; 7] = ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs"];
+/// Keys of `[workload]` that are of a sequence alone.
+const SEQUENCE_KEYS: [&str; 5] =
+    ["read_seconds", "write_seconds", "write_work", "pre_tests", "warmup_seconds"];
+
+/// The part of a plan that is about its protocol.
+pub(crate) struct Found {
+    pub protocol: Protocol,
+    pub passes: u32,
+    pub budget: Option<Duration>,
+    pub isolated: Option<Isolated>,
+    /// Whether base is to be measured twice.
+    pub control: bool,
+}
+
+/// Reads it.
+pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> Found {
+    let words = [("sequence", Protocol::Sequence), ("isolated", Protocol::Isolated)];
+    let protocol = top.choice("protocol", &words).unwrap_or(Protocol::Sequence);
+    let section = top.table("isolated", "[isolated]");
+    let is_isolated = protocol == Protocol::Isolated;
+    if let (Some(section), false) = (&section, is_isolated) {
+        let remedy = "Write protocol = \"isolated\" at the top of the file, or remove the table.";
+        problems.error(&section.at, "[isolated]", "the plan's protocol is a sequence", remedy);
+    }
+    let isolated = section.map_or_else(Isolated::default, |section| read_isolated(&section, problems));
+    let passes = top.integer("passes", limits::PASSES).map_or(1, |found| found.value as u32);
+    if is_isolated && passes > 1 {
+        let remedy = "Remove it; `budget` says how long a plan of blocks runs.";
+        problems.error(&top.key_at("passes"), "passes", "only a sequence has passes", remedy);
+    }
+    let budget = read_budget(top, problems);
+    if !is_isolated && budget.is_some() {
+        let remedy = "Write protocol = \"isolated\", or remove the budget and say `passes`.";
+        problems.error(&top.key_at("budget"), "budget", "a sequence runs to its end", remedy);
+    }
+    Found {
+        protocol,
+        passes: if is_isolated { 1 } else { passes },
+        budget: budget.filter(|_| is_isolated),
+        control: is_isolated && isolated.control,
+        isolated: is_isolated.then_some(isolated),
+    }
+}
+
+fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
+    section.check_keys(&ISOLATED_KEYS, |key| match key {
+        "budget" | "protocol" => Some("the top of the file, before the first [section]".to_owned()),
+        key if key.ends_with("mei_percent") => Some("[verdict]".to_owned()),
+        _ => None,
+    });
+    let default = Isolated::default();
+    let windows = section.integer("windows", limits::WINDOWS);
+    if let Some(found) = windows.as_ref().filter(|found| found.value % 2 == 1) {
+        let what = format!("{} is odd", found.value);
+        let remedy = "Write an even number: windows are mirrored, so that drift of the machine cancels.";
+        problems.error(&found.at, section.place_of("windows"), what, remedy);
+    }
+    Isolated {
+        control: section.boolean("control").map_or(default.control, |found| found.value),
+        windows: windows.map_or(default.windows, |found| found.value as u32),
+        window_seconds: section
+            .number("window_seconds", limits::ISOLATED_WINDOW_SECONDS)
+            .map_or(default.window_seconds, |found| found.value),
+        blocks_max: section
+            .integer("blocks_max", limits::BLOCKS)
+            .map_or(default.blocks_max, |found| found.value as u32),
+        count_instructions: section
+            .boolean("count_instructions")
+            .map_or(default.count_instructions, |found| found.value),
+    }
+}
+
+/// A length of time such as `30m` or `1h 30m`.
+fn read_budget(top: &Section<'_>, problems: &Problems<'_>) -> Option<Duration> {
+    let remedy = "Write for example budget = \"30m\", \"2h\" or \"1h 30m\".";
+    let (at, node) = top.node("budget")?;
+    let DeValue::String(text) = node.get_ref() else {
+        top.wrong_type("budget", at, node.get_ref(), "a length of time such as \"30m\", in quotes");
+        return None;
+    };
+    match parse_budget(text) {
+        Ok(budget) => Some(budget),
+        Err(what) => {
+            problems.error(&node.span(), "budget", what, remedy);
+            None
+        }
+    }
+}
+
+/// A length of time such as `30m`, `2h` or `1h 30m`, from a second to a month.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_budget(text: &str) -> Result<Duration, String> {
+    let budget = humantime::parse_duration(text).map_err(|error| format!("\"{text}\": {error}"))?;
+    if limits::BUDGET_SECONDS.contains(&budget.as_secs()) {
+        Ok(Duration::from_secs(budget.as_secs()))
+    } else {
+        Err(format!("\"{text}\" is out of range: a second to 31 days"))
+    }
+}
+
+/// `[verdict]`: the smallest changes that matter.
+pub(crate) fn read_verdict(top: &Section<'_>) -> VerdictOptions {
+    let Some(section) = top.table("verdict", "[verdict]") else {
+        return VerdictOptions::default();
+    };
+    section.check_keys(&["mei_percent"], |_| None);
+    let place = "[verdict.mei_percent]";
+    let Some(table) = section.table("mei_percent", place) else {
+        return VerdictOptions::default();
+    };
+    table.check_keys(&METRICS, |_| None);
+    let mut mei_percent = BTreeMap::new();
+    for metric in METRICS {
+        if let Some(found) = table.number(metric, limits::MEI_PERCENT) {
+            mei_percent.insert(metric.to_owned(), found.value);
+        }
+    }
+    VerdictOptions { mei_percent }
+}
+
+/// Names of the tests that a plan of blocks measures unless it lists them.
+pub(crate) fn isolated_steps() -> Vec<String> {
+    microbenchmarks::tests().iter().map(|test| test.name.to_owned()).collect()
+}
+
+/// What does not go with the protocol.
+pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+    if plan.protocol != Protocol::Isolated {
+        return;
+    }
+    if plan.arms.len() < 2 {
+        let remedy = "Add an [[arm]], or leave `control` on to measure base against itself.";
+        problems.error(&(0..0), "[[arm]]", "one arm has nothing to be compared with", remedy);
+    }
+    let Some(section) = top.table("workload", "[workload]") else {
+        return;
+    };
+    for key in SEQUENCE_KEYS {
+        if let Some((at, _)) = section.node(key) {
+            let remedy = "Remove it; windows of blocks are given by [isolated] window_seconds.";
+            problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
+        }
+    }
+    let is_test = |name: &str| {
+        step::parse_step(name)
+            .is_ok_and(|step| matches!(step.kind, StepKind::Measure { role: Role::Test, .. }))
+    };
+    for name in plan.workload.steps.iter().filter(|name| !is_test(name)) {
+        let remedy = "List tests alone: every test starts from the same data, warmed up.";
+        let what = format!("\"{name}\" is no test of a plan of blocks");
+        problems.error(&section.key_at("steps"), section.place_of("steps"), what, remedy);
+    }
+}
