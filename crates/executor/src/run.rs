@@ -299,6 +299,9 @@ impl Execution {
             log_dir: self.writer.folder().logs_dir().join(name),
             clients_max: self.schedule.clients_max(),
             tcp: self.plan.workload.transport == Transport::Tcp,
+            env: std::collections::BTreeMap::new(),
+            cpus: None,
+            instrument: None,
         }
     }
 

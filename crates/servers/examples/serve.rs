@@ -35,6 +35,9 @@ fn serve() -> Result<(), Box<dyn Error>> {
         config: load_config(config)?,
         clients_max: 100,
         tcp: options.iter().any(|option| option == "tcp"),
+        env: std::collections::BTreeMap::new(),
+        cpus: None,
+        instrument: None,
     };
     println!("{:#?}", spec.build);
     if !spec.data_dir.exists() {

@@ -16,6 +16,7 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::freeze;
 use crate::identity::sha256_hex;
 use crate::postgres;
 use crate::process::{self, Identity};
@@ -289,6 +290,8 @@ fn remove_marker_last(dir: &Path) -> Result<()> {
 
 /// Ends a process that is not our child, from gentle to hard.
 fn end(process: &Identity) {
+    // It may have been frozen when its rqps was killed.
+    freeze::thaw(process.pid);
     for (signal, patience) in [
         (Signal::INT, LEFTOVER_PATIENCE),
         (Signal::QUIT, Duration::from_secs(10)),

@@ -272,6 +272,67 @@ pub enum Error {
         "cannot tie a server's life to this program's: it carries no start shim and `setpriv` is not there; install util-linux, or set RQPS_SHIM to the path of an rqps program"
     )]
     NoShim,
+
+    /// A list of CPUs is not one.
+    #[error("`{text}` is not a list of CPUs: write their numbers, such as 0 or 0-3,5")]
+    BadCpus {
+        /// As written.
+        text: String,
+    },
+
+    /// The kernel does not let something run where it should.
+    #[error(
+        "cannot place {who} on CPUs {cpus}: {source}; `nproc --all` and `taskset -p $$` say which there are"
+    )]
+    Placing {
+        /// What should run there.
+        who: String,
+        /// The CPUs.
+        cpus: String,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// A variable cannot be put into an environment.
+    #[error("`{name}` is not a variable that a server can be given: a name has letters, digits and _ only")]
+    BadVariable {
+        /// Its name.
+        name: String,
+    },
+
+    /// A library to preload cannot be.
+    #[error("cannot preload {library} (LD_PRELOAD): {reason}")]
+    BadPreload {
+        /// The library.
+        library: PathBuf,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
+    /// A server runs, but without a library that it should have.
+    #[error(
+        "the server runs without {library} of LD_PRELOAD and was stopped; {reason}; build it for this system and try \
+         again"
+    )]
+    NotPreloaded {
+        /// The library.
+        library: PathBuf,
+        /// What the loader said.
+        reason: String,
+    },
+
+    /// A server's processes cannot be held still.
+    #[error("cannot freeze the server with pid {pid}: {reason}; it goes on; its log says more")]
+    NotFrozen {
+        /// Its main process.
+        pid: u32,
+        /// Which process, and why.
+        reason: String,
+    },
+
+    /// Valgrind is not installed.
+    #[error("cannot count instructions: no valgrind in PATH; install the package of that name")]
+    NoValgrind,
 }
 
 impl Error {
@@ -284,6 +345,9 @@ impl Error {
                 | Error::NotABuild { .. }
                 | Error::UnknownConfig { .. }
                 | Error::ConfigSyntax { .. }
+                | Error::BadCpus { .. }
+                | Error::BadVariable { .. }
+                | Error::BadPreload { .. }
         )
     }
 

@@ -21,6 +21,7 @@ use std::thread;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
+use crate::cpus::{CpuSet, pin_this_thread};
 use crate::error::{Error, Result};
 use crate::user::ServerUser;
 
@@ -97,6 +98,7 @@ pub(crate) struct Guarded {
     command: Command,
     program: PathBuf,
     user: ServerUser,
+    cpus: Option<CpuSet>,
 }
 
 impl Guarded {
@@ -116,7 +118,7 @@ impl Guarded {
             .stderr(Stdio::null())
             .process_group(0);
         user.apply(&mut command);
-        Ok(Guarded { command, program: program.to_path_buf(), user: user.clone() })
+        Ok(Guarded { command, program: program.to_path_buf(), user: user.clone(), cpus: None })
     }
 
     /// To add arguments and streams.
@@ -124,10 +126,15 @@ impl Guarded {
         &mut self.command
     }
 
+    /// Where it and all it starts will run, from its first instruction on.
+    pub fn place(&mut self, cpus: Option<&CpuSet>) {
+        self.cpus = cpus.cloned();
+    }
+
     /// Starts it.
     pub fn spawn(self) -> Result<Child> {
         let (program, user) = (self.program, self.user);
-        keeper_spawn(self.command).map_err(|error| Error::CannotRun {
+        keeper_spawn(self.command, self.cpus)?.map_err(|error| Error::CannotRun {
             reason: format!("{error}{}", permission_advice(&error)),
             program,
             user: user.name,
@@ -177,19 +184,22 @@ fn permission_advice(error: &io::Error) -> String {
     )
 }
 
-type SpawnRequest = (Command, Sender<io::Result<Child>>);
+/// The outer failure is that of placing it.
+type Spawned = Result<io::Result<Child>>;
+
+type SpawnRequest = (Command, Option<CpuSet>, Sender<Spawned>);
 
 /// Hands the command to the thread that starts everything.
-fn keeper_spawn(command: Command) -> io::Result<Child> {
+fn keeper_spawn(command: Command, cpus: Option<CpuSet>) -> Spawned {
     static KEEPER: OnceLock<Mutex<Sender<SpawnRequest>>> = OnceLock::new();
-    let gone = || io::Error::other("the thread that starts processes has ended");
+    let gone = || Ok(Err(io::Error::other("the thread that starts processes has ended")));
     let keeper = KEEPER.get_or_init(|| {
         let (requests, inbox) = channel::<SpawnRequest>();
         // Without the thread the channel is closed, and every request below is answered with an error.
         let _detached = thread::Builder::new().name("keeper".to_owned()).spawn(move || {
-            for (mut command, reply) in inbox {
-                if let Err(unclaimed) = reply.send(command.spawn())
-                    && let Ok(mut child) = unclaimed.0
+            for (mut command, cpus, reply) in inbox {
+                if let Err(unclaimed) = reply.send(spawn_placed(&mut command, cpus.as_ref()))
+                    && let Ok(Ok(mut child)) = unclaimed.0
                 {
                     let _ended = child.kill().and_then(|()| child.wait());
                 }
@@ -198,10 +208,15 @@ fn keeper_spawn(command: Command) -> io::Result<Child> {
         Mutex::new(requests)
     });
     let (reply, answer) = channel();
-    keeper
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-        .send((command, reply))
-        .map_err(|_| gone())?;
-    answer.recv().map_err(|_| gone())?
+    let asked = keeper.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).send((command, cpus, reply));
+    match asked {
+        Ok(()) => answer.recv().unwrap_or_else(|_| gone()),
+        Err(_) => gone(),
+    }
+}
+
+/// The child inherits where this thread may run at that moment.
+fn spawn_placed(command: &mut Command, cpus: Option<&CpuSet>) -> Spawned {
+    let _pinned = cpus.map(pin_this_thread).transpose()?;
+    Ok(command.spawn())
 }

@@ -2,14 +2,15 @@
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::data_dir::DataDir;
+use crate::environment;
 use crate::error::{Error, Result};
-use crate::guard::DeathSignal;
+use crate::guard::{DeathSignal, Guarded};
 use crate::log::{Log, TAIL_LINES};
 use crate::postgres;
 use crate::postgres::settings::{Listen, Settings};
@@ -68,13 +69,15 @@ impl Launch<'_> {
         let (log, file) = Log::open(&spec.log_dir, &data_dir.name())?;
         let stdout = file.try_clone().map_err(Error::file("open", &log.path))?;
         let lock = self.lock.try_clone().map_err(Error::file("lock", &data_dir.path))?;
-        let mut guarded = postgres::programs::program(&spec.build, "postgres", user, DeathSignal::Quit)?;
+        let program = spec.build.bin_dir.join("postgres");
+        let mut guarded = self.guarded(&program)?;
         guarded.command().arg("-D").arg(&data_dir.path).stdout(stdout).stderr(file);
         let mut server = Server {
-            build: spec.build.clone(),
+            program,
             data_dir: data_dir.clone(),
             child: guarded.spawn()?,
             exit: None,
+            frozen: false,
             endpoint: ServerEndpoint {
                 socket_dir: listen.socket_dir,
                 tcp: listen.tcp.then_some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
@@ -88,15 +91,36 @@ impl Launch<'_> {
             _lock: lock,
         };
         self.wait_until_ready(&mut server)?;
+        // Under an instrument it is that which runs.
+        if let Some(program) = process::exe_of(server.pid()) {
+            server.program = program;
+        }
+        environment::check_loaded(&spec.env, server.pid(), &server.log.tail(usize::MAX))?;
         data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
         Ok(server)
+    }
+
+    /// The program, after what sets its environment and what it is run under.
+    fn guarded(&self, program: &Path) -> Result<Guarded> {
+        let Launch { spec, user, .. } = *self;
+        environment::check(&spec.env, user)?;
+        let mut words = environment::command(&spec.env);
+        if let Some(instrument) = &spec.instrument {
+            instrument.prepare(user)?;
+            words.extend(instrument.command()?);
+        }
+        words.push(program.as_os_str().to_owned());
+        let mut guarded = Guarded::new(Path::new(&words[0]), user, DeathSignal::Quit)?;
+        guarded.command().args(&words[1..]);
+        guarded.place(spec.cpus.as_ref());
+        Ok(guarded)
     }
 
     fn wait_until_ready(&self, server: &mut Server) -> Result<()> {
         let path = &self.data_dir.path;
         let socket = server.endpoint.socket_dir.join(format!(".s.PGSQL.{}", server.endpoint.port));
         let mut progress = Progress::new();
-        while !postgres::start::is_ready(path, server.pid(), &server.build, &socket) {
+        while !postgres::start::is_ready(path, server.pid(), &self.spec.build, &socket) {
             if !server.alive() {
                 let tail = server.log.tail(TAIL_LINES);
                 return Err(Error::Died {

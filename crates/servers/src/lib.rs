@@ -5,12 +5,16 @@
 pub mod build;
 mod cache;
 pub mod config;
+pub mod cpus;
 mod data_dir;
 pub mod dirs;
+mod environment;
 pub mod error;
+mod freeze;
 pub mod guard;
 pub mod host;
 mod identity;
+pub mod instrument;
 mod launch;
 mod log;
 mod postgres;
@@ -25,11 +29,13 @@ pub use build::{Build, install, list_builds, resolve};
 pub use config::{
     Config, ShippedConfig, ValueBefore, config_from_text, load_config, load_config_for, shipped_configs,
 };
+pub use cpus::{CpuSet, Pinned, pin_this_thread};
 pub use data_dir::{reap_leftover, remove_data_dir};
 pub use dirs::Dirs;
 pub use error::{Error, Result};
 pub use guard::run_shim_if_asked;
 pub use host::HostLimits;
+pub use instrument::Instrument;
 pub use server::{DATABASE, Server, USER};
 pub use spec::{Applied, LeftOut, ServerEndpoint, ServerSpec};
 pub use user::{ServerUser, server_user};

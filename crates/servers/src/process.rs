@@ -90,6 +90,35 @@ pub(crate) fn family_cpu_ticks(pid: u32) -> u64 {
     own + children.map(|stat| stat.cpu_ticks).sum::<u64>()
 }
 
+/// A process and its state, as the kernel writes that: `T` when it is stopped.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub pid: u32,
+    pub state: char,
+}
+
+impl Member {
+    /// Whether it does nothing until it is told to: stopped, or ended.
+    pub fn is_still(self) -> bool {
+        matches!(self.state, 'T' | 't' | 'Z' | 'X')
+    }
+}
+
+/// A process, then its children, theirs, and so on.
+pub(crate) fn family(pid: u32) -> Vec<Member> {
+    let stats: Vec<(u32, Stat)> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
+    let first = stats.iter().find(|(its, _)| *its == pid);
+    let mut family: Vec<Member> =
+        first.map(|(_, stat)| Member { pid, state: stat.state }).into_iter().collect();
+    let mut next = 0;
+    while let Some(parent) = family.get(next).map(|member| member.pid) {
+        let children = stats.iter().filter(|(_, stat)| stat.parent == parent);
+        family.extend(children.map(|(pid, stat)| Member { pid: *pid, state: stat.state }));
+        next += 1;
+    }
+    family
+}
+
 /// The fields of `/proc/<pid>/stat` that are needed here.
 struct Stat {
     state: char,

@@ -1,7 +1,7 @@
 //! A server's life: made, started, watched, stopped.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use rqps_plan::Dbms;
 use rustix::process::Signal;
 
-use crate::build::Build;
+use crate::cpus::CpuSet;
 use crate::data_dir::{self, DataDir, prepare_parent};
 use crate::error::{Error, Result};
+use crate::freeze;
 use crate::launch::{Launch, listen};
 use crate::log::{Log, TAIL_LINES};
 use crate::postgres;
@@ -32,10 +33,13 @@ const STARTS_MAX: u32 = 10;
 /// A running server. Dropping it stops it, with less patience than [`Server::stop`].
 #[derive(Debug)]
 pub struct Server {
-    pub(crate) build: Build,
+    /// What its processes run.
+    pub(crate) program: PathBuf,
     pub(crate) data_dir: DataDir,
     pub(crate) child: Child,
     pub(crate) exit: Option<ExitStatus>,
+    /// Whether its processes were stopped by [`Server::freeze`].
+    pub(crate) frozen: bool,
     pub(crate) endpoint: ServerEndpoint,
     pub(crate) applied: Applied,
     pub(crate) log: Log,
@@ -144,7 +148,7 @@ impl Server {
             && let Ok(Some(status)) = self.child.try_wait()
         {
             self.exit = Some(status);
-            data_dir::end_stragglers(&self.data_dir.path, &self.build.bin_dir.join("postgres"));
+            data_dir::end_stragglers(&self.data_dir.path, &self.program);
         }
         self.exit.is_none()
     }
@@ -155,6 +159,36 @@ impl Server {
             return None;
         }
         self.exit.map(|status| status.to_string())
+    }
+
+    /// Lets sessions that begin from now on run on these CPUs only. Background processes that are there stay where they
+    /// are; those that the main process starts later, autovacuum and parallel workers among them, go with the sessions.
+    ///
+    /// # Errors
+    /// When the server has ended, or none of these CPUs is there.
+    pub fn place_sessions(&self, cpus: &CpuSet) -> Result<()> {
+        cpus.place(self.pid())
+    }
+
+    /// Stops all its processes where they are, until [`Server::thaw`]: returns when none of them runs. What would have
+    /// been due meanwhile, a checkpoint for instance, is due when they go on.
+    ///
+    /// # Errors
+    /// When a process cannot be stopped within half a minute; all go on then.
+    pub fn freeze(&mut self) -> Result<()> {
+        if !self.alive() {
+            return Err(Error::NotFrozen { pid: self.pid(), reason: "it has ended".to_owned() });
+        }
+        self.frozen = true;
+        freeze::freeze(self.pid()).inspect_err(|_| self.thaw())
+    }
+
+    /// Lets its processes go on; no matter when they already do.
+    pub fn thaw(&mut self) {
+        if self.frozen && self.alive() {
+            freeze::thaw(self.pid());
+        }
+        self.frozen = false;
     }
 
     /// Shuts it down: sessions are ended, a checkpoint is written, all processes are gone when this returns.
@@ -211,6 +245,8 @@ impl Server {
 
     /// The child has not been waited for, so its pid is still its own.
     fn send(&mut self, signal: Signal) {
+        // A stopped process would not act on it.
+        self.thaw();
         if self.alive() {
             // It can only fail when the process has just ended, which the next wait sees.
             let _sent = process::signal(self.child.id(), signal);

@@ -1,5 +1,6 @@
 //! What is to be run, and what a running server tells of itself.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -7,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::build::Build;
 use crate::config::Config;
+use crate::cpus::CpuSet;
+use crate::instrument::Instrument;
 
 /// What is to be run, and where.
 #[derive(Debug, Clone)]
@@ -23,6 +26,12 @@ pub struct ServerSpec {
     pub clients_max: u32,
     /// Also listen on a free TCP port of the loopback interface.
     pub tcp: bool,
+    /// Variables in the environment of the server program alone, such as `LD_PRELOAD`.
+    pub env: BTreeMap<String, String>,
+    /// Where all its processes run; none for wherever the kernel puts them. See [`crate::Server::place_sessions`].
+    pub cpus: Option<CpuSet>,
+    /// The program it is run under.
+    pub instrument: Option<Instrument>,
 }
 
 /// An option of the config that the server does not have.

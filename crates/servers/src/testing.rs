@@ -1,5 +1,6 @@
 //! A throw-away server for tests: made, started, and removed when dropped.
 
+use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::PermissionsExt;
@@ -51,6 +52,9 @@ impl Scratch {
             log_dir: dir.path().join("logs"),
             clients_max: 40,
             tcp: false,
+            env: BTreeMap::new(),
+            cpus: None,
+            instrument: None,
         };
         Ok((dir, spec))
     }

@@ -109,7 +109,7 @@ impl ServerUser {
         }
         let ancestors: Vec<&Path> = path.ancestors().collect();
         for directory in ancestors.into_iter().rev() {
-            if !self.may_enter_by_mode(directory) && !self.may_enter(directory) {
+            if !self.may_enter_by_mode(directory) && !self.may('x', directory) {
                 return Err(Error::NotReachable {
                     user: self.name.clone(),
                     blocked: PathBuf::from(directory),
@@ -135,10 +135,11 @@ impl ServerUser {
         meta.mode() & bit != 0
     }
 
-    /// Asks the kernel as that user: access control lists may allow what the mode bits do not.
-    fn may_enter(&self, directory: &Path) -> bool {
+    /// Asks the kernel as that user whether it may `r`ead, `w`rite or enter (`x`): access control lists may allow what
+    /// the mode bits do not.
+    pub(crate) fn may(&self, what: char, path: &Path) -> bool {
         let mut test = Command::new("/usr/bin/test");
-        test.arg("-x").arg(directory).current_dir("/");
+        test.arg(format!("-{what}")).arg(path).current_dir("/");
         test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.apply(&mut test);
         test.status().is_ok_and(|status| status.success())

@@ -23,6 +23,9 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
         log_dir: place.join("logs"),
         clients_max: args.clients,
         tcp: args.tcp,
+        env: std::collections::BTreeMap::new(),
+        cpus: None,
+        instrument: None,
     };
     context.catch_signals()?;
     let outcome = serve(context, args, &spec);

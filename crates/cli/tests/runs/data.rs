@@ -39,6 +39,9 @@ impl Kept {
             log_dir: bench.path().join("kept-logs"),
             clients_max: 10,
             tcp: false,
+            env: std::collections::BTreeMap::new(),
+            cpus: None,
+            instrument: None,
         };
         let server = Server::start(&spec).unwrap();
         let endpoint = rqps_executor::endpoint(&server);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::build::Build;
 use crate::data_dir::DataDir;
 use crate::error::{Error, Result};
+use crate::instrument;
 use crate::process;
 
 /// Holds the pid and the state of the server at work.
@@ -43,7 +44,8 @@ pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
 pub(crate) fn server_at_work(data_dir: &Path) -> Option<u32> {
     let pid = postmaster_pid(&data_dir.join(PID_FILE))?;
     let exe = process::exe_of(pid)?;
-    exe.file_name().is_some_and(|name| name == "postgres" || name == "postmaster").then_some(pid)
+    let is_server = exe.file_name().is_some_and(|name| name == "postgres" || name == "postmaster");
+    (is_server || instrument::is_instrument(&exe)).then_some(pid)
 }
 
 /// Removes `postmaster.pid` when its process is something else by now: Postgres itself does so only when

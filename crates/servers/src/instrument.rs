@@ -1,0 +1,98 @@
+//! Programs that a server is run under to count what it executes, for hosts whose processor does not tell.
+//!
+//! Valgrind's cachegrind counts every instruction of user space, the same number for the same work; a server is slower
+//! under it by one to two orders of magnitude. It writes one file for each process when that ends. A process carries
+//! the count of the one that forked it, so that what a stretch of work took is the difference of two sessions.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::dirs::create_open_dir;
+use crate::error::{Error, Result};
+use crate::user::ServerUser;
+
+/// A program that a server is run under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Instrument {
+    /// Valgrind, counting the instructions of each process of the server.
+    Valgrind {
+        /// Where each process leaves its count when it ends. Take a new directory for each start: a file is named by
+        /// its process's pid, and pids are used again.
+        counts_dir: PathBuf,
+    },
+}
+
+impl Instrument {
+    /// The program and its arguments that come before the server's own.
+    pub(crate) fn command(&self) -> Result<Vec<OsString>> {
+        let Instrument::Valgrind { counts_dir } = self;
+        let program = valgrind().ok_or(Error::NoValgrind)?;
+        let counts_dir = std::path::absolute(counts_dir).map_err(Error::file("find", counts_dir))?;
+        let mut file = OsString::from("--cachegrind-out-file=");
+        // A percent sign would be taken for the start of a placeholder.
+        file.push(counts_dir.to_string_lossy().replace('%', "%%"));
+        file.push("/%p");
+        let options = ["--tool=cachegrind", "--cache-sim=no", "--trace-children=no", "-q"];
+        let options = options.into_iter().map(OsString::from);
+        Ok([program.into_os_string()].into_iter().chain(options).chain([file]).collect())
+    }
+
+    /// Makes the directory for counts, where the server's user may write.
+    pub(crate) fn prepare(&self, user: &ServerUser) -> Result<()> {
+        let Instrument::Valgrind { counts_dir } = self;
+        create_open_dir(counts_dir)?;
+        user.give(counts_dir)?;
+        user.check_reachable(counts_dir, "name another directory for the counts")
+    }
+}
+
+/// Whether a program is one that servers are run under, by its file name.
+pub(crate) fn is_instrument(exe: &Path) -> bool {
+    exe.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"cachegrind-"))
+}
+
+fn valgrind() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join("valgrind")).find(|program| program.is_file())
+}
+
+/// The valgrind of this host, such as `valgrind-3.19.0`; none when it is not installed.
+pub fn available() -> Option<String> {
+    let output = Command::new(valgrind()?).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// Instructions that a process executed in user space before it ended, those of its ancestors before each fork
+/// included; none while it lives or still writes.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn instructions_of(counts_dir: &Path, pid: u32) -> Result<Option<u64>> {
+    let path = counts_dir.join(pid.to_string());
+    match fs::read(&path) {
+        Ok(content) => Ok(summary(&content)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file("read", &path)(error)),
+    }
+}
+
+/// The number in the last line, which is written last: without its end it may be cut off.
+fn summary(content: &[u8]) -> Option<u64> {
+    let last = content.strip_suffix(b"\n")?.rsplit(|&byte| byte == b'\n').next()?;
+    std::str::from_utf8(last).ok()?.strip_prefix("summary:")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_cut_off_is_not_taken() {
+        assert_eq!(summary(b"events: Ir\nfn=main\n3 17\nsummary: 1234567\n"), Some(1_234_567));
+        assert_eq!(summary(b"events: Ir\nfn=main\n3 17\nsummary: 12345"), None);
+        assert_eq!(summary(b"events: Ir\nfn=main\n3 17\n"), None);
+    }
+}
