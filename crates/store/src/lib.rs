@@ -35,4 +35,5 @@ pub use observation::{
 };
 pub use read::Run;
 pub use schema::VERSION as SCHEMA_VERSION;
+pub use write_block::CUT_OFF;
 pub use writer::RunWriter;

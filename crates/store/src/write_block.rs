@@ -8,8 +8,8 @@ use crate::folder::now_ms;
 use crate::write_observation::json;
 use crate::writer::RunWriter;
 
-/// What a block is void for whose rqps was killed.
-const CUT_OFF: &str = "cut off";
+/// The note of a block that is void because its rqps was killed.
+pub const CUT_OFF: &str = "cut off";
 
 impl RunWriter {
     /// Records a block with what was drawn for its arms, which must have been recorded. Observations placed in it

@@ -1,0 +1,169 @@
+//! From windows and counts to the experiment that is judged.
+//!
+//! Only windows of blocks that are done and whose result is valid are used. Every measured step that is no warm-up is a
+//! test of its own: `point-query.pre` ran on other data than `point-query`.
+//!
+//! | metric | of a window |
+//! | --- | --- |
+//! | rate | operations per second |
+//! | instructions | `server_instructions_user` / operations; where the processor counts none, those of the block's count |
+//! | cpu_us | `server_cpu_us` / operations |
+//! | wal_bytes | `server_wal_bytes` / operations |
+//! | rows, blocks | `server_rows_touched`, `server_blocks_touched` / operations |
+//! | fsyncs | `server_fsyncs` / operations |
+
+use std::collections::BTreeMap;
+
+use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
+use rqps_store::{BlockStatus, EndedBy, Recorded, Role, Run, Window};
+
+use crate::pairing::{Figures, block_data};
+
+/// The metric of a window that holds what the processor counted.
+const INSTRUCTIONS: &str = "server_instructions_user";
+/// Set where hardware counters had to share a register, so that they are too small.
+const MULTIPLEXED: &str = "server_perf_multiplexed";
+
+/// Who counted the instructions that verdicts use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstructionSource {
+    /// The processor, in every window.
+    Processor,
+    /// A program in which the server ran, named with its version; apart from the windows.
+    Counted(String),
+    /// Nobody: CPU time decides on cost.
+    None,
+}
+
+/// Who counted this run's instructions. The processor goes before a program.
+pub fn instruction_source(run: &Run) -> InstructionSource {
+    let done = done_blocks(run);
+    let of_done = |block: Option<u32>| block.is_some_and(|block| done.contains(&block));
+    let by_processor = run.windows.iter().any(|window| {
+        of_done(window.placement.map(|at| at.block)) && figure(window, Metric::Instructions).is_some()
+    });
+    if by_processor {
+        return InstructionSource::Processor;
+    }
+    let counted =
+        run.counts.iter().find(|count| of_done(count.placement.map(|at| at.block)) && count.valid());
+    counted
+        .map_or(InstructionSource::None, |count| InstructionSource::Counted(count.result.counted_by.clone()))
+}
+
+/// Everything that the run measured in blocks. Arms are numbered as in [`Run::arms`]; without base the first is base.
+pub fn experiment(run: &Run) -> Experiment {
+    let source = instruction_source(run);
+    let tests = steps(run).into_iter().map(|(name, group)| test_data(run, &source, name, group));
+    Experiment {
+        arms: run.arms.len(),
+        base: run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0),
+        control: run.arms.iter().position(|arm| arm.control && arm.role != Role::Base),
+        tests: tests.filter(|test| !test.metrics.is_empty()).collect(),
+    }
+}
+
+pub(crate) fn done_blocks(run: &Run) -> Vec<u32> {
+    run.blocks.iter().filter(|block| block.status == BlockStatus::Done).map(|block| block.number).collect()
+}
+
+/// Whether a step's figures are results.
+pub(crate) fn is_result(step: &str) -> bool {
+    !step.ends_with(".warm") && !step.ends_with(".warmpre")
+}
+
+/// Measured steps with their groups, by name.
+fn steps(run: &Run) -> Vec<(&str, &str)> {
+    let mut steps: Vec<(&str, &str)> = Vec::new();
+    for window in run.windows.iter().filter(|window| is_result(&window.action.step)) {
+        let step = (window.action.step.as_str(), window.result.group.as_str());
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    steps.sort_unstable();
+    steps
+}
+
+fn test_data(run: &Run, source: &InstructionSource, name: &str, group: &str) -> TestData {
+    let of_metric = |metric: Metric| {
+        let blocks: Vec<BlockData> = match (metric, source) {
+            (Metric::Instructions, InstructionSource::Counted(_)) => counted(run, name),
+            _ => measured(run, name, metric),
+        };
+        matters(metric, &blocks).then_some(MetricData { metric, blocks })
+    };
+    let metrics = Metric::ALL.into_iter().filter_map(of_metric).collect();
+    TestData { name: name.to_owned(), group: group.to_owned(), metrics }
+}
+
+fn measured(run: &Run, step: &str, metric: Metric) -> Vec<BlockData> {
+    let windows = run.windows.iter().filter(|window| window.action.step == step);
+    let figures = windows.filter_map(|window| {
+        let at = window.placement?;
+        Some((at.block, window.action.arm.as_str(), at.window, figure(window, metric)?))
+    });
+    blocks_of(run, figures)
+}
+
+/// Instructions per operation that a program counted; they stand for the whole block.
+fn counted(run: &Run, step: &str) -> Vec<BlockData> {
+    let counts = run.counts.iter().filter(|count| count.valid() && count.action.step == step);
+    let figures = counts.filter_map(|count| {
+        let (at, per_op) = (count.placement?, count.result.instructions_per_op()?);
+        Some((at.block, count.action.arm.as_str(), at.window, per_op))
+    });
+    blocks_of(run, figures)
+}
+
+/// Figures by block, arm and window, put together for the blocks that are done.
+fn blocks_of<'a>(run: &Run, figures: impl Iterator<Item = (u32, &'a str, u32, f64)>) -> Vec<BlockData> {
+    let mut blocks: BTreeMap<u32, Vec<Figures>> =
+        done_blocks(run).into_iter().map(|block| (block, vec![Figures::new(); run.arms.len()])).collect();
+    for (block, arm, window, value) in figures.filter(|(.., value)| value.is_finite() && *value >= 0.0) {
+        let arm = run.arms.iter().position(|known| known.name == arm);
+        if let (Some(arms), Some(arm)) = (blocks.get_mut(&block), arm) {
+            arms[arm].insert(window, value);
+        }
+    }
+    blocks.iter().filter_map(|(block, arms)| block_data(*block, arms)).collect()
+}
+
+/// A window's figure; none where it was not measured or must not be used.
+pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
+    if !window.valid() || window.result.ended_by == EndedBy::Error {
+        return None;
+    }
+    let name = match metric {
+        Metric::Rate => return window.result.rate().filter(|rate| *rate > 0.0),
+        Metric::Instructions if window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0) => return None,
+        Metric::Instructions => INSTRUCTIONS,
+        Metric::CpuUs => "server_cpu_us",
+        Metric::WalBytes => "server_wal_bytes",
+        Metric::Rows => "server_rows_touched",
+        Metric::Blocks => "server_blocks_touched",
+        Metric::Fsyncs => "server_fsyncs",
+    };
+    let operations = window.result.operations();
+    (operations > 0.0).then_some(window.metric(name)? / operations)
+}
+
+/// Whether the metric says something about the test: it was measured, and at least one arm spends as much of it on an
+/// operation as the operation itself could. What lies below is the server's housekeeping, which goes by the clock and
+/// not by operations.
+fn matters(metric: Metric, blocks: &[BlockData]) -> bool {
+    let per_op_min = match metric {
+        Metric::Rate | Metric::Instructions | Metric::CpuUs => return !blocks.is_empty(),
+        // The smallest WAL record has 24 bytes, and a transaction of 20 statements that writes at all writes one.
+        Metric::WalBytes => 1.0,
+        // A row of a statement that finds one in ten times.
+        Metric::Rows | Metric::Blocks => 0.1,
+        // A commit of a transaction of 20 statements, which may share its fsync with others.
+        Metric::Fsyncs => 0.01,
+    };
+    let arms = blocks.first().map_or(0, |block| block.values.len());
+    (0..arms).any(|arm| {
+        let values: Vec<f64> = blocks.iter().filter_map(|block| block.values[arm]).collect();
+        !values.is_empty() && values.iter().sum::<f64>() / values.len() as f64 >= per_op_min
+    })
+}

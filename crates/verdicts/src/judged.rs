@@ -1,0 +1,125 @@
+//! A run with its verdicts and what must be known to believe them.
+
+use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Rules, Verdict};
+use rqps_store::{BlockStatus, Run};
+
+use crate::alarm::FalseAlarmCheck;
+use crate::data::{InstructionSource, experiment, instruction_source};
+use crate::error::{Error, Result};
+use crate::timing::Timing;
+
+/// Everything that verdicts on a run consist of. Arms are numbered as in [`Run::arms`].
+#[derive(Debug, Clone)]
+pub struct RunVerdicts {
+    /// The figures that were judged.
+    pub experiment: Experiment,
+    /// The rules they were judged by.
+    pub rules: Rules,
+    /// The verdicts.
+    pub judgement: Judgement,
+    /// Who counted instructions.
+    pub source: InstructionSource,
+    /// Blocks that count.
+    pub blocks_done: usize,
+    /// Blocks that the host spoilt. Blocks that were cut off with their rqps are not among them.
+    pub blocks_void: usize,
+    /// What further blocks would take.
+    pub timing: Timing,
+    /// What was called on base measured again; none when it was not.
+    pub false_alarms: Option<FalseAlarmCheck>,
+}
+
+/// How many verdicts of each kind there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Regressions, proven or not.
+    pub regressions: usize,
+    /// Improvements, proven or not.
+    pub improvements: usize,
+    /// The same.
+    pub same: usize,
+    /// Not decided.
+    pub inconclusive: usize,
+}
+
+impl Tally {
+    /// Counts verdicts.
+    pub fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
+        let mut tally = Self::default();
+        for verdict in verdicts {
+            *match verdict.class {
+                Class::Regression { .. } => &mut tally.regressions,
+                Class::Improvement { .. } => &mut tally.improvements,
+                Class::Same => &mut tally.same,
+                Class::Inconclusive => &mut tally.inconclusive,
+            } += 1;
+        }
+        tally
+    }
+}
+
+/// Whether the run has replicates, so that there can be verdicts.
+pub fn has_blocks(run: &Run) -> bool {
+    !run.blocks.is_empty()
+}
+
+/// Judges a run by `rules`.
+///
+/// # Errors
+/// When figures or rules contradict themselves.
+pub fn judge_run(run: &Run, rules: &Rules) -> Result<RunVerdicts> {
+    let experiment = experiment(run);
+    let judgement = rqps_stats::judge(&experiment, rules, &Archive::default())
+        .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
+    let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
+    let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
+    Ok(RunVerdicts {
+        source: instruction_source(run),
+        blocks_done: run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count(),
+        blocks_void: void.count(),
+        timing: Timing::of(run),
+        false_alarms: FalseAlarmCheck::of(&judgement, experiment.control),
+        experiment,
+        rules: rules.clone(),
+        judgement,
+    })
+}
+
+impl RunVerdicts {
+    /// Verdicts on one arm, by test.
+    pub fn of_arm(&self, arm: usize) -> impl Iterator<Item = &Verdict> {
+        self.judgement.verdicts.iter().filter(move |verdict| verdict.arm == arm)
+    }
+
+    /// The verdict of one detector on one test of one arm.
+    pub fn verdict(&self, test: &str, arm: usize, detector: Detector) -> Option<&Verdict> {
+        self.of_arm(arm).find(|verdict| verdict.test == test && verdict.detector == detector)
+    }
+
+    /// Verdicts on candidates: all but those on base measured again.
+    pub fn on_candidates(&self) -> impl Iterator<Item = &Verdict> {
+        self.judgement.verdicts.iter().filter(|verdict| !verdict.is_control)
+    }
+
+    /// Further blocks after which this verdict is probably reached; none when it is, or when nothing can be said.
+    pub fn blocks_to_resolve(verdict: &Verdict) -> Option<usize> {
+        if verdict.class.is_decided() {
+            return None;
+        }
+        verdict.deciding().blocks_to_resolve
+    }
+
+    /// Seconds that this verdict would still take, measured alone; none when it is reached or nothing can be said.
+    pub fn seconds_to_resolve(&self, verdict: &Verdict) -> Option<f64> {
+        let blocks = Self::blocks_to_resolve(verdict)?;
+        Some(self.timing.seconds_for([(verdict.test.as_str(), blocks)]))
+    }
+
+    /// Seconds that all verdicts on candidates would still take that can be reached by further blocks.
+    pub fn seconds_to_resolve_all(&self) -> f64 {
+        let needs = self
+            .on_candidates()
+            .filter_map(|verdict| Some((verdict.test.as_str(), Self::blocks_to_resolve(verdict)?)));
+        self.timing.seconds_for(needs)
+    }
+}

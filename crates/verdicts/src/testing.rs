@@ -1,0 +1,308 @@
+//! Run folders with known truth: blocks of made-up windows, written through the store like real ones.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rqps_store::{
+    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, EndedBy, Fact, Measured, Meta, Metrics,
+    Moment, Observation, Outcome, Placement, PlannedStep, RateUnit, Result, Role, RunFolder, RunWriter,
+    Status, Window,
+};
+
+/// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
+pub const TESTS: [(&str, &str, f64, f64, f64); 6] = [
+    ("point-query", "point", 40_000.0, 50_000.0, 0.0),
+    ("hot-points", "point", 2_000.0, 900_000.0, 0.0),
+    ("range-covered-pk", "range", 5_000.0, 400_000.0, 0.0),
+    ("read-only_range=10", "range-aggregate", 9_000.0, 200_000.0, 0.0),
+    ("update-index", "write", 4_000.0, 300_000.0, 540.0),
+    ("insert", "write", 6_000.0, 250_000.0, 310.0),
+];
+
+/// Start of the made-up run, milliseconds since 1970 (UTC).
+const BEGUN_AT_MS: i64 = 1_785_420_903_000;
+/// Length of a block and of a window.
+const BLOCK_MS: i64 = 130_000;
+const WINDOW_MS: i64 = 2_000;
+const EVENTS: u64 = 10_000;
+
+/// What a made-up run is like; start from [`Spec::default`] and change what a test is about.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The plan's name.
+    pub name: &'static str,
+    /// `isolated` or `sequence`.
+    pub protocol: &'static str,
+    /// Arms: name and version. The first is base; one called `control` is base measured again.
+    pub arms: Vec<(&'static str, &'static str)>,
+    /// What is true: arm, test, factor of its rate, factor of its instructions.
+    pub effects: Vec<(usize, &'static str, f64, f64)>,
+    /// Standard deviation of one block's logarithm of a rate; instructions have a hundredth of it.
+    pub block_sd: f64,
+    /// Blocks, and how many of the first of them are void.
+    pub blocks: u32,
+    /// Number of void blocks.
+    pub void: u32,
+    /// Tests that are in the first `.1` blocks only.
+    pub cut_tests: BTreeMap<&'static str, u32>,
+    /// Whether instructions are counted by a program instead of the processor.
+    pub counted: bool,
+    /// Seed of the noise.
+    pub seed: u64,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            name: "made-up",
+            protocol: "isolated",
+            arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1")],
+            effects: vec![],
+            block_sd: 0.004,
+            blocks: 5,
+            void: 0,
+            cut_tests: BTreeMap::new(),
+            counted: true,
+            seed: 1,
+        }
+    }
+}
+
+/// Writes a run like `spec` into `results` and returns its folder.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_run(results: &Path, spec: &Spec) -> Result<PathBuf> {
+    let folder = RunFolder::create(results, spec.name)?;
+    let mut writer = RunFolder::open_for_writing(folder.path())?;
+    let arms: Vec<Arm> = spec.arms.iter().map(|(name, version)| arm(spec, name, version)).collect();
+    let host = [Fact { key: "kernel".into(), value: "6.1.0".into(), comparable: true }];
+    writer.begin_run(&plan(spec), &meta(spec), &steps(), &arms, &host)?;
+    let mut seq = 0;
+    for number in 1..=spec.blocks {
+        write_block(&mut writer, spec, number, &mut seq)?;
+    }
+    writer.set_status(Status::Complete, None)?;
+    Ok(folder.path().to_owned())
+}
+
+fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) -> Result<()> {
+    let started_at_ms = BEGUN_AT_MS + i64::from(number - 1) * (BLOCK_MS + 1000);
+    let measured = |test: &str| spec.cut_tests.get(test).is_none_or(|last| number <= *last);
+    let tests: Vec<_> = TESTS.iter().filter(|(test, ..)| measured(test)).collect();
+    let arms = spec.arms.iter().enumerate().map(|(index, (name, _))| BlockArm {
+        arm: (*name).to_owned(),
+        start_position: (index as u32 + number) % spec.arms.len() as u32 + 1,
+        side: char::from(b'a' + (index as u8 + number as u8) % spec.arms.len() as u8).to_string(),
+        cpus: "0".into(),
+    });
+    let is_void = number <= spec.void;
+    writer.begin_block(&Block {
+        number,
+        seed: u64::from(number),
+        status: if is_void { BlockStatus::Void } else { BlockStatus::Done },
+        note: is_void.then(|| "spin_ns rose by 40 %".to_owned()),
+        started_at_ms,
+        finished_at_ms: Some(started_at_ms + BLOCK_MS),
+        restored_by: "reflink".into(),
+        tests: tests.iter().map(|(test, ..)| (*test).to_owned()).collect(),
+        arms: arms.collect(),
+    })?;
+    let factor = if is_void { 1.4 } else { 1.0 + 0.002 * f64::from(number % 3) };
+    let canaries = [("spin_ns", 1.25), ("memory_ns", 96.0), ("fsync_us", 410.0)].map(|(name, value)| {
+        [Moment::Before, Moment::After].map(|moment| Canary {
+            block: number,
+            moment,
+            name: name.to_owned(),
+            value: value * factor,
+        })
+    });
+    writer.put_canaries(&canaries.concat())?;
+    for (place, test) in tests.into_iter().enumerate() {
+        let at_ms = started_at_ms + place as i64 * 6 * WINDOW_MS;
+        for window in 1..=2 {
+            for index in 0..spec.arms.len() {
+                let observation = observe(spec, test, index, number, window, *seq);
+                finish(writer, spec, index, test.0, at_ms, seq, &observation)?;
+            }
+        }
+        for index in (0..spec.arms.len()).filter(|_| spec.counted) {
+            let observation = count(spec, test, index, number);
+            finish(writer, spec, index, test.0, at_ms, seq, &observation)?;
+        }
+    }
+    Ok(())
+}
+
+fn finish(
+    writer: &mut RunWriter,
+    spec: &Spec,
+    arm: usize,
+    step: &str,
+    at_ms: i64,
+    seq: &mut u32,
+    observation: &Observation,
+) -> Result<()> {
+    let kind = if matches!(observation.measured, Measured::Count(_)) { "count" } else { "measure" };
+    let record = ActionRecord {
+        seq: *seq,
+        arm: spec.arms[arm].0.to_owned(),
+        kind: kind.to_owned(),
+        step: step.to_owned(),
+        attempt: 1,
+        started_at_ms: at_ms,
+        finished_at_ms: at_ms + WINDOW_MS,
+        outcome: Outcome::Done,
+        note: None,
+    };
+    *seq += 1;
+    writer.finish_action(&record, Some(observation))
+}
+
+type Test = (&'static str, &'static str, f64, f64, f64);
+
+fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u32) -> Observation {
+    let (name, group, rate, instructions, wal_bytes) = *test;
+    let (rate_factor, work_factor) = truth(spec, arm, name);
+    let rate = rate * rate_factor * noise(spec, (name, arm, block, window), spec.block_sd).exp();
+    let queries = EVENTS as f64;
+    let per_op = |per_op: f64| per_op * queries;
+    let mut metrics = Metrics::from([
+        ("cpus".to_owned(), 8.0),
+        ("host_user_us".to_owned(), per_op(30.0 * work_factor)),
+        ("host_system_us".to_owned(), per_op(10.0)),
+        ("server_cpu_us".to_owned(), per_op(1e6 / rate * 0.7)),
+        ("server_wal_bytes".to_owned(), per_op(wal_bytes)),
+        ("server_rows_touched".to_owned(), per_op(1.0)),
+        ("server_blocks_touched".to_owned(), per_op(4.0)),
+    ]);
+    if !spec.counted {
+        let noise = noise(spec, (name, arm, block, window + 10), spec.block_sd / 100.0).exp();
+        let counted = per_op(instructions * work_factor * noise);
+        metrics.insert("server_instructions_user".to_owned(), counted);
+    }
+    let window_us = (queries / rate * 1e6) as u64;
+    let result = Window {
+        test: name.into(),
+        group: group.into(),
+        position: 1,
+        clients: 1,
+        seed: spec.seed,
+        started_at_ms: BEGUN_AT_MS,
+        warmup_us: 100_000,
+        elapsed_us: window_us,
+        ended_by: EndedBy::Work,
+        rate_unit: RateUnit::Queries,
+        target_events_per_s: None,
+        events: EVENTS,
+        queries: EVENTS,
+        statements: EVENTS,
+        statements_working: EVENTS,
+        noop_statements: 0,
+        rows: EVENTS,
+        errors: 0,
+        retries: BTreeMap::new(),
+    };
+    let placement = Some(Placement { block, window, slot: seq % 6 + 1 });
+    Observation {
+        metrics,
+        placement,
+        fingerprint: vec![("dead_rows".into(), (arm * 1000).to_string())],
+        ..Observation::new(Measured::Window(result))
+    }
+}
+
+fn count(spec: &Spec, test: &Test, arm: usize, block: u32) -> Observation {
+    let (name, group, _, instructions, _) = *test;
+    let noise = noise(spec, (name, arm, block, 20), spec.block_sd / 100.0).exp();
+    let result = Count {
+        test: name.into(),
+        group: group.into(),
+        events: 500,
+        operations: 500.0,
+        instructions: 500.0 * instructions * truth(spec, arm, name).1 * noise,
+        counted_by: "valgrind-3.19.0".into(),
+    };
+    let placement = Some(Placement { block, window: 0, slot: 1 });
+    Observation { placement, ..Observation::new(Measured::Count(result)) }
+}
+
+fn truth(spec: &Spec, arm: usize, test: &str) -> (f64, f64) {
+    let effect = spec.effects.iter().find(|(its, name, ..)| *its == arm && *name == test);
+    effect.map_or((1.0, 1.0), |(_, _, rate, work)| (*rate, *work))
+}
+
+/// About normal: twelve draws between 0 and 1 added up have a variance of 1.
+fn noise(spec: &Spec, (test, arm, block, salt): (&str, usize, u32, u32), sd: f64) -> f64 {
+    let place = test.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let mut state = spec.seed ^ place ^ ((arm as u64) << 48) ^ (u64::from(block) << 24) ^ u64::from(salt);
+    let mut uniform = || {
+        // SplitMix64 (Steele, Lea, Flood 2014).
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let sum: f64 = (0..12).map(|_| uniform()).sum();
+    (sum - 6.0) * sd
+}
+
+fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
+    Arm {
+        name: name.into(),
+        role: if spec.arms[0].0 == name { Role::Base } else { Role::Candidate },
+        control: name == "control",
+        dbms: "postgres".into(),
+        build_version: version.into(),
+        build_hash: format!("{:0>8}aabbccdd", version.replace('.', "")),
+        build_origin: "registry".into(),
+        build_version_text: format!("PostgreSQL {version} on x86_64-pc-linux-gnu, compiled by gcc"),
+        config_name: "sized".into(),
+        config_hash: "c0ffee00".into(),
+        config_text: "jit=off\n".into(),
+        left_out: vec![],
+        managed: vec![],
+        env: BTreeMap::new(),
+    }
+}
+
+fn meta(spec: &Spec) -> Meta {
+    Meta {
+        name: spec.name.into(),
+        program_version: "0.1.0".into(),
+        created_at_ms: BEGUN_AT_MS,
+        workload: "microbenchmarks".into(),
+        workload_revision: "1".into(),
+        protocol: spec.protocol.into(),
+        seed: spec.seed,
+        tables: 1,
+        rows_per_table: 100_000,
+        clients: 1,
+        actions_total: 0,
+        method: vec![],
+    }
+}
+
+fn steps() -> Vec<PlannedStep> {
+    let step = |(index, (name, group, ..)): (usize, &Test)| PlannedStep {
+        position: index as u32 + 1,
+        name: (*name).into(),
+        kind: "measure".into(),
+        test: Some((*name).into()),
+        group: Some((*group).into()),
+        clients: 1,
+        amount: "10000 events".into(),
+    };
+    TESTS.iter().enumerate().map(step).collect()
+}
+
+fn plan(spec: &Spec) -> String {
+    let mut text = format!("protocol = \"{}\"\n[workload]\nrows = 100000\n", spec.protocol);
+    for (name, version) in spec.arms.iter().filter(|(name, _)| *name != "control") {
+        text.push_str(&format!(
+            "[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{version}\"\nconfig = \"sized\"\n"
+        ));
+    }
+    text
+}
