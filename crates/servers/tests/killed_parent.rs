@@ -23,13 +23,20 @@ fn main() {
         server_ends_with_its_killed_parent(variable);
         println!("test a killed program takes its server along, {name} ... ok");
     }
-    data_of_a_killed_program_starts_again();
-    println!("test data of a killed program starts again ... ok");
+    for frozen in [false, true] {
+        data_of_a_killed_program_starts_again(frozen);
+        println!("test data of a killed program starts again, frozen {frozen} ... ok");
+    }
+    frozen_server_ends_with_its_killed_parent();
+    println!("test a frozen server of a killed program ends by itself ... ok");
 }
 
 /// The program that will be killed: says what it started and waits.
 fn hold_server(version: &str) -> ! {
-    let scratch = Scratch::start(version).unwrap();
+    let mut scratch = Scratch::start(version).unwrap();
+    if std::env::var_os("TEST_FROZEN").is_some() {
+        scratch.freeze().unwrap();
+    }
     println!("{} {}", scratch.pid(), scratch.spec().data_dir.display());
     loop {
         std::thread::park();
@@ -38,10 +45,10 @@ fn hold_server(version: &str) -> ! {
 
 /// Starts a program that holds a server, kills it once the server runs, and returns the server's pid and data
 /// directory.
-fn kill_a_holder(variable: &str) -> (u32, String) {
+fn kill_a_holder(variables: &[&str]) -> (u32, String) {
     let mut holder = Command::new(std::env::current_exe().unwrap())
         .env("TEST_HOLD_SERVER", "18")
-        .env(variable, "1")
+        .envs(variables.iter().map(|variable| (variable, "1")))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -56,7 +63,7 @@ fn kill_a_holder(variable: &str) -> (u32, String) {
 }
 
 fn server_ends_with_its_killed_parent(variable: &str) {
-    let (pid, data_dir) = kill_a_holder(variable);
+    let (pid, data_dir) = kill_a_holder(&[variable]);
     wait_for_end(pid);
     std::fs::remove_dir_all(Path::new(&data_dir).parent().unwrap()).unwrap();
 }
@@ -69,9 +76,17 @@ fn wait_for_end(pid: u32) {
     }
 }
 
+/// The signal that should end it is pending until the kernel lets it go on.
+fn frozen_server_ends_with_its_killed_parent() {
+    let (pid, data_dir) = kill_a_holder(&["TEST_WITH_SHIM", "TEST_FROZEN"]);
+    wait_for_end(pid);
+    std::fs::remove_dir_all(Path::new(&data_dir).parent().unwrap()).unwrap();
+}
+
 /// Started at once: the old server may still be ending, and the data needs recovery.
-fn data_of_a_killed_program_starts_again() {
-    let (old_pid, data_dir) = kill_a_holder("TEST_WITH_SHIM");
+fn data_of_a_killed_program_starts_again(frozen: bool) {
+    let variables = ["TEST_WITH_SHIM", "TEST_FROZEN"];
+    let (old_pid, data_dir) = kill_a_holder(&variables[..1 + usize::from(frozen)]);
     let data_dir = Path::new(&data_dir);
     let (_dir, mut spec) = Scratch::prepare("18").unwrap();
     spec.data_dir = data_dir.to_path_buf();

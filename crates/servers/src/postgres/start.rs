@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -17,6 +18,9 @@ const PID_FILE: &str = "postmaster.pid";
 
 /// The protocol's version number 3.0.
 const PROTOCOL: i32 = 196_608;
+
+/// More than a server says to a client that gives no password.
+const ANSWER_BYTES_MAX: u64 = 1024;
 
 /// Refuses a data directory of another major version.
 pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
@@ -65,7 +69,8 @@ fn postmaster_pid(path: &Path) -> Option<u32> {
 
 /// Whether the server accepts sessions now.
 pub(crate) fn is_ready(data_dir: &Path, pid: u32, build: &Build, socket: &Path) -> bool {
-    if build.version_num() >= 100_000 { says_ready(data_dir, pid) } else { greets(socket) }
+    // It says so before it has started all background processes, and takes sessions after that.
+    (build.version_num() < 100_000 || says_ready(data_dir, pid)) && greets(socket)
 }
 
 /// From 10 on, the eighth line of `postmaster.pid` holds the state.
@@ -79,6 +84,7 @@ fn says_ready(data_dir: &Path, pid: u32) -> bool {
 }
 
 /// Knocks as a client does. A server that is starting answers with an error, one that is ready asks for the password.
+/// The session is over when this returns.
 fn greets(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else {
         return false;
@@ -94,10 +100,9 @@ fn greets(socket: &Path) -> bool {
         && stream.read_exact(&mut answer).is_ok()
         && answer[0] == b'R';
     if asks_for_password {
-        // Closing with something unread would be noted in the log. The length counts itself.
-        let [_, length @ ..] = answer;
-        let rest = u64::from(u32::from_be_bytes(length).saturating_sub(4).min(1024));
-        let _read = std::io::copy(&mut stream.take(rest), &mut std::io::sink());
+        // Closing with something unread would be noted in the log. The server closes when it sees that we do.
+        let _closing = stream.shutdown(Shutdown::Write);
+        let _read = std::io::copy(&mut stream.take(ANSWER_BYTES_MAX), &mut std::io::sink());
     }
     asks_for_password
 }

@@ -1,0 +1,172 @@
+//! Where and how the processes of real servers run: on which CPUs, with what in their environment, held still, counted.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rqps_servers::testing::Scratch;
+use rqps_servers::{CpuSet, Error, Instrument, Server, instrument};
+
+/// A field of `/proc/<pid>/status`.
+fn status(pid: u32, field: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("no {field}")).trim().to_owned()
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // Others come and go meanwhile.
+    let is_child = |child: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().unwrap().split_whitespace().nth(1) == Some(pid.to_string().as_str())
+    };
+    pids.filter(is_child).collect()
+}
+
+/// A session up to the point where the server asks for the password: its backend is there.
+fn knock(server: &Server) -> UnixStream {
+    let mut stream = UnixStream::connect(server.endpoint().socket_dir.join(".s.PGSQL.5432")).unwrap();
+    let body = b"\0\x03\0\0user\0rqps\0database\0bench\0\0";
+    let length = u32::try_from(body.len() + 4).unwrap();
+    stream.write_all(&[&length.to_be_bytes(), &body[..]].concat()).unwrap();
+    assert_eq!(answer(&mut stream), Some(b'R'));
+    stream
+}
+
+/// The next byte; none when the server closes the connection.
+fn answer(stream: &mut UnixStream) -> Option<u8> {
+    let mut byte = [0];
+    (stream.read(&mut byte).unwrap() == 1).then_some(byte[0])
+}
+
+fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn sessions_run_where_they_are_placed_and_background_processes_stay() {
+    let online = CpuSet::online().unwrap();
+    let first = CpuSet::of(online.cpus().next()).unwrap();
+    let Some(others) = online.without(&first) else {
+        return;
+    };
+    let server = Scratch::start_with("18", |spec| spec.cpus = Some(others.clone())).unwrap();
+    let background = children(server.pid());
+    assert!(background.len() >= 4, "{background:?}");
+    for pid in background.iter().chain([&server.pid()]) {
+        assert_eq!(status(*pid, "Cpus_allowed_list"), others.to_string());
+    }
+    server.place_sessions(&first).unwrap();
+    let _session = knock(&server);
+    let new = |pid: &u32| !background.contains(pid) && status(*pid, "Name") == "postgres";
+    let session = wait_for("a new session", || children(server.pid()).into_iter().find(new));
+    assert_eq!(status(session, "Cpus_allowed_list"), first.to_string());
+    for pid in background {
+        assert_eq!(status(pid, "Cpus_allowed_list"), others.to_string());
+    }
+    assert_eq!(CpuSet::online().unwrap(), online, "this program stays where it was");
+}
+
+#[test]
+fn a_frozen_server_does_nothing_until_it_is_thawed_or_stopped() {
+    for version in ["9.6", "18"] {
+        let mut server = Scratch::start(version).unwrap();
+        let session = knock(&server);
+        let processes = [vec![server.pid()], children(server.pid())].concat();
+        server.freeze().unwrap();
+        for pid in &processes {
+            assert!(status(*pid, "State").starts_with('T'), "{}", status(*pid, "Name"));
+        }
+        assert!(server.alive());
+        let waiting = UnixStream::connect(server.endpoint().socket_dir.join(".s.PGSQL.5432")).unwrap();
+        server.thaw();
+        assert!(processes.iter().all(|pid| !status(*pid, "State").starts_with('T')));
+        drop((session, waiting));
+        drop(knock(&server));
+        server.freeze().unwrap();
+        let started = Instant::now();
+        // A clean stop, with its checkpoint, or `restart` fails.
+        server.restart().unwrap();
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        server.freeze().unwrap();
+        drop(server);
+        for pid in processes {
+            assert!(!Path::new(&format!("/proc/{pid}")).exists());
+        }
+    }
+}
+
+/// A library that does nothing, for everybody to read.
+fn library(dir: &Path) -> String {
+    let (source, library) = (dir.join("shim.c"), dir.join("shim.so"));
+    fs::write(&source, "int rqps_test_shim;\n").unwrap();
+    let built = Command::new("cc").args(["-shared", "-o"]).args([&library, &source]).status().unwrap();
+    assert!(built.success());
+    library.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_environment_reaches_the_server_and_a_library_left_out_is_noticed() {
+    let (dir, mut spec) = Scratch::prepare("18").unwrap();
+    let shim = library(dir.path());
+    let fake = dir.path().join("fake.so");
+    fs::write(&fake, "not a library").unwrap();
+    Server::init(&spec).unwrap();
+
+    spec.env = BTreeMap::from([("LD_PRELOAD".to_owned(), format!("{shim}:{}", fake.display()))]);
+    let error = Server::start(&spec).unwrap_err();
+    assert!(matches!(&error, Error::NotPreloaded { library, .. } if *library == fake), "{error}");
+    assert!(error.to_string().contains("file too short"), "{error}");
+
+    spec.env = BTreeMap::from([("LD_PRELOAD".to_owned(), shim), ("DOSE".to_owned(), "7 %".to_owned())]);
+    let server = Server::start(&spec).unwrap();
+    let environment = fs::read(format!("/proc/{}/environ", server.pid())).unwrap();
+    assert!(String::from_utf8_lossy(&environment).contains("\0DOSE=7 %\0"));
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_server_under_valgrind_counts_each_session_and_is_otherwise_as_any() {
+    if instrument::available().is_none() {
+        return;
+    }
+    for version in ["9.6", "18"] {
+        let (dir, mut spec) = Scratch::prepare(version).unwrap();
+        Server::init(&spec).unwrap();
+        let counts_dir = dir.path().join("counts");
+        spec.instrument = Some(Instrument::Valgrind { counts_dir: counts_dir.clone() });
+        spec.env = BTreeMap::from([("LD_PRELOAD".to_owned(), library(dir.path()))]);
+        let started = Instant::now();
+        let mut server = Server::start(&spec).unwrap();
+        let start = started.elapsed();
+        let background = children(server.pid());
+        let session = knock(&server);
+        let pid = children(server.pid()).into_iter().find(|pid| !background.contains(pid)).unwrap();
+        assert_eq!(instrument::instructions_of(&counts_dir, pid).unwrap(), None);
+        server.freeze().unwrap();
+        server.thaw();
+        drop(session);
+        let count = wait_for("the count", || instrument::instructions_of(&counts_dir, pid).unwrap());
+        assert!(count > 100_000, "{count}");
+        let main_pid = server.pid();
+        server.stop().unwrap();
+        let whole = instrument::instructions_of(&counts_dir, main_pid).unwrap().unwrap();
+        eprintln!("{version}: started in {start:?}, {count} in the session, {whole} in the main process");
+        assert!(whole > 1_000_000, "{whole}");
+    }
+}
