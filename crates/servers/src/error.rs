@@ -158,6 +158,15 @@ pub enum Error {
         reason: String,
     },
 
+    /// A data directory cannot be copied as it is.
+    #[error("cannot copy data directory {path}: {reason}")]
+    NotCopied {
+        /// The data directory.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+
     /// Another process works on the data directory.
     #[error("data directory {path} is in use by {holder}; stop it, or name another directory")]
     InUse {

@@ -20,6 +20,7 @@ mod log;
 mod postgres;
 mod process;
 pub mod server;
+pub mod snapshot;
 pub mod spec;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -37,5 +38,6 @@ pub use guard::run_shim_if_asked;
 pub use host::HostLimits;
 pub use instrument::Instrument;
 pub use server::{DATABASE, Server, USER};
+pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, LeftOut, ServerEndpoint, ServerSpec};
 pub use user::{ServerUser, server_user};

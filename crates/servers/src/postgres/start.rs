@@ -16,6 +16,13 @@ use crate::process;
 /// Holds the pid and the state of the server at work.
 const PID_FILE: &str = "postmaster.pid";
 
+/// Where `global/pg_control` holds the state: after a number of the system, and two versions (`ControlFileData` in
+/// `pg_control.h`, the same in all versions).
+const STATE_AT: usize = 16;
+
+/// Value of that state after a clean shutdown (`DB_SHUTDOWNED`).
+const STATE_SHUT_DOWN: u32 = 1;
+
 /// The protocol's version number 3.0.
 const PROTOCOL: i32 = 196_608;
 
@@ -42,6 +49,17 @@ pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
         });
     }
     remove_stale_pid_file(data_dir)
+}
+
+/// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is at work.
+pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String> {
+    let path = data_dir.join("global/pg_control");
+    let content = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let state = content.get(STATE_AT..STATE_AT + 4).and_then(|bytes| bytes.try_into().ok());
+    if state.map(u32::from_ne_bytes) == Some(STATE_SHUT_DOWN) {
+        return Ok(());
+    }
+    Err("its server was not shut down cleanly: start it and stop it first".to_owned())
 }
 
 /// The server at work on a data directory: the process that `postmaster.pid` names, while it is a Postgres.

@@ -1,0 +1,238 @@
+//! Data directories kept as they are and made again, so that every block starts from the same bytes.
+//!
+//! A snapshot is a data directory that nobody starts a server on: it carries the same marker, and is removed as any.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek, syncfs};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
+use crate::error::{Error, Result};
+use crate::postgres::start::check_shut_down;
+use crate::user::ServerUser;
+
+/// How the files of a data directory were copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HowCopied {
+    /// Every file shares its blocks with the original until one of them changes.
+    Reflink,
+    /// The bytes were copied.
+    Copy,
+}
+
+impl HowCopied {
+    /// `reflink` or `copy`.
+    pub fn name(self) -> &'static str {
+        match self {
+            HowCopied::Reflink => "reflink",
+            HowCopied::Copy => "copy",
+        }
+    }
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// How.
+    pub how: HowCopied,
+    /// Files.
+    pub files: u64,
+    /// Their sizes, summed.
+    pub bytes: u64,
+}
+
+/// Keeps the data directory of a stopped server at `to`, on disk when this returns. What rqps made at `to` before is
+/// replaced; anything else there is refused.
+///
+/// # Errors
+/// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery), and
+/// when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
+pub fn snapshot(data_dir: &Path, to: &Path) -> Result<Copied> {
+    copy(data_dir, to)
+}
+
+/// Makes a data directory anew from a snapshot, on disk when this returns, so that nothing is left to be flushed later.
+/// It may be at another path than the one that the snapshot was taken of, and the snapshot may be used again.
+///
+/// # Errors
+/// As [`snapshot`].
+pub fn restore(snapshot: &Path, data_dir: &Path) -> Result<Copied> {
+    copy(snapshot, data_dir)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<Copied> {
+    let (from, to) = (DataDir::at(from)?, DataDir::at(to)?);
+    let cannot = |reason: &str| Error::NotCopied { path: from.path.clone(), reason: reason.to_owned() };
+    if from.path.starts_with(&to.path) || to.path.starts_with(&from.path) {
+        return Err(cannot("it cannot be copied into itself: name a directory beside it"));
+    }
+    let marker = from.marker().ok_or_else(|| cannot("there is no data directory made by rqps"))?;
+    let _from_lock = from.lock()?;
+    from.reap()?;
+    check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
+    let user = prepare_parent(&to)?;
+    let _to_lock = to.lock()?;
+    to.reap()?;
+    to.remove()?;
+    let mut copying =
+        Copying { from: &from.path, to: &to.path, user: &user, clones: true, files: 0, bytes: 0 };
+    if let Err(error) = copying.whole(&marker, &to.staging()) {
+        // The first error is the one to tell.
+        let _cleaned = to.remove().and_then(|()| to.remove_lock());
+        return Err(error);
+    }
+    let how = if copying.clones { HowCopied::Reflink } else { HowCopied::Copy };
+    Ok(Copied { how, files: copying.files, bytes: copying.bytes })
+}
+
+struct Copying<'a> {
+    /// The data directory that is copied.
+    from: &'a Path,
+    /// Where the copy will be in the end.
+    to: &'a Path,
+    user: &'a ServerUser,
+    /// Until the file system refuses.
+    clones: bool,
+    files: u64,
+    bytes: u64,
+}
+
+impl Copying<'_> {
+    /// The copy appears only when it is whole, and is on disk then.
+    fn whole(&mut self, marker: &Marker, staging: &Path) -> Result<()> {
+        DirBuilder::new().mode(0o755).create(staging).map_err(Error::file("create", staging))?;
+        write_marker(staging, marker, self.user)?;
+        let staged = staging.join("data");
+        self.directory(self.from, &staged)?;
+        fs::rename(&staged, self.to).map_err(Error::file("move the copied data directory to", self.to))?;
+        fs::remove_dir_all(staging).map_err(Error::file("remove", staging))?;
+        let top = File::open(self.to).map_err(Error::file("open", self.to))?;
+        syncfs(&top).map_err(|error| Error::file("flush", self.to)(error.into()))
+    }
+
+    fn directory(&mut self, from: &Path, to: &Path) -> Result<()> {
+        let meta = fs::metadata(from).map_err(Error::file("examine", from))?;
+        DirBuilder::new().mode(0o700).create(to).map_err(Error::file("create", to))?;
+        for entry in fs::read_dir(from).map_err(Error::file("list", from))? {
+            let entry = entry.map_err(Error::file("list", from))?;
+            let (path, target) = (entry.path(), to.join(entry.file_name()));
+            let kind = entry.file_type().map_err(Error::file("examine", &path))?;
+            if kind.is_dir() {
+                self.directory(&path, &target)?;
+            } else if kind.is_symlink() {
+                symlink(self.link_target(&path)?, &target).map_err(Error::file("create", &target))?;
+            } else if kind.is_file() {
+                self.file(&path, &target)?;
+            } else if !kind.is_socket() {
+                return Err(
+                    self.cannot(format!("{} is neither file nor directory: remove it", path.display()))
+                );
+            }
+        }
+        fs::set_permissions(to, Permissions::from_mode(meta.mode() & 0o7777))
+            .map_err(Error::file("set permissions of", to))?;
+        self.user.give(to)
+    }
+
+    fn cannot(&self, reason: String) -> Error {
+        Error::NotCopied { path: self.from.to_path_buf(), reason }
+    }
+
+    /// Where the copy of a link leads: as the original when that is relative, else to the same file of the copy.
+    fn link_target(&self, link: &Path) -> Result<PathBuf> {
+        let text = fs::read_link(link).map_err(Error::file("read", link))?;
+        let (real, root) = (fs::canonicalize(link), fs::canonicalize(self.from));
+        let inside = match (&real, &root) {
+            (Ok(real), Ok(root)) => real.strip_prefix(root).ok(),
+            _ => None,
+        };
+        match inside {
+            Some(_) if text.is_relative() => Ok(text),
+            Some(inside) => Ok(self.to.join(inside)),
+            None => Err(self.cannot(format!(
+                "{} leads out of it, to {}, which two copies would share: make the data directory without tablespaces \
+                 and without WAL elsewhere",
+                link.display(),
+                text.display()
+            ))),
+        }
+    }
+
+    fn file(&mut self, from: &Path, to: &Path) -> Result<()> {
+        let source = File::open(from).map_err(Error::file("open", from))?;
+        let meta = source.metadata().map_err(Error::file("examine", from))?;
+        let target = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(to)
+            .map_err(Error::file("create", to))?;
+        self.clones = self.clones && clone(&source, &target).map_err(Error::file("clone to", to))?;
+        if !self.clones {
+            copy_data(&source, &target, meta.len()).map_err(Error::file("copy to", to))?;
+        }
+        target
+            .set_permissions(Permissions::from_mode(meta.mode() & 0o7777))
+            .map_err(Error::file("set permissions of", to))?;
+        self.files += 1;
+        self.bytes += meta.len();
+        self.user.give(to)
+    }
+}
+
+/// Shares the blocks; false where the file system, or this pair of them, cannot.
+fn clone(source: &File, target: &File) -> io::Result<bool> {
+    match ioctl_ficlone(target, source) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY | Errno::NOSYS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Copies what is data; what is a hole stays one.
+fn copy_data(source: &File, target: &File, length_bytes: u64) -> io::Result<()> {
+    let mut at = 0;
+    while at < length_bytes {
+        let (start, end) = match seek(source, SeekFrom::Data(at)) {
+            Ok(start) => (start, seek(source, SeekFrom::Hole(start))?),
+            Err(Errno::NXIO) => break,
+            // A file system without holes.
+            Err(Errno::INVAL) => (at, length_bytes),
+            Err(error) => return Err(error.into()),
+        };
+        copy_range(source, target, start, end)?;
+        at = end;
+    }
+    target.set_len(length_bytes)
+}
+
+fn copy_range(source: &File, target: &File, start: u64, end: u64) -> io::Result<()> {
+    let (mut read_at, mut write_at) = (start, start);
+    while read_at < end {
+        let rest = usize::try_from(end - read_at).unwrap_or(usize::MAX);
+        match copy_file_range(source, Some(&mut read_at), target, Some(&mut write_at), rest) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
+                return copy_by_hand(source, target, read_at, end);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Through our memory, between file systems that the kernel does not copy between.
+fn copy_by_hand(mut source: &File, mut target: &File, start: u64, end: u64) -> io::Result<()> {
+    use io::{Read, Seek};
+    source.seek(io::SeekFrom::Start(start))?;
+    target.seek(io::SeekFrom::Start(start))?;
+    let copied = io::copy(&mut source.take(end - start), &mut target)?;
+    if copied == end - start { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}

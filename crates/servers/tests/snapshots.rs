@@ -1,0 +1,87 @@
+//! Data directories of real servers, kept and made again elsewhere.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use rqps_servers::testing::Scratch;
+use rqps_servers::{Error, Server, remove_data_dir, restore, snapshot};
+
+/// Content, mode and owner of every file and directory, by path from the root.
+fn state_of(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
+    let mut state = BTreeMap::new();
+    let mut open = vec![root.to_path_buf()];
+    while let Some(path) = open.pop() {
+        let meta = fs::symlink_metadata(&path).unwrap();
+        let mut content = Vec::new();
+        if meta.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if meta.is_file() {
+            content = fs::read(&path).unwrap();
+        }
+        state.insert(path.strip_prefix(root).unwrap().to_path_buf(), (content, meta.mode(), meta.uid()));
+    }
+    state
+}
+
+#[test]
+fn a_restored_directory_is_the_same_and_starts_at_another_path() {
+    let (dir, mut spec) = Scratch::prepare("18").unwrap();
+    Server::init(&spec).unwrap();
+    let server = Server::start(&spec).unwrap();
+    let kept = dir.path().join("kept");
+    assert!(matches!(snapshot(&spec.data_dir, &kept), Err(Error::InUse { .. })));
+    server.stop().unwrap();
+    let sparse = File::create(spec.data_dir.join("base/sparse")).unwrap();
+    sparse.set_len(64 << 20).unwrap();
+    sparse.write_all_at(b"middle", 40 << 20).unwrap();
+    let owner = fs::metadata(spec.data_dir.join("base")).unwrap();
+    chown(spec.data_dir.join("base/sparse"), Some(owner.uid()), Some(owner.gid())).unwrap();
+    symlink("../base", spec.data_dir.join("pg_tblspc/inside")).unwrap();
+
+    let copied = snapshot(&spec.data_dir, &kept).unwrap();
+    assert!(copied.files > 900 && copied.bytes > 64 << 20, "{copied:?}");
+    let before = state_of(&kept);
+    assert!(before == state_of(&spec.data_dir), "the snapshot differs from what it was taken of");
+    let blocks_bytes = fs::metadata(kept.join("base/sparse")).unwrap().blocks() * 512;
+    assert!(blocks_bytes < 1 << 20, "the hole was filled: {blocks_bytes} bytes");
+
+    let other = dir.path().join("side-b");
+    for _ in 0..2 {
+        restore(&kept, &other).unwrap();
+        assert!(before == state_of(&other), "the restored directory differs from the snapshot");
+        spec.data_dir = other.clone();
+        let server = Server::start(&spec).unwrap();
+        assert!(server.log_tail(50).contains("database system was shut down at"), "{}", server.log_tail(50));
+        server.stop().unwrap();
+    }
+    assert!(before == state_of(&kept), "the snapshot was changed");
+    remove_data_dir(&kept).unwrap();
+}
+
+#[test]
+fn what_would_not_be_the_same_each_time_is_refused() {
+    let (dir, spec) = Scratch::prepare("9.6").unwrap();
+    let kept = dir.path().join("kept");
+    Server::init(&spec).unwrap();
+    Server::start(&spec).unwrap().stop_immediately();
+    let message = snapshot(&spec.data_dir, &kept).unwrap_err().to_string();
+    assert!(message.contains("start it and stop it first"), "{message}");
+    Server::start(&spec).unwrap().stop().unwrap();
+
+    fs::create_dir(&kept).unwrap();
+    fs::write(kept.join("precious"), "").unwrap();
+    assert!(matches!(snapshot(&spec.data_dir, &kept), Err(Error::NotOurs { .. })));
+    assert!(kept.join("precious").exists());
+    fs::remove_dir_all(&kept).unwrap();
+
+    symlink(dir.path(), spec.data_dir.join("pg_tblspc/16400")).unwrap();
+    let message = snapshot(&spec.data_dir, &kept).unwrap_err().to_string();
+    assert!(message.contains("leads out of it"), "{message}");
+    assert!(!kept.exists());
+    fs::remove_file(spec.data_dir.join("pg_tblspc/16400")).unwrap();
+    snapshot(&spec.data_dir, &kept).unwrap();
+}
