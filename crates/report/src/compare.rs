@@ -5,6 +5,7 @@ use rqps_store::Run;
 use crate::comparable::differences;
 use crate::document::{Block, Document};
 use crate::error::{Error, Result};
+use crate::reading::Reading;
 use crate::render::render;
 use crate::show::{Options, sections};
 use crate::sides::Sides;
@@ -27,8 +28,8 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
             return Err(Error::RunTwice { run: run.folder.name() });
         }
     }
-    let all: Vec<&Run> = runs.iter().collect();
-    let mut sides = Sides::new(&all, options.show.base.as_deref(), &options.show.tests)?;
+    let readings = Reading::of_all(runs);
+    let mut sides = Sides::new(&readings, options.show.base.as_deref(), &options.show.tests)?;
     let found: Vec<_> = runs.iter().skip(1).flat_map(|run| differences(first, run)).collect();
     if !found.is_empty() && !options.force {
         return Err(Error::NotComparable { differences: found });

@@ -13,6 +13,7 @@ mod groups;
 mod markdown_report;
 mod number;
 mod per_op;
+mod reading;
 mod render;
 mod section;
 mod show;

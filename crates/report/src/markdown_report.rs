@@ -6,6 +6,7 @@ use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::format::Format;
 use crate::number;
+use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
 use crate::sides::Sides;
@@ -18,7 +19,8 @@ pub fn markdown_report(run: &Run) -> Result<String> {
 
 /// The report in any format; `color` matters to text only.
 pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
-    let sides = Sides::new(&[run], None, &[])?;
+    let readings = [Reading::of(run)];
+    let sides = Sides::new(&readings, None, &[])?;
     let mut document = Document::default();
     document.push(Block::Heading(1, title(&sides)));
     document.push(Block::Text(format!(

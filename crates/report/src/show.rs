@@ -5,6 +5,7 @@ use rqps_store::Run;
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::format::Format;
+use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
 use crate::sides::Sides;
@@ -41,7 +42,8 @@ impl Default for Options {
 
 /// The tables of one run.
 pub fn show(run: &Run, options: &Options) -> Result<String> {
-    let sides = Sides::new(&[run], options.base.as_deref(), &options.tests)?;
+    let readings = [Reading::of(run)];
+    let sides = Sides::new(&readings, options.base.as_deref(), &options.tests)?;
     let title = format!("Run {} ({})", run.folder.name(), run.status.status);
     let mut document = Document::default();
     document.push(Block::Heading(1, title));

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{Arm, Load, Outcome, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status, Window};
+use rqps_store::{
+    Arm, BlockStatus, Load, Outcome, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status, Window,
+};
 
 use crate::document::Column;
 use crate::error::{Error, Result};
 use crate::groups;
+use crate::reading::Reading;
 
 /// One arm in a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub run: &'a Run,
     pub arm: &'a Arm,
+    reading: &'a Reading<'a>,
     /// Whether the arm's name alone would not say which one is meant.
     ambiguous: bool,
 }
@@ -81,13 +85,23 @@ impl<'a> Side<'a> {
     /// The arm's window of a step, or why there is none.
     pub fn window(&self, step: &str) -> std::result::Result<&'a Recorded<Window>, Missing> {
         let of_step = |action: &rqps_store::ActionRecord| action.arm == self.arm.name && action.step == step;
+        let window = self.reading.window(&self.arm.name, step);
+        if let Some(window) = window.filter(|window| window.valid()) {
+            return Ok(window);
+        }
         if let Some(action) =
             self.run.actions.iter().find(|action| of_step(action) && action.outcome == Outcome::Invalid)
         {
             let reason = action.note.clone().unwrap_or_else(|| "no reason given".to_owned());
             return Err(Missing::Invalid(reason));
         }
-        self.run.windows.iter().find(|window| of_step(&window.action)).ok_or(Missing::NotRun)
+        Err(Missing::NotRun)
+    }
+
+    /// The window of a step whose details are shown: its only one, or the first that counts.
+    pub fn first_window(&self, step: &str) -> Option<&'a Recorded<Window>> {
+        self.window(step).ok()?;
+        self.reading.first_window(&self.arm.name, step)
     }
 
     /// The arm's load.
@@ -110,26 +124,30 @@ impl<'a> Side<'a> {
 impl<'a> Sides<'a> {
     /// All arms of `runs`, relative to the arm called `base`, or to the first run's base. Steps are those of the tests
     /// in `only`, or all when that is empty.
-    pub fn new(runs: &[&'a Run], base: Option<&str>, only: &[String]) -> Result<Self> {
+    pub fn new(readings: &'a [Reading<'a>], base: Option<&str>, only: &[String]) -> Result<Self> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
-        let arms = || runs.iter().flat_map(|run| run.arms.iter().map(move |arm| (*run, arm)));
+        let arms =
+            || readings.iter().flat_map(|reading| reading.run.arms.iter().map(move |arm| (reading, arm)));
         for (_, arm) in arms() {
             *names.entry(&arm.name).or_default() += 1;
         }
         let all: Vec<Side<'a>> = arms()
-            .map(|(run, arm)| Side {
-                run,
+            .map(|(reading, arm)| Side {
+                run: reading.run,
                 arm,
+                reading,
                 ambiguous: names.get(arm.name.as_str()).is_some_and(|count| *count > 1),
             })
             .collect();
         let base = match base {
             Some(name) => find(&all, name)?,
             None => all.iter().find(|side| side.arm.role == Role::Base).or(all.first()).copied().ok_or_else(
-                || Error::NoArms { run: runs.first().map(|run| run.folder.name()).unwrap_or_default() },
+                || Error::NoArms {
+                    run: readings.first().map(|reading| reading.run.folder.name()).unwrap_or_default(),
+                },
             )?,
         };
-        let warnings = runs.iter().filter_map(|run| incomplete(run)).collect();
+        let warnings = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
         let sides = Self { base, all, warnings, only: only.to_vec() };
         match only.iter().find(|name| !sides.has(name)) {
             Some(name) => Err(Error::UnknownTest { name: name.clone() }),
@@ -245,6 +263,13 @@ fn incomplete(run: &Run) -> Option<String> {
             None => status.to_string(),
         },
     };
-    let (done, total) = (run.actions.len(), run.meta.actions_total);
-    Some(format!("{} is incomplete, {done} of {total} actions done ({state})", run.folder.name()))
+    let done = match run.meta.actions_total {
+        0 => format!("{} blocks done", number_done(run)),
+        total => format!("{} of {total} actions done", run.actions.len()),
+    };
+    Some(format!("{} is incomplete, {done} ({state})", run.folder.name()))
+}
+
+fn number_done(run: &Run) -> usize {
+    run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count()
 }

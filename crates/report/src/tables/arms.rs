@@ -7,7 +7,7 @@
 //! | `origin` | where the build came from |
 //! | `config` | start of the hash of the config's content; the config's name is in `dbms` |
 //! | `left out` | options of the config that the build does not know; they are listed apart |
-//! | `role` | base or candidate |
+//! | `role` | base, candidate, or control: the base measured again |
 //! | `dbms` | the variant |
 
 use crate::document::{Cell, Column, Table};
@@ -30,7 +30,7 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
             Cell::words(&*arm.build_origin),
             hash(&arm.config_hash),
             Cell::words(arm.left_out.len().to_string()),
-            Cell::words(arm.role.as_str()),
+            Cell::words(if arm.control { "control" } else { arm.role.as_str() }),
             Cell::words(side.label()),
         ]);
         table.footnotes.push(format!("{}: {}", side.label(), arm.build_version_text));

@@ -58,7 +58,7 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
 /// Differences per operation: each object, and the sum where there are several.
 fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>> {
     let mut values = BTreeMap::new();
-    let Ok(window) = side.window(&step.name) else {
+    let Some(window) = side.first_window(&step.name) else {
         return Ok(values);
     };
     let operations = window.result.operations();

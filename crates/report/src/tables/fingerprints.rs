@@ -23,7 +23,7 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     let all = sides.base_first();
     let mut by_key: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
     for (column, side) in all.iter().enumerate() {
-        let Ok(window) = side.window(&step.name) else {
+        let Some(window) = side.first_window(&step.name) else {
             continue;
         };
         for (key, value) in side.run.fingerprint(window.action.seq)? {

@@ -29,7 +29,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
 fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     let mut rows = Vec::new();
     for (order, side) in sides.base_first().into_iter().enumerate() {
-        let Ok(window) = side.window(&step.name) else {
+        let Some(window) = side.first_window(&step.name) else {
             continue;
         };
         for histogram in side.run.histograms(window.action.seq)? {

@@ -35,9 +35,9 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
 }
 
 fn plans(side: &Side<'_>, step: &TestStep) -> Result<Vec<QueryPlan>> {
-    match side.window(&step.name) {
-        Ok(window) => Ok(side.run.plans(window.action.seq)?),
-        Err(_) => Ok(Vec::new()),
+    match side.first_window(&step.name) {
+        Some(window) => Ok(side.run.plans(window.action.seq)?),
+        None => Ok(Vec::new()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Run folders made by hand, small enough to check a table by eye.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rqps_store::*;

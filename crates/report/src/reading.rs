@@ -1,0 +1,146 @@
+//! A run as tables read it: one window for each arm and step, whatever the protocol measured.
+//!
+//! In a run with blocks a step has several windows on each arm. Tables of rates and costs show them put together: all
+//! their operations over all their time, of blocks that are done alone. How far such figures can be trusted is for the
+//! verdicts to say, which pair windows block by block.
+
+use std::collections::BTreeMap;
+
+use rqps_store::{BlockStatus, EndedBy, Metrics, Recorded, Run, Window};
+
+/// Metrics that are a state and no total: of several windows the largest is shown.
+const STATES: [&str; 6] = [
+    "cpus",
+    "server_processes",
+    "server_private_kb",
+    "server_shared_max_kb",
+    "server_proportional_kb",
+    "server_perf_multiplexed",
+];
+/// Where tables look for instructions.
+const INSTRUCTIONS: &str = "server_instructions_user";
+
+/// Windows by arm and step.
+type Windows = BTreeMap<(String, String), Recorded<Window>>;
+
+/// A run, and its windows put together where it has blocks.
+pub(crate) struct Reading<'a> {
+    pub run: &'a Run,
+    /// None in a run without blocks.
+    pooled: Option<Windows>,
+}
+
+impl<'a> Reading<'a> {
+    pub fn of(run: &'a Run) -> Self {
+        Self { run, pooled: (!run.blocks.is_empty()).then(|| pool(run)) }
+    }
+
+    pub fn of_all(runs: &'a [Run]) -> Vec<Self> {
+        runs.iter().map(Self::of).collect()
+    }
+
+    /// The window of an arm's step.
+    pub fn window(&self, arm: &str, step: &str) -> Option<&Recorded<Window>> {
+        match &self.pooled {
+            Some(pooled) => pooled.get(&(arm.to_owned(), step.to_owned())),
+            None => self.run.windows.iter().find(|window| is_of(window, arm, step)),
+        }
+    }
+
+    /// The first window of an arm's step that counts: the one whose details (latencies, counters, plans) are shown.
+    pub fn first_window(&self, arm: &str, step: &str) -> Option<&'a Recorded<Window>> {
+        self.run.windows.iter().find(|window| is_of(window, arm, step) && counts(self.run, window))
+    }
+}
+
+fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {
+    window.action.arm == arm && window.action.step == step
+}
+
+/// Whether a window is a result: of a block that is done, or in a run without blocks.
+fn counts(run: &Run, window: &Recorded<Window>) -> bool {
+    match window.placement {
+        Some(at) => {
+            window.valid()
+                && run
+                    .blocks
+                    .iter()
+                    .any(|block| block.number == at.block && block.status == BlockStatus::Done)
+        }
+        None => run.blocks.is_empty(),
+    }
+}
+
+fn pool(run: &Run) -> Windows {
+    let mut all: BTreeMap<(String, String), Vec<&Recorded<Window>>> = BTreeMap::new();
+    for window in run.windows.iter().filter(|window| counts(run, window)) {
+        let key = (window.action.arm.clone(), window.action.step.clone());
+        all.entry(key).or_default().push(window);
+    }
+    let mut pooled = Windows::new();
+    for ((arm, step), windows) in all {
+        if let Some(mut one) = sum(&windows) {
+            if !one.metrics.contains_key(INSTRUCTIONS) {
+                let counted = counted_per_op(run, &arm, &step).map(|per_op| per_op * one.result.operations());
+                one.metrics.extend(counted.map(|total| (INSTRUCTIONS.to_owned(), total)));
+            }
+            pooled.insert((arm, step), one);
+        }
+    }
+    pooled
+}
+
+/// All windows as one. A metric that one of them lacks is left out: it would be of other operations than the rest.
+fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
+    let mut one = (*windows.first()?).clone();
+    for window in &windows[1..] {
+        let (into, from) = (&mut one.result, &window.result);
+        for (total, part) in [
+            (&mut into.warmup_us, from.warmup_us),
+            (&mut into.elapsed_us, from.elapsed_us),
+            (&mut into.events, from.events),
+            (&mut into.queries, from.queries),
+            (&mut into.statements, from.statements),
+            (&mut into.statements_working, from.statements_working),
+            (&mut into.noop_statements, from.noop_statements),
+            (&mut into.rows, from.rows),
+            (&mut into.errors, from.errors),
+        ] {
+            *total += part;
+        }
+        for (state, count) in &from.retries {
+            *into.retries.entry(state.clone()).or_default() += count;
+        }
+        if from.ended_by == EndedBy::Error {
+            into.ended_by = EndedBy::Error;
+        }
+        for (total, part) in one.backend_cpu_us.iter_mut().zip(&window.backend_cpu_us) {
+            *total += part;
+        }
+        one.metrics = sum_metrics(&one.metrics, &window.metrics);
+        one.action.finished_at_ms = window.action.finished_at_ms;
+    }
+    Some(one)
+}
+
+fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
+    let both = all.iter().filter_map(|(name, value)| Some((name, *value, *more.get(name)?)));
+    both.map(|(name, a, b)| {
+        let value = if STATES.contains(&name.as_str()) { a.max(b) } else { a + b };
+        (name.clone(), value)
+    })
+    .collect()
+}
+
+/// Instructions per operation that a program counted in blocks that are done, on the mean.
+fn counted_per_op(run: &Run, arm: &str, step: &str) -> Option<f64> {
+    let done = |block: u32| {
+        run.blocks.iter().any(|known| known.number == block && known.status == BlockStatus::Done)
+    };
+    let counts = run.counts.iter().filter(|count| {
+        let in_done = count.placement.is_some_and(|at| done(at.block));
+        in_done && count.valid() && count.action.arm == arm && count.action.step == step
+    });
+    let per_op: Vec<f64> = counts.filter_map(|count| count.result.instructions_per_op()).collect();
+    (!per_op.is_empty()).then(|| per_op.iter().sum::<f64>() / per_op.len() as f64)
+}
