@@ -6,10 +6,23 @@
 //! verdicts, [`sim`] for data with known truth. Everything is a function of its arguments: no clock, no files, and
 //! chance only from a seed.
 
+mod adjust;
+pub mod counts;
+mod distribution;
+mod exact;
 mod experiment;
+mod figures;
 mod judge;
+mod looks;
 mod metric;
+mod pairs;
+mod prior;
+mod priors;
 mod rules;
+pub mod series;
+mod shape;
+pub mod sim;
+pub mod steady;
 mod verdict;
 
 pub use experiment::{Archive, ArchivedVariance, BlockData, Experiment, MetricData, Misshapen, TestData};

@@ -1,0 +1,104 @@
+//! Contrasts of an arm with base, block by block: the only sample there is.
+
+use crate::experiment::BlockData;
+use crate::metric::{Direction, Metric};
+
+/// On which scale contrasts are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Differences of logarithms.
+    Log,
+    /// Differences in shares of base's mean: for values of 0, which have no logarithm.
+    Linear,
+}
+
+impl Scale {
+    /// The contrast of a change by `share`.
+    pub(crate) fn of_share(self, share: f64) -> f64 {
+        match self {
+            Scale::Log => share.ln_1p(),
+            Scale::Linear => share,
+        }
+    }
+
+    /// The ratio that a contrast stands for.
+    pub(crate) fn ratio(self, contrast: f64) -> f64 {
+        match self {
+            Scale::Log => contrast.exp(),
+            Scale::Linear => (1.0 + contrast).max(0.0),
+        }
+    }
+
+    /// How large a change for the worse is, as a share, whose contrast is `size`.
+    pub(crate) fn worse_by(self, size: f64, metric: Metric) -> f64 {
+        let contrast = if metric.is_worse(Direction::Up) { size } else { -size };
+        (self.ratio(contrast) - 1.0).abs()
+    }
+}
+
+/// One block of two arms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) base: f64,
+    pub(crate) arm: f64,
+    /// Difference of the logarithms, where both have one.
+    pub(crate) ln: Option<f64>,
+}
+
+impl Pair {
+    /// Arm over base; 1 where both are 0.
+    pub(crate) fn ratio(&self) -> f64 {
+        match self.ln {
+            Some(ln) => ln.exp(),
+            None if self.arm == self.base => 1.0,
+            None => self.arm / self.base,
+        }
+    }
+}
+
+/// The blocks in which both arms were measured, in order of time.
+#[derive(Debug, Clone)]
+pub(crate) struct Pairs(pub(crate) Vec<Pair>);
+
+impl Pairs {
+    /// Of `arm` with `base`; `blocks` in order of their numbers.
+    pub(crate) fn of(blocks: &[&BlockData], arm: usize, base: usize) -> Pairs {
+        let pair = |block: &&BlockData| {
+            let ln = block.ln[arm].zip(block.ln[base]).map(|(arm, base)| arm - base);
+            Some(Pair { base: block.values[base]?, arm: block.values[arm]?, ln })
+        };
+        Pairs(blocks.iter().filter_map(pair).collect())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn scale(&self) -> Scale {
+        if self.0.iter().all(|pair| pair.ln.is_some()) { Scale::Log } else { Scale::Linear }
+    }
+
+    /// Contrasts of the first `count` blocks. None where base is 0 throughout: there is no ratio to speak of.
+    pub(crate) fn contrasts(&self, scale: Scale, count: usize) -> Option<Vec<f64>> {
+        let pairs = &self.0[..count.min(self.len())];
+        match scale {
+            Scale::Log => pairs.iter().map(|pair| pair.ln).collect(),
+            Scale::Linear => {
+                let base_mean = mean(&pairs.iter().map(|pair| pair.base).collect::<Vec<f64>>());
+                let share = |pair: &Pair| (pair.arm - pair.base) / base_mean;
+                (base_mean > 0.0).then(|| pairs.iter().map(share).collect())
+            }
+        }
+    }
+}
+
+/// Arithmetic mean; NaN of nothing.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sample variance; NaN of fewer than two.
+pub(crate) fn variance(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+}

@@ -1,0 +1,107 @@
+//! What the noise of one test says about the noise of another: empirical Bayes over block variances.
+//!
+//! Smyth 2004 ("Linear models and empirical Bayes methods", 3.1 and 6.2): true variances are spread over tests as
+//! `s0² d0 / chi-square(d0)`; a sample variance `s²` with `n` degrees of freedom is moderated to
+//! `(d0 s0² + n s²) / (d0 + n)` and then has `d0 + n` of them. `s0²` and `d0` come from mean and variance of `ln s²`.
+//!
+//! Two things are stricter here than there. Variances of one test (several arms against one base, several earlier
+//! runs) count as one observation of the spread, since they are correlated. And `d0` comes from an upper bound of the
+//! spread, not from its estimate: with the few tests of a report the estimate is often 0, which would say that all
+//! tests are equally noisy, and a test that is not would be called; nor is it ever more than the number of tests. In
+//! simulation (three tests, true `d0` 3 to 6, no stopping) the plain fit rejects 0.16 to 0.19 % of nulls at an `alpha` of
+//! 0.1 %, this one 0.10 to 0.12 %, at a cost of one block for a change of 2 % with eight tests.
+
+use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
+use crate::experiment::ArchivedVariance;
+use std::collections::BTreeMap;
+
+/// Fewer tests than this say nothing about how noise is spread over tests.
+pub(crate) const TESTS_MIN: usize = 3;
+/// How many standard errors the spread is taken above its estimate.
+const SPREAD_ERRORS: f64 = 1.0;
+
+/// One sample variance.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample<'a> {
+    pub(crate) test: &'a str,
+    pub(crate) variance: f64,
+    pub(crate) df: f64,
+}
+
+impl<'a> Sample<'a> {
+    pub(crate) fn of(one: &'a ArchivedVariance) -> Sample<'a> {
+        Sample { test: &one.test, variance: one.variance, df: one.df }
+    }
+}
+
+/// How true variances are spread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    /// Distinct tests it was fitted to.
+    pub(crate) tests: usize,
+    /// s0².
+    pub(crate) variance: f64,
+    /// d0; 0: nothing is known.
+    pub(crate) df: f64,
+    /// Degrees of freedom of all samples together: no moderated variance has more.
+    pub(crate) df_pooled: f64,
+}
+
+impl Spread {
+    /// Nothing is known: every variance stands for itself.
+    pub(crate) const UNKNOWN: Spread = Spread { tests: 0, variance: 0.0, df: 0.0, df_pooled: f64::INFINITY };
+
+    /// The moderated variance and its degrees of freedom.
+    pub(crate) fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
+        if self.df <= 0.0 {
+            return (variance, df);
+        }
+        let moderated = if self.df.is_infinite() {
+            self.variance
+        } else {
+            (self.df * self.variance + df * variance) / (self.df + df)
+        };
+        (moderated, self.df_with(df))
+    }
+
+    /// Degrees of freedom of a moderated variance whose own are `df`.
+    pub(crate) fn df_with(&self, df: f64) -> f64 {
+        if self.df <= 0.0 { df } else { (self.df + df).min(self.df_pooled.max(df)) }
+    }
+}
+
+/// Fits the spread to samples; those of no variance at all are of another kind and left out.
+pub(crate) fn fit(samples: &[Sample]) -> Spread {
+    let mut by_test: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.variance > 0.0 && sample.df >= 1.0) {
+        by_test.entry(sample.test).or_default().push(*sample);
+    }
+    if by_test.len() < TESTS_MIN {
+        return Spread::UNKNOWN;
+    }
+    let all: Vec<Sample> = by_test.values().flatten().copied().collect();
+    let count = all.len() as f64;
+    let centred = |sample: &Sample| sample.variance.ln() - mean_ln_chi_square(sample.df);
+    let mean = all.iter().map(centred).sum::<f64>() / count;
+    // As if all variances of a test were one: the sum of squares then has this many degrees of freedom.
+    let free = count - by_test.values().map(|of_test| (of_test.len() as f64).powi(2)).sum::<f64>() / count;
+    let squares: Vec<f64> =
+        by_test.values().map(|of_test| of_test.iter().map(|s| (centred(s) - mean).powi(2)).sum()).collect();
+    let observed = squares.iter().sum::<f64>() / free;
+    let sampling = all.iter().map(|sample| trigamma(sample.df / 2.0)).sum::<f64>() / count;
+    // Tests are independent of each other, so their sums of squares give the standard error of the observed one.
+    let tests = by_test.len() as f64;
+    let per_test = squares.iter().sum::<f64>() / tests;
+    let between = squares.iter().map(|square| (square - per_test).powi(2)).sum::<f64>() / (tests - 1.0);
+    let error = (tests * between).sqrt() / free;
+    let spread = observed + SPREAD_ERRORS * error - sampling;
+    let df = if spread > 0.0 { 2.0 * trigamma_inverse(spread) } else { f64::INFINITY };
+    // What so many tests have taught is worth no more than one degree of freedom each.
+    let df = df.min(tests);
+    Spread {
+        tests: by_test.len(),
+        variance: (mean + mean_ln_chi_square(df)).exp(),
+        df,
+        df_pooled: all.iter().map(|sample| sample.df).sum(),
+    }
+}

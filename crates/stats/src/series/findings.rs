@@ -1,0 +1,90 @@
+//! One cause, one finding: tests whose change arrived at the same place with the same signature.
+
+use super::levels::Steps;
+use crate::metric::{Direction, Metric};
+use std::collections::BTreeSet;
+
+/// The steps of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestSteps {
+    /// Its name.
+    pub test: String,
+    /// What was found, per metric.
+    pub metrics: Vec<(Metric, Steps)>,
+}
+
+/// A change that came in at one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The versions that may be the first to have it, by all its tests together; in order.
+    pub arrivals: Vec<usize>,
+    /// What moved, and where to.
+    pub signature: BTreeSet<(Metric, Direction)>,
+    /// The tests it shows in, in the order given.
+    pub tests: Vec<String>,
+}
+
+/// A change of one test: steps of several metrics that may have arrived with the same version.
+struct Change {
+    arrivals: BTreeSet<usize>,
+    signature: BTreeSet<(Metric, Direction)>,
+}
+
+/// Merges the steps of all tests: first the metrics of a test whose arrival sets have a version in common, then tests
+/// with the same signature and a version in common. The order is by first possible arrival, then by number of tests,
+/// most first.
+pub fn findings(tests: &[TestSteps]) -> Vec<Finding> {
+    let mut found: Vec<(Change, Vec<String>)> = Vec::new();
+    for test in tests {
+        for change in changes(test) {
+            let fits = |(known, _): &&mut (Change, Vec<String>)| {
+                known.signature == change.signature && !known.arrivals.is_disjoint(&change.arrivals)
+            };
+            match found.iter_mut().find(fits) {
+                Some((known, names)) => {
+                    known.arrivals = &known.arrivals & &change.arrivals;
+                    if !names.contains(&test.test) {
+                        names.push(test.test.clone());
+                    }
+                }
+                None => found.push((change, vec![test.test.clone()])),
+            }
+        }
+    }
+    let finding = |(change, tests): (Change, Vec<String>)| Finding {
+        arrivals: change.arrivals.into_iter().collect(),
+        signature: change.signature,
+        tests,
+    };
+    let mut findings: Vec<Finding> = found.into_iter().map(finding).collect();
+    findings
+        .sort_by(|a, b| a.arrivals.first().cmp(&b.arrivals.first()).then(b.tests.len().cmp(&a.tests.len())));
+    findings
+}
+
+fn changes(test: &TestSteps) -> Vec<Change> {
+    let mut steps: Vec<_> = test
+        .metrics
+        .iter()
+        .flat_map(|(metric, found)| found.steps.iter().map(move |step| (*metric, step)))
+        .collect();
+    // The surest places first: they draw the vaguer ones to them.
+    steps.sort_by_key(|(metric, step)| (step.arrivals.len(), step.arrival, *metric));
+    let mut changes: Vec<Change> = Vec::new();
+    for (metric, step) in steps {
+        let arrivals: BTreeSet<usize> = step.arrivals.iter().copied().collect();
+        let sign = (metric, step.direction());
+        let fits = |change: &&mut Change| {
+            let has_metric = change.signature.iter().any(|(its, _)| *its == metric);
+            !has_metric && !change.arrivals.is_disjoint(&arrivals)
+        };
+        match changes.iter_mut().find(fits) {
+            Some(change) => {
+                change.arrivals = &change.arrivals & &arrivals;
+                change.signature.insert(sign);
+            }
+            None => changes.push(Change { arrivals, signature: BTreeSet::from([sign]) }),
+        }
+    }
+    changes
+}

@@ -1,0 +1,94 @@
+//! Restart blocks as the estimator sees them, and a run that gives further blocks only to undecided tests.
+
+use super::Rng;
+use crate::experiment::{Archive, BlockData, Experiment, MetricData, Misshapen, TestData};
+use crate::judge::judge;
+use crate::metric::Metric;
+use crate::rules::Rules;
+use crate::verdict::Judgement;
+
+/// A model of blocks: in each, every arm's logarithm is off by its own normal draw. Arm 0 is base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocks {
+    /// How many tests.
+    pub tests: usize,
+    /// What is measured.
+    pub metric: Metric,
+    /// True ratio to base of each arm other than base; 1: no change.
+    pub ratios: Vec<f64>,
+    /// Whether the first of these is the control.
+    pub control: bool,
+    /// Typical standard deviation of one block's logarithm of the ratio.
+    pub block_sd: f64,
+    /// How alike tests are: their variances are `block_sd² / mean square` with these degrees of freedom.
+    /// Infinite: all the same.
+    pub spread_df: f64,
+}
+
+/// What a run of the model gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The verdicts at its end.
+    pub judgement: Judgement,
+    /// Blocks that each test was given.
+    pub blocks: Vec<usize>,
+}
+
+impl Blocks {
+    /// An experiment with this many blocks of every test.
+    pub fn draw(&self, rng: &mut Rng, blocks: usize) -> Experiment {
+        let tests = (0..self.tests).map(|number| self.draw_test(rng, number, blocks)).collect();
+        let control = self.control.then_some(1);
+        Experiment { arms: self.ratios.len() + 1, base: 0, control, tests }
+    }
+
+    fn draw_test(&self, rng: &mut Rng, number: usize, blocks: usize) -> TestData {
+        // A ratio has the noise of two arms.
+        let arm_sd = self.block_sd / (2.0 * rng.mean_square(self.spread_df)).sqrt();
+        let block = |block: usize| {
+            // What all arms of a block have in common goes out with the ratio.
+            let common = 7.0 + 0.1 * rng.normal();
+            let mut one = |ratio: f64| common + ratio.ln() + arm_sd * rng.normal();
+            let lns: Vec<f64> =
+                std::iter::once(1.0).chain(self.ratios.iter().copied()).map(&mut one).collect();
+            BlockData {
+                block: block as u32,
+                values: lns.iter().map(|ln| Some(ln.exp())).collect(),
+                ln: lns.into_iter().map(Some).collect(),
+            }
+        };
+        TestData {
+            name: format!("test-{number}"),
+            group: "simulated".to_owned(),
+            metrics: vec![MetricData { metric: self.metric, blocks: (0..blocks).map(block).collect() }],
+        }
+    }
+
+    /// Measures as a run does: up to each look, then on with the tests of which an arm is undecided.
+    ///
+    /// # Errors
+    /// If the rules contradict themselves.
+    pub fn run(&self, rng: &mut Rng, rules: &Rules, archive: &Archive) -> Result<Outcome, Misshapen> {
+        let blocks_max = rules.looks.last().map_or(0, |look| look.blocks);
+        let all = self.draw(rng, blocks_max);
+        let mut given = vec![0; self.tests];
+        let mut open = vec![true; self.tests];
+        let mut judgement = Judgement { verdicts: Vec::new(), priors: Vec::new(), variances: Vec::new() };
+        for look in &rules.looks {
+            let still_open = given.iter_mut().zip(&open).filter(|(_, open)| **open);
+            still_open.for_each(|(given, _)| *given = look.blocks);
+            let mut measured = all.clone();
+            for (test, blocks) in measured.tests.iter_mut().zip(&given) {
+                test.metrics[0].blocks.truncate(*blocks);
+            }
+            judgement = judge(&measured, rules, archive)?;
+            let per_test = judgement.verdicts.chunks(self.ratios.len());
+            open =
+                per_test.map(|of_test| of_test.iter().any(|verdict| !verdict.class.is_decided())).collect();
+            if !open.contains(&true) {
+                break;
+            }
+        }
+        Ok(Outcome { judgement, blocks: given })
+    }
+}

@@ -1,0 +1,90 @@
+//! Random draws that are the same for the same seed, on every machine.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+
+/// A source of random draws.
+#[derive(Debug, Clone)]
+pub struct Rng {
+    source: Xoshiro256PlusPlus,
+    /// The polar method makes two at a time.
+    spare: Option<f64>,
+}
+
+impl Rng {
+    /// Its draws depend on the seed alone.
+    pub fn new(seed: u64) -> Rng {
+        Rng { source: Xoshiro256PlusPlus::seed_from_u64(seed), spare: None }
+    }
+
+    /// Uniform, 0 included, 1 not.
+    pub fn uniform(&mut self) -> f64 {
+        (self.source.next_u64() >> 11) as f64 * 2f64.powi(-53)
+    }
+
+    /// A whole number below `bound`, which is above 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((self.uniform() * bound as f64) as usize).min(bound - 1)
+    }
+
+    /// Standard normal (Marsaglia and Bray 1964, polar method).
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        loop {
+            let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                let scale = (-2.0 * square.ln() / square).sqrt();
+                self.spare = Some(y * scale);
+                return x * scale;
+            }
+        }
+    }
+
+    /// Independent standard normals.
+    pub fn normals(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| self.normal()).collect()
+    }
+
+    /// Chi-square over its degrees of freedom `df` > 0; 1 if they are infinite (Marsaglia and Tsang 2000).
+    pub fn mean_square(&mut self, df: f64) -> f64 {
+        if df.is_infinite() {
+            return 1.0;
+        }
+        let shape = df / 2.0;
+        // Below 1 the method needs a shape one higher, and a power of a uniform to come back.
+        let boost = if shape < 1.0 { (1.0 - self.uniform()).powf(1.0 / shape) } else { 1.0 };
+        let d = if shape < 1.0 { shape + 1.0 } else { shape } - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let v = (1.0 + c * x).powi(3);
+            let u = 1.0 - self.uniform();
+            if v > 0.0 && u.ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+                return boost * d * v / shape;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means and variances of the draws, within four standard errors.
+    #[test]
+    fn draws_have_their_moments() {
+        let mut rng = Rng::new(1);
+        let count = 100_000;
+        let moments = |draws: Vec<f64>| (crate::pairs::mean(&draws), crate::pairs::variance(&draws));
+        let (mean, variance) = moments(rng.normals(count));
+        assert!(mean.abs() < 0.013 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
+        for df in [1.0, 6.0, 40.5] {
+            let (mean, variance) = moments((0..count).map(|_| rng.mean_square(df)).collect());
+            assert!((mean - 1.0).abs() < 0.02, "{df}: {mean}");
+            assert!((variance * df / 2.0 - 1.0).abs() < 0.12, "{df}: {variance}");
+        }
+    }
+}
