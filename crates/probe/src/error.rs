@@ -1,6 +1,7 @@
 //! What can go wrong while reading counters, in words that name the place and the remedy.
 
 use std::io;
+use std::path::PathBuf;
 
 /// Why a figure could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +45,16 @@ pub enum Error {
         what: String,
         /// What came back.
         found: String,
+    },
+    /// A file could not be written and flushed to see how fast that is.
+    #[error(
+        "cannot write and flush a file in {dir}: {source}; give the server's data a directory that can be written"
+    )]
+    Canary {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// A statement that may not be given to EXPLAIN.
     #[error("cannot explain `{sql}`: give one statement without a semicolon inside")]

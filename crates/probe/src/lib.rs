@@ -2,17 +2,19 @@
 //! statistics, its state and its query plans. Totals are differences of counters at the two ends of a window, never
 //! averages of samples. Nothing here decides what is significant.
 
+pub mod canary;
 mod error;
 mod host;
 mod host_facts;
 mod metrics;
-mod perf;
+pub mod perf;
 pub mod postgres;
 mod process;
 mod sampler;
 mod server_memory;
 mod window;
 
+pub use canary::Canaries;
 pub use error::{Error, Result};
 pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};

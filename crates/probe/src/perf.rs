@@ -144,6 +144,24 @@ impl OpenEvent {
     }
 }
 
+/// Whether this host lets us count instructions of user space, tried on this very thread.
+///
+/// # Errors
+/// Why not, as a phrase.
+pub fn counts_instructions() -> std::result::Result<(), String> {
+    let event = PerfEvent::InstructionsUser;
+    let mut counter = Builder::new(Hardware::INSTRUCTIONS)
+        .enabled(true)
+        .exclude_kernel(true)
+        .build()
+        .map_err(|error| reason(event, &error))?;
+    match counter.read() {
+        Ok(0) => Err(format!("{}: the counter stands still on this host", event.name())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(reason(event, &error)),
+    }
+}
+
 /// Opens one event on the postmaster and on every child it already has. A child forked between the listing and the
 /// opening would be counted twice or not at all, so the list must be the same before and after.
 fn open_tree(event: PerfEvent, postmaster_pid: u32) -> std::result::Result<Vec<Counter>, String> {
@@ -183,6 +201,24 @@ fn reason(event: PerfEvent, error: &io::Error) -> String {
             )
         }
         _ => format!("{name}: {error}"),
+    }
+}
+
+impl PerfCost {
+    /// What is missing and why, in a line, each reason once: `instructions:u, cycles:u: not permitted`. None when nothing
+    /// is missing.
+    pub fn unavailable_text(&self) -> Option<String> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for text in &self.unavailable {
+            let (event, reason) = text.split_once(": ").unwrap_or(("counters", text));
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, events)) => events.push(event),
+                None => reasons.push((reason, vec![event])),
+            }
+        }
+        let lines: Vec<String> =
+            reasons.iter().map(|(reason, events)| format!("{}: {reason}", events.join(", "))).collect();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 }
 

@@ -6,6 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rqps_probe::postgres::counters::{self, CounterDelta, CounterSet, OWN_COMMITS};
+use rqps_probe::postgres::work::work;
 use rqps_probe::postgres::{explain, fingerprint, flush, settle};
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe};
 use rqps_servers::testing::Scratch;
@@ -58,6 +59,41 @@ fn flush(clients: &mut [Connection], monitor: &mut Connection) {
 fn exact_snapshot(clients: &mut [Connection], monitor: &mut Connection) -> CounterSet {
     flush(clients, monitor);
     counters::snapshot(monitor).unwrap()
+}
+
+/// Changes known rows in two ways and says whether rows, blocks, WAL and flushes come to what was done.
+fn check_work(version: &str, flushes_known: bool) {
+    let (server, mut monitor) = server_with_table(version);
+    let mut clients = [connect(&server), connect(&server)];
+    for client in &mut clients {
+        client.query("SET synchronous_commit = on").unwrap();
+    }
+    run_known_statements(&mut clients);
+    let before = exact_snapshot(&mut clients, &mut monitor);
+    run_known_statements(&mut clients);
+    let after = exact_snapshot(&mut clients, &mut monitor);
+    let deltas = CounterSet::difference(&before, &after);
+    let done = work(&deltas);
+    let what = format!("PostgreSQL {version}: {done:?}");
+    // Each statement finds its row through the index; 400 update it.
+    assert_eq!(done.rows_touched, Some(1_400.0), "{what}");
+    // At least the index's root and leaf and the table's block.
+    assert!((2_000.0..6_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
+    assert!((20_000.0..400_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
+    assert_eq!(done.fsyncs.is_some(), flushes_known, "{what}");
+    // One for each update; the WAL writer may do some itself.
+    assert!(done.fsyncs.is_none_or(|fsyncs| (390.0..450.0).contains(&fsyncs)), "{what}");
+    let idle = exact_snapshot(&mut clients, &mut monitor);
+    let idle = work(&CounterSet::difference(&after, &idle));
+    assert_eq!((idle.rows_touched, idle.blocks_touched), (Some(0.0), Some(0.0)), "{idle:?}");
+    assert_eq!(done.metrics().len(), 3 + usize::from(flushes_known));
+}
+
+#[test]
+fn known_statements_come_to_known_work_on_every_kind_of_server() {
+    for (version, flushes_known) in [("9.6", false), ("14", true), ("17", true), ("18", true)] {
+        check_work(version, flushes_known);
+    }
 }
 
 fn change(deltas: &[CounterDelta], view: &str, object: &str, column: &str) -> u64 {

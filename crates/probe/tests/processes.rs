@@ -6,6 +6,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use rqps_probe::perf::counts_instructions;
 use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe};
 
 /// Waits for the start, then burns CPU before the window and in it, in a process that then ends; then in one that is
@@ -109,6 +110,9 @@ fn hardware_counters_follow_forks_or_say_why_not() {
             cost.perf
         ),
     }
+    assert_eq!(counts_instructions().is_ok(), cost.perf.instructions_user.is_some(), "{:?}", cost.perf);
+    let text = cost.perf.unavailable_text();
+    assert_eq!(text.is_none(), cost.perf.unavailable.is_empty(), "{text:?}");
     match cost.perf.instructions_user {
         Some(count) => {
             assert!(count > 10_000_000, "450,000 turns of a shell's loop took {count} instructions")

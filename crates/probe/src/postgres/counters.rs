@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use rqps_wire::postgres::{Connection, Table};
 use serde::{Deserialize, Serialize};
 
-use super::{ask, flush};
+use super::{ask, ask_number, flush};
 use crate::error::Result;
 
 /// Transactions of the first snapshot that show up in the difference to the second.
@@ -23,6 +23,16 @@ pub const OWN_COMMITS: u64 = 1;
 
 /// Object name of the sums over all tables or indexes.
 pub const ALL: &str = "all";
+
+/// View name of the write-ahead log's end, which is no view: the only counter of it that every version has.
+pub const WAL: &str = "wal";
+
+/// Its column: bytes from the very beginning of the log to its end.
+const WAL_COLUMN: &str = "lsn_bytes";
+
+const WAL_SQL: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')";
+/// The same before 10.
+const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), '0/0')";
 
 /// A statistics view.
 struct View {
@@ -89,7 +99,7 @@ pub struct CounterSet {
 /// One counter at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterValue {
-    /// The view, such as `pg_stat_all_tables`.
+    /// The view, such as `pg_stat_all_tables`, or [`WAL`].
     pub view: String,
     /// The row: a table, `table.index`, `backend/object/context` of pg_stat_io, a database or `shared`, [`ALL`] for a
     /// sum; empty for views of one row.
@@ -139,7 +149,7 @@ fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSe
         ask(connection, "flush of statistics", flush::FORCE_SQL)?;
     }
     ask(connection, "begin of counters", "SET LOCAL track_counts = off")?;
-    let mut values = Vec::new();
+    let mut values = vec![wal_position(connection, version_num)?];
     for view in VIEWS.iter().filter(|view| view.since <= version_num) {
         let sql = format!("SELECT * FROM {} {}", view.name, view.filter);
         let table = ask(connection, view.name, &sql)?;
@@ -150,6 +160,16 @@ fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSe
         values.extend(rows);
     }
     Ok(CounterSet { values })
+}
+
+fn wal_position(connection: &mut Connection, version_num: u32) -> Result<CounterValue> {
+    let sql = if version_num >= 100_000 { WAL_SQL } else { WAL_OLD_SQL };
+    Ok(CounterValue {
+        view: WAL.to_string(),
+        object: String::new(),
+        column: WAL_COLUMN.to_string(),
+        value: ask_number(connection, "end of the write-ahead log", sql)?,
+    })
 }
 
 impl View {

@@ -7,6 +7,7 @@ pub mod fingerprint;
 pub mod flush;
 pub(crate) mod roles;
 pub mod settle;
+pub mod work;
 
 use std::str::FromStr;
 

@@ -1,0 +1,181 @@
+//! Work whose cost should be the same each time on this host, measured before and after a block: when it is not, the
+//! host has changed, not what was compared.
+//!
+//! Each figure is the best, or for the disk the median, of several short repeats: a single interruption spoils none.
+
+use std::fs::{self, OpenOptions};
+use std::hint::black_box;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// Repeats of the loops that run in the processor and in memory.
+const REPEATS: usize = 5;
+
+/// Turns of the loop in one repeat: a few milliseconds.
+const SPIN_TURNS: u32 = 2_000_000;
+
+/// Loads in one repeat.
+const LOADS: u32 = 100_000;
+
+/// Memory that is walked through: more than the caches of most processors hold.
+const MEMORY_BYTES: usize = 64 << 20;
+
+/// What a processor loads at once; each load takes another line.
+const LINE_BYTES: usize = 64;
+
+/// Numbers in a line.
+const LINE_LEN: usize = LINE_BYTES / size_of::<u32>();
+
+/// Writes that are flushed.
+const FLUSHES: usize = 16;
+
+/// Bytes of each: a block of a database.
+const WRITE_BYTES: usize = 8192;
+
+/// A slow disk is given up on after this long; the median is of the writes done by then.
+const FLUSHES_MAX: Duration = Duration::from_millis(200);
+
+/// What the work cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Canaries {
+    /// Nanoseconds for a turn of a loop in which each step needs the one before.
+    pub spin_ns: f64,
+    /// Nanoseconds for a load from 64 MiB of memory, at a place that the load before names.
+    pub memory_ns: f64,
+    /// Microseconds to write 8 KiB over old ones and have them flushed to the disk.
+    pub fsync_us: f64,
+}
+
+impl Canaries {
+    /// Measures all, the disk in `dir`; takes a few tenths of a second.
+    ///
+    /// # Errors
+    /// When a file cannot be made and flushed in `dir`.
+    pub fn measure(dir: &Path) -> Result<Canaries> {
+        Ok(Canaries { spin_ns: spin_ns(), memory_ns: memory_ns(), fsync_us: fsync_us(dir)? })
+    }
+
+    /// The figures by name, unit last.
+    pub fn pairs(&self) -> [(&'static str, f64); 3] {
+        [("spin_ns", self.spin_ns), ("memory_ns", self.memory_ns), ("fsync_us", self.fsync_us)]
+    }
+}
+
+/// The fastest of several repeats, nanoseconds for each of `steps`.
+fn best_ns(steps: u32, mut repeat: impl FnMut()) -> f64 {
+    let timed = |_| {
+        let start = Instant::now();
+        repeat();
+        start.elapsed().as_nanos() as f64
+    };
+    (0..REPEATS).map(timed).fold(f64::INFINITY, f64::min) / f64::from(steps)
+}
+
+fn spin_ns() -> f64 {
+    best_ns(SPIN_TURNS, || {
+        let mut state = black_box(1_u64);
+        let mut turn = 0;
+        while turn < SPIN_TURNS {
+            state = next(state);
+            turn += 1;
+        }
+        black_box(state);
+    })
+}
+
+/// The next number of a linear congruential generator with a period of 2^64 (the multiplier is that of Knuth's MMIX).
+fn next(state: u64) -> u64 {
+    state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
+}
+
+fn memory_ns() -> f64 {
+    let lines = cycle(MEMORY_BYTES / LINE_BYTES);
+    let mut at = 0;
+    best_ns(LOADS, || {
+        let mut load = 0;
+        while load < LOADS {
+            at = lines[at as usize * LINE_LEN];
+            load += 1;
+        }
+        black_box(at);
+    })
+}
+
+/// Lines that each begin with the number of the next; one way leads through all of them (Sattolo's shuffle, always the
+/// same one, so that pages and lines meet the caches alike each time).
+fn cycle(lines: usize) -> Vec<u32> {
+    let mut memory = vec![0; lines * LINE_LEN];
+    for line in 0..lines {
+        memory[line * LINE_LEN] = line as u32;
+    }
+    let mut state = 1;
+    for last in (1..lines).rev() {
+        state = next(state);
+        let other = (((state >> 32) * last as u64) >> 32) as usize;
+        memory.swap(last * LINE_LEN, other * LINE_LEN);
+    }
+    memory
+}
+
+fn fsync_us(dir: &Path) -> Result<f64> {
+    let measure = || -> io::Result<f64> {
+        let path = dir.join(format!(".rqps-canary-{}", std::process::id()));
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        // It lives on without a name, and goes with this program however that ends.
+        fs::remove_file(&path)?;
+        let block = [0x5a; WRITE_BYTES];
+        for number in 0..FLUSHES {
+            file.write_all_at(&block, (number * WRITE_BYTES) as u64)?;
+        }
+        file.sync_all()?;
+        let mut took_us = Vec::with_capacity(FLUSHES);
+        let start = Instant::now();
+        for number in 0..FLUSHES {
+            let begin = Instant::now();
+            file.write_all_at(&block, (number * WRITE_BYTES) as u64)?;
+            file.sync_data()?;
+            took_us.push(begin.elapsed().as_nanos() as f64 / 1e3);
+            if start.elapsed() > FLUSHES_MAX {
+                break;
+            }
+        }
+        took_us.sort_by(f64::total_cmp);
+        Ok(took_us[took_us.len() / 2])
+    };
+    measure().map_err(|source| Error::Canary { dir: dir.to_path_buf(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_way_leads_through_all_lines() {
+        let lines = 1000;
+        let memory = cycle(lines);
+        let mut seen = vec![false; lines];
+        let mut at = 0;
+        for _ in 0..lines {
+            assert!(!std::mem::replace(&mut seen[at], true), "line {at} comes twice");
+            at = memory[at * LINE_LEN] as usize;
+        }
+        assert_eq!(at, 0);
+    }
+
+    #[test]
+    fn canaries_are_plausible_and_leave_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let canaries = Canaries::measure(dir.path()).unwrap();
+        for (name, value) in canaries.pairs() {
+            assert!(value > 0.05 && value < 1e6, "{name}: {value}");
+        }
+        assert!(canaries.memory_ns > canaries.spin_ns, "{canaries:?}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        let message = Canaries::measure(Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(message.contains("/nowhere"), "{message}");
+    }
+}
