@@ -149,13 +149,23 @@ pub struct Isolated {
     pub window_seconds: f64,
     /// No more blocks than these are measured.
     pub blocks_max: u32,
+    /// Every test gets so many blocks before it may be left out because its verdicts are reached.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub blocks_min: u32,
     /// Whether instructions are counted under valgrind where the host has no hardware counters.
     pub count_instructions: bool,
 }
 
 impl Default for Isolated {
     fn default() -> Self {
-        Self { control: true, windows: 2, window_seconds: 5.0, blocks_max: 18, count_instructions: true }
+        Self {
+            control: true,
+            windows: 2,
+            window_seconds: 5.0,
+            blocks_max: 18,
+            blocks_min: 0,
+            count_instructions: true,
+        }
     }
 }
 
@@ -171,6 +181,10 @@ impl VerdictOptions {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+fn is_zero(blocks: &u32) -> bool {
+    *blocks == 0
 }
 
 fn is_one(passes: &u32) -> bool {

@@ -12,7 +12,8 @@ use crate::model::{Isolated, Plan, Protocol, VerdictOptions};
 use crate::problem::Problems;
 use crate::reader::Section;
 
-const ISOLATED_KEYS: [&str; 5] = ["control", "windows", "window_seconds", "blocks_max", "count_instructions"];
+const ISOLATED_KEYS: [&str; 6] =
+    ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
 /// What an effect can be measured on, as the statistics call it.
 const METRICS: [&str; 7] = ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs"];
 /// Keys of `[workload]` that are of a sequence alone.
@@ -81,6 +82,9 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
         blocks_max: section
             .integer("blocks_max", limits::BLOCKS)
             .map_or(default.blocks_max, |found| found.value as u32),
+        blocks_min: section
+            .integer("blocks_min", limits::BLOCKS)
+            .map_or(default.blocks_min, |found| found.value as u32),
         count_instructions: section
             .boolean("count_instructions")
             .map_or(default.count_instructions, |found| found.value),
