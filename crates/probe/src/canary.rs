@@ -19,7 +19,7 @@ const REPEATS: usize = 5;
 const SPIN_TURNS: u32 = 2_000_000;
 
 /// Loads in one repeat.
-const LOADS: u32 = 100_000;
+const LOADS: u32 = 50_000;
 
 /// Memory that is walked through: more than the caches of most processors hold.
 const MEMORY_BYTES: usize = 64 << 20;
@@ -105,18 +105,13 @@ fn memory_ns() -> f64 {
     })
 }
 
-/// Lines that each begin with the number of the next; one way leads through all of them (Sattolo's shuffle, always the
-/// same one, so that pages and lines meet the caches alike each time).
+/// Lines that each begin with the number of the next, for a power of two of them. One way leads through all: such a
+/// generator reaches every number below its modulus (Hull and Dobell: odd increment, multiplier one above a multiple of
+/// four). It is the same way each time, so that pages and lines meet the caches alike.
 fn cycle(lines: usize) -> Vec<u32> {
     let mut memory = vec![0; lines * LINE_LEN];
     for line in 0..lines {
-        memory[line * LINE_LEN] = line as u32;
-    }
-    let mut state = 1;
-    for last in (1..lines).rev() {
-        state = next(state);
-        let other = (((state >> 32) * last as u64) >> 32) as usize;
-        memory.swap(last * LINE_LEN, other * LINE_LEN);
+        memory[line * LINE_LEN] = (next(line as u64) % lines as u64) as u32;
     }
     memory
 }
@@ -155,7 +150,7 @@ mod tests {
 
     #[test]
     fn one_way_leads_through_all_lines() {
-        let lines = 1000;
+        let lines = 1024;
         let memory = cycle(lines);
         let mut seen = vec![false; lines];
         let mut at = 0;
