@@ -105,3 +105,69 @@ pub(crate) fn fit(samples: &[Sample]) -> Spread {
         df_pooled: all.iter().map(|sample| sample.df).sum(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::variance;
+    use crate::sim::Rng;
+
+    /// Variances of `arms` contrasts with one base over `blocks` blocks, as many tests as names.
+    fn draw<'a>(rng: &mut Rng, names: &'a [String], arms: usize, blocks: usize, df: f64) -> Vec<Sample<'a>> {
+        let mut samples = Vec::new();
+        for test in names {
+            let arm_sd = 0.01 / (2.0 * rng.mean_square(df)).sqrt();
+            let base = rng.normals(blocks);
+            for _ in 0..arms {
+                let contrasts: Vec<f64> = base.iter().map(|base| arm_sd * (rng.normal() - base)).collect();
+                samples.push(Sample { test, variance: variance(&contrasts), df: blocks as f64 - 1.0 });
+            }
+        }
+        samples
+    }
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|number| number.to_string()).collect()
+    }
+
+    #[test]
+    fn many_tests_show_the_spread_that_is_there() {
+        let mut rng = Rng::new(1);
+        for df in [3.0, 6.0, 20.0] {
+            let names = names(4000);
+            let spread = fit(&draw(&mut rng, &names, 1, 6, df));
+            assert!(spread.df < 1.05 * df && spread.df > 0.65 * df, "{} for {df}", spread.df);
+            assert!((spread.variance / 1e-4 - 1.0).abs() < 0.08, "{} for 1e-4 at {df}", spread.variance);
+        }
+    }
+
+    /// With the few tests of a report the spread is believed to be larger rather than smaller than it is, also where six
+    /// arms share a base and look like six times as many tests.
+    #[test]
+    fn few_tests_are_not_believed_too_much() {
+        let truth = 6.0;
+        for (tests, arms) in [(3, 1), (8, 1), (8, 6), (32, 1), (32, 6)] {
+            let mut rng = Rng::new(tests as u64);
+            let names = names(tests);
+            let mut dfs: Vec<f64> =
+                (0..400).map(|_| fit(&draw(&mut rng, &names, arms, 3, truth)).df).collect();
+            dfs.sort_by(f64::total_cmp);
+            assert!(dfs[200] < truth, "{tests} tests, {arms} arms: the median is {}", dfs[200]);
+            assert!(dfs[399] <= tests as f64, "{tests} tests are worth {}", dfs[399]);
+            let twice = dfs.iter().filter(|df| **df > 2.0 * truth).count();
+            assert!(twice <= 110, "{tests} tests, {arms} arms: more than twice the truth in {twice} of 400");
+        }
+    }
+
+    #[test]
+    fn two_tests_say_nothing_and_exact_counters_are_left_out() {
+        let sample = |test, variance| Sample { test, variance, df: 4.0 };
+        let two = [sample("a", 1.0), sample("b", 2.0), sample("c", 0.0), sample("a", 1.5)];
+        assert_eq!(fit(&two), Spread::UNKNOWN);
+        assert_eq!(Spread::UNKNOWN.moderate(2.5, 4.0), (2.5, 4.0));
+        let spread = Spread { tests: 9, variance: 1.0, df: 6.0, df_pooled: 8.0 };
+        let (moderated, df) = spread.moderate(2.0, 4.0);
+        assert!((moderated - 1.4).abs() < 1e-12, "(6 * 1 + 4 * 2) / 10");
+        assert!((df - 8.0).abs() < 1e-12, "no more than all samples have together");
+    }
+}

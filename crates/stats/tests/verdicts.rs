@@ -1,0 +1,258 @@
+//! Single verdicts: what is said of data made for the case.
+
+use rqps_stats::{
+    Archive, ArchivedVariance, BlockData, Class, Experiment, Judgement, Metric, MetricData, Misshapen, Rules,
+    Tag, TestData, Verdict, judge,
+};
+
+const REGRESSION: Class = Class::Regression { proven: true };
+const IMPROVEMENT: Class = Class::Improvement { proven: true };
+
+/// A metric from one row of values per block, one value per arm; below 0: not measured.
+fn metric<Row: AsRef<[f64]>>(metric: Metric, rows: &[Row]) -> MetricData {
+    let block = |(number, row): (usize, &Row)| BlockData {
+        block: number as u32 + 1,
+        values: row.as_ref().iter().map(|value| (*value >= 0.0).then_some(*value)).collect(),
+        ln: row.as_ref().iter().map(|value| (*value > 0.0).then(|| value.ln())).collect(),
+    };
+    MetricData { metric, blocks: rows.iter().enumerate().map(block).collect() }
+}
+
+fn test(name: &str, metrics: Vec<MetricData>) -> TestData {
+    TestData { name: name.to_owned(), group: "point".to_owned(), metrics }
+}
+
+fn judged(arms: usize, control: Option<usize>, tests: Vec<TestData>) -> Judgement {
+    let experiment = Experiment { arms, base: 0, control, tests };
+    judge(&experiment, &Rules::default(), &Archive::default()).unwrap()
+}
+
+/// The verdict on the last arm of a single test with base, control and candidate.
+fn one(metrics: Vec<MetricData>) -> Verdict {
+    judged(3, Some(1), vec![test("t", metrics)])
+        .verdicts
+        .into_iter()
+        .rfind(|verdict| verdict.arm == 2)
+        .unwrap()
+}
+
+/// Three arms of which base and control are alike: the candidate's factor to base, block by block.
+fn exact(counter: Metric, factors: &[f64]) -> MetricData {
+    let rows: Vec<[f64; 3]> = factors.iter().map(|factor| [400.0, 400.0, 400.0 * factor]).collect();
+    metric(counter, &rows)
+}
+
+/// Rates with contrasts mean - sd, mean, mean + sd.
+fn three_blocks(mean: f64, sd: f64) -> MetricData {
+    let rows = [-1.0, 0.0, 1.0].map(|place| [1000.0, 1000.0 * (mean + sd * place).exp()]);
+    metric(Metric::Rate, &rows)
+}
+
+#[test]
+fn exact_counters_are_compared_exactly() {
+    let class = |factors: &[f64]| {
+        let verdict = one(vec![exact(Metric::WalBytes, factors)]);
+        (verdict.class, verdict.tags)
+    };
+    assert_eq!(class(&[1.0, 1.0, 1.0]), (Class::Same, vec![Tag::Exact]));
+    assert_eq!(class(&[1.01, 1.02, 1.01]), (REGRESSION, vec![Tag::Exact]));
+    assert_eq!(class(&[0.99, 0.98, 0.99]), (IMPROVEMENT, vec![Tag::Exact]));
+    assert_eq!(class(&[1.001, 1.002, 1.001]), (Class::Same, vec![Tag::TinyShift, Tag::Exact]));
+    assert_eq!(class(&[1.01, 1.02]).0, Class::Inconclusive, "no decision before the first look");
+    let (inconsistent, tags) = class(&[1.01, 0.99, 1.0]);
+    assert!(
+        inconsistent == Class::Inconclusive && !tags.contains(&Tag::Exact),
+        "left to the estimator: {tags:?}"
+    );
+    let rounded = one(vec![exact(Metric::Rows, &[1.0 + 1e-13, 1.0, 1.0 - 1e-13])]);
+    assert_eq!(rounded.class, Class::Same, "the rounding of a mean is no difference");
+    let control_of_it = judged(3, Some(1), vec![test("t", vec![exact(Metric::Rows, &[1.5; 3])])]);
+    assert_eq!(control_of_it.verdicts[0].class, Class::Same);
+    assert!(control_of_it.verdicts[0].is_control && !control_of_it.verdicts[1].is_control);
+}
+
+#[test]
+fn without_a_control_only_a_constant_contrast_is_exact() {
+    let class = |rows: &[&[f64]]| {
+        let verdict = judged(2, None, vec![test("t", vec![metric(Metric::Fsyncs, rows)])]).verdicts.remove(0);
+        (verdict.class, verdict.tags.contains(&Tag::Exact))
+    };
+    assert_eq!(class(&[&[2.0, 3.0], &[2.0, 3.0], &[4.0, 6.0]]), (REGRESSION, true));
+    assert!(!class(&[&[2.0, 3.0], &[2.0, 3.1], &[4.0, 6.0]]).1);
+}
+
+#[test]
+fn costs_from_and_to_nothing_have_a_verdict() {
+    let from = one(vec![metric(Metric::WalBytes, &[[0.0, 0.0, 8.0]; 3])]);
+    assert_eq!((from.class, from.deciding().ratio), (REGRESSION, f64::INFINITY));
+    assert!(from.tags.contains(&Tag::FromZero), "{:?}", from.tags);
+    let to = one(vec![metric(Metric::WalBytes, &[[8.0, 8.0, 0.0]; 3])]);
+    assert_eq!((to.class, to.deciding().ratio), (IMPROVEMENT, 0.0));
+    let never = one(vec![metric(Metric::WalBytes, &[[0.0, 0.0, 0.0]; 3])]);
+    assert_eq!((never.class, never.deciding().ratio), (Class::Same, 1.0));
+    // The control is now and then 0 and now and then not: no exact comparison, and no logarithm either.
+    let rows: Vec<[f64; 3]> = (0..8)
+        .map(|block| [f64::from(block % 2), f64::from(block % 3 % 2), 30.0 + f64::from(block % 2)])
+        .collect();
+    let noisy = one(vec![metric(Metric::WalBytes, &rows)]);
+    assert_eq!(noisy.class, REGRESSION);
+    assert!(noisy.tags.contains(&Tag::Zeros) && (noisy.deciding().ratio - 61.0).abs() < 1e-9, "{noisy:?}");
+}
+
+/// Each cost can call a change; the first decides what is the same. What moves against the class is named.
+#[test]
+fn costs_are_judged_together() {
+    let instructions = |factor: f64| {
+        let rows = [0.9999, 1.0001, 1.0, 1.0002, 0.9998, 1.0, 1.0001, 0.9999]
+            .map(|noise: f64| [5000.0, 5000.0 * (2.0 - noise), 5000.0 * factor * noise]);
+        metric(Metric::Instructions, &rows)
+    };
+    let same = one(vec![exact(Metric::Rows, &[1.0; 8]), instructions(1.0)]);
+    assert_eq!(
+        (same.class, same.deciding().metric),
+        (Class::Same, Metric::Instructions),
+        "whatever the order"
+    );
+    let rows = one(vec![instructions(1.0), exact(Metric::Rows, &[1.2; 8])]);
+    assert_eq!((rows.class, rows.deciding().metric), (REGRESSION, Metric::Rows));
+    let mixed = one(vec![instructions(0.9), exact(Metric::Rows, &[1.2; 8])]);
+    assert_eq!((mixed.class, mixed.opposed_by.as_slice()), (REGRESSION, &[Metric::Instructions][..]));
+    assert!(mixed.tags.contains(&Tag::Mixed));
+    assert_eq!(mixed.metrics[0].class, IMPROVEMENT);
+    // Noisy costs share alpha, exact ones take none of it: the interval of a call shows it.
+    let noise = |seed: f64| {
+        let rows: Vec<[f64; 3]> = (0..8)
+            .map(|block| {
+                [
+                    1.0,
+                    (f64::from(block) + seed).sin() * 0.001 + 1.0,
+                    (f64::from(block) * seed).cos() * 0.001 + 1.03,
+                ]
+            })
+            .collect();
+        rows
+    };
+    let noisy = |counter, seed| metric(counter, &noise(seed));
+    let three =
+        one(vec![noisy(Metric::CpuUs, 1.0), noisy(Metric::Blocks, 2.0), exact(Metric::Rows, &[1.0; 8])]);
+    let alone = one(vec![noisy(Metric::CpuUs, 1.0)]);
+    assert_eq!((three.class, alone.class), (REGRESSION, REGRESSION));
+    assert!((three.metrics[0].confidence - 0.995).abs() < 1e-12, "{}", three.metrics[0].confidence);
+    assert!((alone.metrics[0].confidence - 0.99).abs() < 1e-12, "{}", alone.metrics[0].confidence);
+    let p_alone = alone.p_seq;
+    assert!(
+        (three.metrics[0].p_seq - p_alone).abs() < 1e-15 && three.p_seq > p_alone,
+        "p counts the metrics"
+    );
+}
+
+/// A call that is one in a thousand is nothing much among 32 verdicts; four of them are.
+#[test]
+fn calls_are_confirmed_among_all_verdicts() {
+    let report = |changed: usize| {
+        // t is 4.6 with 34 degrees of freedom: p is 0.00006 at the first look, 0.0006 over all.
+        let tests = (0..32).map(|number| {
+            let mean = if number < changed { -0.0345 } else { 0.0 };
+            test(&format!("t{number}"), vec![three_blocks(mean, 0.01)])
+        });
+        judged(2, None, tests.collect()).verdicts
+    };
+    let single = report(1);
+    assert_eq!(single[0].class, Class::Regression { proven: false });
+    assert!((single[0].p_seq - 0.0006).abs() < 0.0002, "{}", single[0].p_seq);
+    assert!(!single[0].confirmed && single[0].tags.contains(&Tag::Unconfirmed), "{:?}", single[0]);
+    assert!((single[0].deciding().confidence - 0.999).abs() < 1e-12);
+    let four = report(4);
+    assert!(four[..4].iter().all(|verdict| verdict.confirmed), "{:?}", four[0]);
+    let figures = four[0].deciding();
+    assert!((figures.confidence - (1.0 - 0.01 * 4.0 / 32.0)).abs() < 1e-12, "{}", figures.confidence);
+    assert!(figures.high < 1.0, "a confirmed change's interval excludes 1");
+    assert!(four[4].deciding().low < 1.0 && four[4].deciding().high > 1.0);
+}
+
+/// Blocks between looks wait for the next look; below the first there is no verdict.
+#[test]
+fn blocks_count_where_both_arms_were_measured() {
+    let far = [100.0, 50.0];
+    let rows: [&[f64]; 7] =
+        [&far, &[-1.0, 50.0], &[100.0, 50.1], &[100.0, -1.0], &[100.0, 49.9], &[100.0, 90.0], &[-1.0, -1.0]];
+    let judge_first = |count: usize| {
+        judged(2, None, vec![test("t", vec![metric(Metric::Rate, &rows[..count])])]).verdicts.remove(0)
+    };
+    let two = judge_first(4);
+    assert_eq!((two.class, two.deciding().blocks, two.deciding().looks_reached), (Class::Inconclusive, 2, 0));
+    assert!(two.deciding().blocks_to_resolve.is_some());
+    let four = judge_first(7);
+    let figures = four.deciding();
+    assert_eq!((four.class, figures.blocks, figures.blocks_measured), (REGRESSION, 3, 4));
+    assert!((figures.ratio - 0.5).abs() < 1e-4, "the fourth block waits for its look: {}", figures.ratio);
+    let none =
+        judged(2, None, vec![test("t", vec![metric(Metric::Rate, &[&[100.0, -1.0]])])]).verdicts.remove(0);
+    assert!(none.class == Class::Inconclusive && none.deciding().ratio.is_nan());
+}
+
+/// Earlier variances of this host make three blocks enough for a single test.
+#[test]
+fn the_archive_makes_small_experiments_surer() {
+    let experiment = Experiment {
+        arms: 2,
+        base: 0,
+        control: None,
+        tests: vec![test("t", vec![three_blocks(-0.06, 0.005)])],
+    };
+    let class = |archive: &Archive| judge(&experiment, &Rules::default(), archive).unwrap().verdicts[0].class;
+    assert_eq!(class(&Archive::default()), Class::Inconclusive);
+    let old = |number: usize| ArchivedVariance {
+        metric: Metric::Rate,
+        test: format!("old-{number}"),
+        group: "point".to_owned(),
+        variance: 2.5e-5 * (1.0 + 0.3 * (number as f64).sin()),
+        df: 7.0,
+    };
+    let archive = Archive { variances: (0..20).map(old).collect() };
+    assert_eq!(class(&archive), REGRESSION);
+    let other = archive.variances.iter().map(|one| ArchivedVariance { metric: Metric::CpuUs, ..one.clone() });
+    assert_eq!(class(&Archive { variances: other.collect() }), Class::Inconclusive, "of another metric");
+}
+
+#[test]
+fn restarts_in_two_states_and_far_blocks_are_remarked() {
+    let verdict = |lns: &[f64]| {
+        let rows: Vec<[f64; 2]> = lns.iter().map(|ln| [100.0, 100.0 * ln.exp()]).collect();
+        let data = metric(Metric::Rate, &rows);
+        judged(2, None, vec![test("t", vec![data])]).verdicts.remove(0)
+    };
+    let two = verdict(&[0.0, 0.05, 0.001, 0.049, -0.001, 0.05, 0.0, 0.051]);
+    assert!(two.tags.contains(&Tag::Bimodal) && !two.tags.contains(&Tag::OutlierBlock), "{:?}", two.tags);
+    let far = verdict(&[0.001, 0.002, -0.001, 0.3, 0.0, -0.002, 0.001, 0.0]);
+    assert!(far.tags.contains(&Tag::OutlierBlock), "{:?}", far.tags);
+    let figures = far.deciding();
+    assert!(figures.ratio > 1.03 && (figures.huber_ratio - 1.0).abs() < 0.003, "{figures:?}");
+}
+
+#[test]
+fn data_that_contradicts_itself_is_refused() {
+    let good = || Experiment {
+        arms: 2,
+        base: 0,
+        control: None,
+        tests: vec![test("t", vec![three_blocks(0.0, 0.01)])],
+    };
+    let refused = |experiment: Experiment| {
+        judge(&experiment, &Rules::default(), &Archive::default()).expect_err("it is wrong").to_string()
+    };
+    assert!(refused(Experiment { base: 2, ..good() }).contains("base is arm 2"));
+    assert!(refused(Experiment { control: Some(0), ..good() }).contains("both arm 0"));
+    assert!(
+        refused(Experiment { arms: 3, ..good() })
+            .contains("test t, metric rate, block 1: 2 entries for 3 arms")
+    );
+    let mut twice = good();
+    twice.tests[0].metrics[0].blocks[1].block = 1;
+    assert!(refused(twice).contains("block 1 is there twice"));
+    let mut endless = good();
+    endless.tests[0].metrics[0].blocks[0].values[1] = Some(f64::NAN);
+    assert!(refused(endless).contains("block 1: the value NaN"));
+    let rules = Rules { alpha: 0.0, ..Rules::default() };
+    assert!(matches!(judge(&good(), &rules, &Archive::default()), Err(Misshapen::Rules(_))));
+}
