@@ -18,7 +18,7 @@ pub use canary::Canaries;
 pub use error::{Error, Result};
 pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};
-pub use perf::{PerfCost, PerfCounters, PerfReading};
+pub use perf::{PerfCost, PerfCounters, PerfReading, counts_instructions};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
 pub use server_memory::ServerMemory;
 pub use window::{

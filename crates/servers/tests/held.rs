@@ -20,7 +20,18 @@ fn status(pid: u32, field: &str) -> String {
     line.unwrap_or_else(|| panic!("no {field}")).trim().to_owned()
 }
 
+/// The children of a process, once those of them have gone that were about to: a start ends with a session.
 fn children(pid: u32) -> Vec<u32> {
+    let mut before = Vec::new();
+    wait_for("children that stay", || {
+        let now = listed_children(pid);
+        let same = now == before;
+        before = now;
+        same.then(|| before.clone())
+    })
+}
+
+fn listed_children(pid: u32) -> Vec<u32> {
     let pids = fs::read_dir("/proc").unwrap().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     // Others come and go meanwhile.
@@ -54,7 +65,7 @@ fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
             return value;
         }
         assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

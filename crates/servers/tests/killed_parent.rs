@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Server, run_shim_if_asked};
+use rqps_servers::{Instrument, Server, instrument, run_shim_if_asked};
 
 fn main() {
     let without_shim = std::env::var_os("TEST_WITHOUT_SHIM").is_some();
@@ -23,9 +23,14 @@ fn main() {
         server_ends_with_its_killed_parent(variable);
         println!("test a killed program takes its server along, {name} ... ok");
     }
-    for frozen in [false, true] {
-        data_of_a_killed_program_starts_again(frozen);
-        println!("test data of a killed program starts again, frozen {frozen} ... ok");
+    for (name, variable) in
+        [("running", "TEST_RUNNING"), ("frozen", "TEST_FROZEN"), ("under valgrind", "TEST_VALGRIND")]
+    {
+        if variable == "TEST_VALGRIND" && instrument::available().is_none() {
+            continue;
+        }
+        data_of_a_killed_program_starts_again(variable);
+        println!("test data of a killed program starts again, its server {name} ... ok");
     }
     frozen_server_ends_with_its_killed_parent();
     println!("test a frozen server of a killed program ends by itself ... ok");
@@ -33,7 +38,13 @@ fn main() {
 
 /// The program that will be killed: says what it started and waits.
 fn hold_server(version: &str) -> ! {
-    let mut scratch = Scratch::start(version).unwrap();
+    let mut scratch = Scratch::start_with(version, |spec| {
+        if std::env::var_os("TEST_VALGRIND").is_some() {
+            let counts_dir = spec.data_dir.with_file_name("counts");
+            spec.instrument = Some(Instrument::Valgrind { counts_dir });
+        }
+    })
+    .unwrap();
     if std::env::var_os("TEST_FROZEN").is_some() {
         scratch.freeze().unwrap();
     }
@@ -84,9 +95,8 @@ fn frozen_server_ends_with_its_killed_parent() {
 }
 
 /// Started at once: the old server may still be ending, and the data needs recovery.
-fn data_of_a_killed_program_starts_again(frozen: bool) {
-    let variables = ["TEST_WITH_SHIM", "TEST_FROZEN"];
-    let (old_pid, data_dir) = kill_a_holder(&variables[..1 + usize::from(frozen)]);
+fn data_of_a_killed_program_starts_again(variable: &str) {
+    let (old_pid, data_dir) = kill_a_holder(&["TEST_WITH_SHIM", variable]);
     let data_dir = Path::new(&data_dir);
     let (_dir, mut spec) = Scratch::prepare("18").unwrap();
     spec.data_dir = data_dir.to_path_buf();
