@@ -205,8 +205,8 @@ fn reason(event: PerfEvent, error: &io::Error) -> String {
 }
 
 impl PerfCost {
-    /// What is missing and why, in a line, each reason once: `instructions:u, cycles:u: not permitted`. None when nothing
-    /// is missing.
+    /// What is missing and why, in a line, each reason once: `instructions:u, cycles:u: not permitted`. None when
+    /// nothing is missing.
     pub fn unavailable_text(&self) -> Option<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for text in &self.unavailable {

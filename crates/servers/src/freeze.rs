@@ -1,5 +1,5 @@
-//! Holding all processes of a server still and letting them go on: a server that is not measured must neither vacuum nor
-//! flush while another one is.
+//! Holding all processes of a server still and letting them go on: a server that is not measured must neither vacuum
+//! nor flush while another one is.
 //!
 //! When rqps is killed over a stopped server, the signal that ties their lives is pending until it goes on. The kernel
 //! sees to that: a process group that loses the last tie to its session, and has a stopped member, is sent SIGCONT. The

@@ -51,8 +51,8 @@ pub struct Copied {
 /// replaced; anything else there is refused.
 ///
 /// # Errors
-/// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery), and
-/// when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
+/// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery),
+/// and when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
 pub fn snapshot(data_dir: &Path, to: &Path) -> Result<Copied> {
     copy(data_dir, to)
 }

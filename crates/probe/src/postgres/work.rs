@@ -14,8 +14,8 @@ pub struct Work {
     pub rows_touched: Option<f64>,
     /// Blocks of user tables and their indexes, TOAST included, asked for: found in shared buffers or read.
     pub blocks_touched: Option<f64>,
-    /// Files flushed to disk. From 16 on write-ahead log and data, without new files of the log being made; for 14 and 15
-    /// write-ahead log alone.
+    /// Files flushed to disk. From 16 on write-ahead log and data, without new files of the log being made; for 14 and
+    /// 15 write-ahead log alone.
     pub fsyncs: Option<f64>,
 }
 
@@ -47,8 +47,8 @@ pub fn work(deltas: &[CounterDelta]) -> Work {
     }
 }
 
-/// From 18 on `pg_stat_io` has the write-ahead log too, as object `wal`, which ends `pg_stat_wal.wal_sync`. New files of
-/// the log (context `init`) were never in the latter, so they are left out.
+/// From 18 on `pg_stat_io` has the write-ahead log too, as object `wal`, which ends `pg_stat_wal.wal_sync`. New files
+/// of the log (context `init`) were never in the latter, so they are left out.
 fn fsyncs(deltas: &[CounterDelta]) -> Option<f64> {
     let by_io = sum(deltas, |delta| {
         delta.view == "pg_stat_io" && delta.column == "fsyncs" && !delta.object.ends_with("/wal/init")
