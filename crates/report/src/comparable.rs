@@ -26,21 +26,45 @@ impl fmt::Display for Difference {
 
 /// Everything in which `other` is unlike `first`.
 pub(crate) fn differences(first: &Run, other: &Run) -> Vec<Difference> {
+    let mut found = unlike(first, &parameters(first), other, &parameters(other));
+    found.extend(step_difference(first, other));
+    found.extend(config_differences(first, other));
+    found
+}
+
+/// The same for runs of different protocols, which differ in steps and in how they were measured.
+pub(crate) fn differences_across_protocols(first: &Run, other: &Run) -> Vec<Difference> {
+    let own = |run: &Run| {
+        let mut values = parameters(run);
+        values.retain(|name, _| {
+            name != "protocol" && !run.meta.method.iter().any(|setting| setting.name == *name)
+        });
+        values
+    };
+    let (left, right) = (own(first), own(other));
+    let mut found = unlike(first, &left, other, &right);
+    found.extend(config_differences(first, other));
+    found
+}
+
+fn unlike(
+    first: &Run,
+    left: &BTreeMap<String, String>,
+    other: &Run,
+    right: &BTreeMap<String, String>,
+) -> Vec<Difference> {
     let mut found = Vec::new();
-    let (left, right) = (parameters(first), parameters(other));
     let names: Vec<&String> =
         left.keys().chain(right.keys().filter(|name| !left.contains_key(*name))).collect();
     for name in names {
         let value = |values: &BTreeMap<String, String>| {
             values.get(name).cloned().unwrap_or_else(|| "unknown".to_owned())
         };
-        let (a, b) = (value(&left), value(&right));
+        let (a, b) = (value(left), value(right));
         if a != b {
             found.push(difference(name.clone(), first, a, other, b));
         }
     }
-    found.extend(step_difference(first, other));
-    found.extend(config_differences(first, other));
     found
 }
 

@@ -11,6 +11,9 @@ pub enum Error {
     /// The run folder could not be read.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
+    /// The run could not be judged.
+    #[error(transparent)]
+    Verdicts(#[from] rqps_verdicts::Error),
     /// A run without arms.
     #[error(
         "{run} has no arms to compare: it was stopped before its first one was recorded. Run the plan again"

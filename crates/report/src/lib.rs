@@ -19,6 +19,8 @@ mod section;
 mod show;
 mod sides;
 mod tables;
+mod verdict_lines;
+mod words;
 
 pub use comparable::Difference;
 pub use compare::{CompareOptions, compare};

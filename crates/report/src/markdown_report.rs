@@ -39,7 +39,11 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         document.push(Block::Heading(2, heading.to_owned()));
         document.extend(blocks);
     };
-    part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run)).collect());
+    if run.blocks.is_empty() {
+        part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run)).collect());
+    } else {
+        part("Verdicts", blocks(&[Section::Verdicts, Section::Findings])?);
+    }
     part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));
     part("Method and host", std::iter::once(method).chain(blocks(&[Section::Host])?).collect());
@@ -53,12 +57,16 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
     part("Cost of an operation", vec![Block::Items(legend(run)), costs]);
     let details = [
+        ("Every figure behind the verdicts", Section::Evidence),
+        ("Blocks", Section::Blocks),
         ("Events and statements", Section::Rates),
         ("CPU per connection", Section::Connections),
         ("Latency", Section::Latency),
     ];
+    let has_blocks = !run.blocks.is_empty();
     let details: Result<Vec<Block>> = details
         .into_iter()
+        .filter(|(_, section)| has_blocks || !matches!(section, Section::Evidence | Section::Blocks))
         .map(|(summary, section)| Ok(Block::Fold(summary.to_owned(), blocks(&[section])?)))
         .collect();
     part("Details", details?);
@@ -66,7 +74,8 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
 }
 
 fn title(sides: &Sides<'_>) -> String {
-    let others: Vec<String> = sides.others().map(|side| side.arm.variant()).collect();
+    let others: Vec<String> =
+        sides.others().filter(|side| !side.arm.control).map(|side| side.arm.variant()).collect();
     match others.as_slice() {
         [] => sides.base.arm.variant(),
         [one] => format!("{one} relative to {}", sides.base.arm.variant()),

@@ -11,6 +11,14 @@ use crate::tables;
 /// A section: one kind of table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
+    /// Which differences are real, test by test: runs with blocks.
+    Verdicts,
+    /// In which version a change arrived: runs with three versions or more.
+    Findings,
+    /// Every figure behind the verdicts.
+    Evidence,
+    /// Blocks, with the host around them.
+    Blocks,
     /// What was compared.
     Arms,
     /// The host.
@@ -49,7 +57,11 @@ pub enum Section {
 
 impl Section {
     /// All sections with their names, in the order of a full report.
-    pub const ALL: [(Section, &'static str); 17] = [
+    pub const ALL: [(Section, &'static str); 21] = [
+        (Section::Verdicts, "verdicts"),
+        (Section::Findings, "findings"),
+        (Section::Evidence, "evidence"),
+        (Section::Blocks, "blocks"),
         (Section::Arms, "arms"),
         (Section::Host, "host"),
         (Section::Headline, "headline"),
@@ -69,9 +81,13 @@ impl Section {
         (Section::Remarks, "remarks"),
     ];
 
-    /// What `show` and `compare` print unless told otherwise.
+    /// What `show` and `compare` print unless told otherwise, of runs without blocks.
     pub const DEFAULT: [Section; 5] =
         [Section::Headline, Section::Relative, Section::Absolute, Section::Chain, Section::Remarks];
+
+    /// The same of runs with blocks.
+    pub const DEFAULT_WITH_BLOCKS: [Section; 4] =
+        [Section::Verdicts, Section::Findings, Section::Absolute, Section::Remarks];
 
     /// The section's name.
     pub fn name(self) -> &'static str {
@@ -101,6 +117,10 @@ impl Section {
     fn of(self, sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         match self {
+            Section::Verdicts => tables::verdicts::blocks(sides),
+            Section::Findings => tables::findings::blocks(sides),
+            Section::Evidence => tables::evidence::blocks(sides),
+            Section::Blocks => Ok(tables::blocks::blocks(sides)),
             Section::Arms => one(tables::arms::table(sides)),
             Section::Host => {
                 Ok(sides.runs().into_iter().map(|run| Block::Table(tables::host::table(run))).collect())

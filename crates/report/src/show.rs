@@ -21,7 +21,7 @@ pub struct Options {
     pub include_pre: bool,
     /// What the others are relative to, by the arm's name; the plan's base when none.
     pub base: Option<String>,
-    /// What to show, in this order.
+    /// What to show, in this order; when empty, what suits the runs.
     pub sections: Vec<Section>,
     /// Tests to show; all when empty.
     pub tests: Vec<String>,
@@ -34,7 +34,7 @@ impl Default for Options {
             color: false,
             include_pre: false,
             base: None,
-            sections: Section::DEFAULT.to_vec(),
+            sections: Vec::new(),
             tests: Vec::new(),
         }
     }
@@ -53,7 +53,13 @@ pub fn show(run: &Run, options: &Options) -> Result<String> {
 
 /// Adds the sections that were asked for.
 pub(crate) fn sections(document: &mut Document, sides: &Sides<'_>, options: &Options) -> Result<()> {
-    for section in &options.sections {
+    let has_blocks = sides.runs().iter().any(|run| !run.blocks.is_empty());
+    let suitable = match (options.sections.as_slice(), has_blocks) {
+        ([], true) => &Section::DEFAULT_WITH_BLOCKS[..],
+        ([], false) => &Section::DEFAULT[..],
+        (chosen, _) => chosen,
+    };
+    for section in suitable {
         document.extend(section.blocks(sides, options.include_pre)?);
     }
     Ok(())

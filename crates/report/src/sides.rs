@@ -175,7 +175,8 @@ impl<'a> Sides<'a> {
         self.all.iter().flat_map(|side| &side.run.steps).any(|step| is_of(&step.name, test))
     }
 
-    fn shows(&self, step: &str) -> bool {
+    /// Whether a step is one of the tests that were picked out.
+    pub fn shows(&self, step: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|test| is_of(step, test))
     }
 

@@ -1,11 +1,14 @@
 //! A run with its verdicts and what must be known to believe them.
 
+use std::collections::BTreeMap;
+
 use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Rules, Verdict};
 use rqps_store::{BlockStatus, Run};
 
 use crate::alarm::FalseAlarmCheck;
-use crate::data::{InstructionSource, experiment, instruction_source};
+use crate::data::{InstructionSource, done_blocks, experiment, instruction_source};
 use crate::error::{Error, Result};
+use crate::remarks::{self, HostRemark, Remark};
 use crate::timing::Timing;
 
 /// Everything that verdicts on a run consist of. Arms are numbered as in [`Run::arms`].
@@ -27,6 +30,10 @@ pub struct RunVerdicts {
     pub timing: Timing,
     /// What was called on base measured again; none when it was not.
     pub false_alarms: Option<FalseAlarmCheck>,
+    /// Remarks by test and arm.
+    pub remarks: BTreeMap<(String, usize), Vec<Remark>>,
+    /// Remarks on the host.
+    pub host: Vec<HostRemark>,
 }
 
 /// How many verdicts of each kind there are.
@@ -68,15 +75,32 @@ pub fn has_blocks(run: &Run) -> bool {
 /// # Errors
 /// When figures or rules contradict themselves.
 pub fn judge_run(run: &Run, rules: &Rules) -> Result<RunVerdicts> {
+    judge(run, rules, experiment(run))
+}
+
+/// Judges a run by `rules`, relative to the arm at `base` in [`Run::arms`]. Where that is not the plan's base, there is
+/// no check on false alarms: the control repeats the plan's.
+///
+/// # Errors
+/// When figures or rules contradict themselves.
+pub fn judge_run_relative_to(run: &Run, rules: &Rules, base: usize) -> Result<RunVerdicts> {
     let experiment = experiment(run);
+    let control = experiment.control.filter(|_| experiment.base == base);
+    judge(run, rules, Experiment { base, control, ..experiment })
+}
+
+fn judge(run: &Run, rules: &Rules, experiment: Experiment) -> Result<RunVerdicts> {
     let judgement = rqps_stats::judge(&experiment, rules, &Archive::default())
         .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
     let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
     let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
+    let (blocks_done, blocks_void) = (done_blocks(run).len(), void.count());
     Ok(RunVerdicts {
         source: instruction_source(run),
-        blocks_done: run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count(),
-        blocks_void: void.count(),
+        blocks_done,
+        blocks_void,
+        remarks: remarks::of_tests(run, rules, &judgement)?,
+        host: remarks::of_host(run, blocks_done, blocks_void),
         timing: Timing::of(run),
         false_alarms: FalseAlarmCheck::of(&judgement, experiment.control),
         experiment,
@@ -113,6 +137,11 @@ impl RunVerdicts {
     pub fn seconds_to_resolve(&self, verdict: &Verdict) -> Option<f64> {
         let blocks = Self::blocks_to_resolve(verdict)?;
         Some(self.timing.seconds_for([(verdict.test.as_str(), blocks)]))
+    }
+
+    /// Remarks on one test of one arm.
+    pub fn remarks_on(&self, test: &str, arm: usize) -> &[Remark] {
+        self.remarks.get(&(test.to_owned(), arm)).map_or(&[], Vec::as_slice)
     }
 
     /// Seconds that all verdicts on candidates would still take that can be reached by further blocks.

@@ -10,14 +10,20 @@ mod data;
 mod error;
 mod judged;
 mod pairing;
+mod protocols;
+mod remarks;
 mod rules;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod timing;
+mod versions;
 
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
 pub use data::{InstructionSource, experiment, instruction_source};
 pub use error::{Error, Result};
-pub use judged::{RunVerdicts, Tally, has_blocks, judge_run};
+pub use judged::{RunVerdicts, Tally, has_blocks, judge_run, judge_run_relative_to};
+pub use protocols::{StateDependent, state_dependent};
+pub use remarks::{HostRemark, Remark};
 pub use rules::rules_of;
 pub use timing::Timing;
+pub use versions::{VersionRow, version_rows};

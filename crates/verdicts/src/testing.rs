@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rqps_store::{
     ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, EndedBy, Fact, Measured, Meta, Metrics,
     Moment, Observation, Outcome, Placement, PlannedStep, RateUnit, Result, Role, RunFolder, RunWriter,
-    Status, Window,
+    Setting, Status, Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -45,6 +45,8 @@ pub struct Spec {
     pub void: u32,
     /// Tests that are in the first `.1` blocks only.
     pub cut_tests: BTreeMap<&'static str, u32>,
+    /// Factor of the rate from each window of a block to the next.
+    pub settling: f64,
     /// Whether instructions are counted by a program instead of the processor.
     pub counted: bool,
     /// Seed of the noise.
@@ -62,6 +64,7 @@ impl Default for Spec {
             blocks: 5,
             void: 0,
             cut_tests: BTreeMap::new(),
+            settling: 1.0,
             counted: true,
             seed: 1,
         }
@@ -164,7 +167,10 @@ type Test = (&'static str, &'static str, f64, f64, f64);
 fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u32) -> Observation {
     let (name, group, rate, instructions, wal_bytes) = *test;
     let (rate_factor, work_factor) = truth(spec, arm, name);
-    let rate = rate * rate_factor * noise(spec, (name, arm, block, window), spec.block_sd).exp();
+    let rate = rate
+        * rate_factor
+        * spec.settling.powi(window as i32 - 1)
+        * noise(spec, (name, arm, block, window), spec.block_sd).exp();
     let queries = EVENTS as f64;
     let per_op = |per_op: f64| per_op * queries;
     let mut metrics = Metrics::from([
@@ -280,7 +286,10 @@ fn meta(spec: &Spec) -> Meta {
         rows_per_table: 100_000,
         clients: 1,
         actions_total: 0,
-        method: vec![],
+        method: vec![Setting {
+            name: "instructions".into(),
+            value: "counted under valgrind-3.19.0: no hardware counters here".into(),
+        }],
     }
 }
 

@@ -79,3 +79,62 @@ fn seconds_of_further_blocks_come_from_those_measured() {
     let both = timing.seconds_for([("insert", 3), ("insert", 2), ("hot-points", 1)]);
     assert_eq!(both, 3.0 * 18.0 + 18.0 + 3.0 * 22.0);
 }
+
+#[test]
+fn versions_in_a_row_say_where_a_change_arrived() {
+    let arms =
+        vec![("v18", "18.1"), ("control", "18.1"), ("v9", "9.6.24"), ("v17", "17.7"), ("v16", "16.11")];
+    // 17 and 18 do the same two tests with more work; base is the newest, listed first.
+    let effects = ["hot-points", "insert"]
+        .iter()
+        .flat_map(|test| [(2, *test, 1.05, 0.97), (4, *test, 1.05, 0.97)])
+        .collect();
+    let (_results, run) = made(&Spec { arms, effects, blocks: 6, ..Spec::default() });
+    let verdicts = judged(&run);
+    let rows = version_rows(&run, &verdicts);
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    let names: Vec<&str> = row.arms.iter().map(|arm| run.arms[*arm].name.as_str()).collect();
+    assert_eq!(names, ["v9", "v16", "v17", "v18"], "9.6 is older than 16");
+    let [finding] = row.findings.as_slice() else { panic!("{:?}", row.findings) };
+    assert_eq!(finding.arrivals, [2], "in 17.7");
+    assert_eq!(finding.tests, ["hot-points", "insert"]);
+    let sizes = row.sizes(finding);
+    let (low, high) = sizes[&Metric::Instructions];
+    assert!((low - 1.0 / 0.97).abs() < 1e-3 && (high - 1.0 / 0.97).abs() < 1e-3, "{sizes:?}");
+}
+
+#[test]
+fn a_change_that_only_the_sequence_shows_is_state_dependent() {
+    let (_isolated, isolated) = made(&Spec::default());
+    let effects = vec![(2, "hot-points", 0.90, 1.0)];
+    let spec = Spec { protocol: "sequence", effects, counted: false, seed: 2, ..Spec::default() };
+    let (_sequence, sequence) = made(&spec);
+    let of = |run| (run, judged(run));
+    let (isolated, sequence) = (of(&isolated), of(&sequence));
+    let found = state_dependent((isolated.0, &isolated.1), (sequence.0, &sequence.1)).unwrap();
+    let rate: Vec<_> = found.iter().filter(|one| one.detector == Detector::Rate).collect();
+    let [one] = rate.as_slice() else { panic!("{found:?}") };
+    assert_eq!((one.test.as_str(), one.is_regression), ("hot-points", true));
+    assert!((one.in_sequence - 0.9).abs() < 0.02 && (one.isolated.0 - 1.0).abs() < 0.02, "{one:?}");
+    assert_eq!(one.dead_rows, (Some(0.0), Some(2000.0)));
+}
+
+#[test]
+fn slower_with_the_same_instructions_is_remarked_on() {
+    let (_results, run) = made(&Spec { effects: vec![(2, "hot-points", 0.94, 1.0)], ..Spec::default() });
+    let verdicts = judged(&run);
+    assert_eq!(verdicts.remarks_on("hot-points", 2), [Remark::LayoutSuspect]);
+    assert_eq!(verdicts.remarks.len(), 1, "{:?}", verdicts.remarks);
+    assert!(verdicts.host.is_empty(), "{:?}", verdicts.host);
+}
+
+#[test]
+fn a_rate_that_moves_within_each_block_is_no_steady_state() {
+    let (_results, run) = made(&Spec { settling: 1.05, ..Spec::default() });
+    let verdicts = judged(&run);
+    assert_eq!(verdicts.remarks.len(), 6 * 3, "every test on every arm");
+    let [Remark::NoSteadyState { last_over_first: Some(ratio) }] = verdicts.remarks_on("insert", 0) else {
+        panic!("{:?}", verdicts.remarks);
+    };
+    assert!((ratio - 1.05).abs() < 0.01, "{ratio}");
+}

@@ -20,7 +20,7 @@ pub fn options(context: &Context, args: &SectionArgs) -> Options {
     let sections = match (args.all, args.sections.is_empty()) {
         (true, _) => Section::ALL.iter().map(|(section, _)| *section).collect(),
         (false, false) => args.sections.clone(),
-        (false, true) => Section::DEFAULT.to_vec(),
+        (false, true) => Vec::new(),
     };
     Options {
         format: format(context),

@@ -46,7 +46,8 @@ fn protocol(name: &str) -> String {
             "sequence: the tests run in a fixed order and each finds the state that those before it left"
                 .to_owned()
         }
-        "isolated" => "isolated: each test starts from the same snapshot".to_owned(),
+        "isolated" => "isolated: in every block all servers start anew from the same data, and so does every test that writes"
+            .to_owned(),
         other => other.to_owned(),
     }
 }

@@ -2,10 +2,13 @@
 
 pub(crate) mod absolute;
 pub(crate) mod arms;
+pub(crate) mod blocks;
 pub(crate) mod chain;
 pub(crate) mod connections;
 pub(crate) mod counters;
 pub(crate) mod disturbed;
+pub(crate) mod evidence;
+pub(crate) mod findings;
 pub(crate) mod fingerprints;
 pub(crate) mod footnotes;
 pub(crate) mod headline;
@@ -19,6 +22,9 @@ pub(crate) mod rates;
 pub(crate) mod relative;
 pub(crate) mod remarks;
 pub(crate) mod settles;
+pub(crate) mod state_dependent;
+pub(crate) mod trust;
+pub(crate) mod verdicts;
 
 use crate::document::{Block, Table};
 use crate::error::Result;

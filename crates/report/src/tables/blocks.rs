@@ -1,0 +1,76 @@
+//! The blocks of a run: which count, how the host was around them, and where each arm was.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `block` | its number |
+//! | `status` | `done`: its windows are results; `void`: they are not; `running`: it is being measured |
+//! | `seconds` | its length |
+//! | `tests` | how many it measured |
+//! | `spin_ns`, `memory_ns`, `fsync_us` | canaries, before and after: time of one step of a fixed loop, of one load from memory, of one write to the disk |
+//! | `arms` | in the order of their starts: arm, side (directory and socket), CPUs |
+//! | `why` | what is worth knowing |
+
+use rqps_store::{Block as RunBlock, Moment, Run};
+
+use crate::document::{Block, Cell, Column, Table};
+use crate::number;
+use crate::sides::Sides;
+
+/// A table for each run that has blocks.
+pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
+    let with_blocks = sides.runs().into_iter().filter(|run| !run.blocks.is_empty());
+    with_blocks.map(|run| Block::Table(table(run))).collect()
+}
+
+fn table(run: &Run) -> Table {
+    let mut canaries: Vec<&str> = Vec::new();
+    for canary in &run.canaries {
+        if !canaries.contains(&canary.name.as_str()) {
+            canaries.push(&canary.name);
+        }
+    }
+    let mut columns =
+        vec![Column::number("block", "block"), Column::words("status"), Column::number("seconds", "seconds")];
+    columns.push(Column::number("tests", "tests"));
+    for name in &canaries {
+        columns.push(Column::number(*name, format!("{name}_before")));
+        columns.push(Column::number("after", format!("{name}_after")));
+    }
+    columns.extend(["arms", "why"].map(Column::words));
+    let mut table = Table::new("blocks", format!("Blocks of {}", run.folder.name()), columns, 0);
+    for block in &run.blocks {
+        let seconds = block.finished_at_ms.map(|end| (end - block.started_at_ms) as f64 / 1e3);
+        let mut cells = vec![
+            Cell::number(f64::from(block.number), block.number.to_string()),
+            Cell::words(block.status.as_str()),
+            Cell::fixed(seconds, 0),
+            Cell::number(block.tests.len() as f64, block.tests.len().to_string()),
+        ];
+        for name in &canaries {
+            cells.push(canary(run, block.number, name, Moment::Before));
+            cells.push(canary(run, block.number, name, Moment::After));
+        }
+        cells.push(Cell::words(arms(block)));
+        cells.push(Cell::words(block.note.clone().unwrap_or_default()));
+        table.row(cells);
+    }
+    table
+}
+
+fn canary(run: &Run, block: u32, name: &str, moment: Moment) -> Cell {
+    let found = run
+        .canaries
+        .iter()
+        .find(|canary| canary.block == block && canary.name == name && canary.moment == moment);
+    found
+        .map_or_else(Cell::missing, |canary| Cell::number(canary.value, number::significant(canary.value, 3)))
+}
+
+fn arms(block: &RunBlock) -> String {
+    let mut arms: Vec<_> = block.arms.iter().collect();
+    arms.sort_by_key(|arm| arm.start_position);
+    arms.iter()
+        .map(|arm| format!("{} ({}, cpu {})", arm.arm, arm.side, arm.cpus))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,91 @@
+//! What must be known to believe a run's verdicts: base against itself, who counted, which blocks were left out.
+
+use rqps_stats::Detector;
+use rqps_verdicts::{FalseAlarmCheck, InstructionSource};
+
+use crate::verdict_lines::Judged;
+use crate::words;
+
+/// A line for each thing.
+pub(crate) fn lines(judged: &Judged<'_>) -> Vec<String> {
+    let mut lines = vec![false_alarms(judged), source(judged)];
+    lines.push(blocks(judged));
+    lines.extend(judged.verdicts.host.iter().map(words::host_remark));
+    lines
+}
+
+fn false_alarms(judged: &Judged<'_>) -> String {
+    match &judged.verdicts.false_alarms {
+        Some(check) => alarms(check),
+        None => "no check on false alarms: base was not measured twice ([isolated] control = true does)"
+            .to_owned(),
+    }
+}
+
+/// `base against itself: 64 verdicts, 0 false`.
+pub(crate) fn alarms(check: &FalseAlarmCheck) -> String {
+    let named: Vec<String> = check
+        .alarms
+        .iter()
+        .map(|alarm| {
+            let what = if alarm.detector == Detector::Rate { "rate" } else { "cost" };
+            format!("{} {what} {:.3}", alarm.test, alarm.ratio)
+        })
+        .collect();
+    let start = format!("base against itself: {} verdicts, {} false", check.verdicts, check.alarms.len());
+    match (check.verdicts, named.is_empty()) {
+        (0, _) => "base against itself: no verdicts yet".to_owned(),
+        (_, true) => start,
+        (_, false) => format!(
+            "{start}: {}. ALARM: something other than the build differs between arms; look at the sections blocks \
+             and evidence before believing any verdict",
+            named.join(", ")
+        ),
+    }
+}
+
+fn source(judged: &Judged<'_>) -> String {
+    match &judged.verdicts.source {
+        InstructionSource::Processor => {
+            "cost is decided by instructions, which the processor counted in every window".to_owned()
+        }
+        InstructionSource::Counted(program) => format!(
+            "cost is decided by instructions, which {program} counted in a part of each block of its own{}",
+            because(judged)
+        ),
+        InstructionSource::None => format!(
+            "cost is decided by CPU time: nobody counted instructions{}. CPU time varies much more, so small changes \
+             cannot be seen",
+            because(judged)
+        ),
+    }
+}
+
+/// The run's own words for where instructions come from.
+fn because(judged: &Judged<'_>) -> String {
+    let told = judged.run.meta.method.iter().find(|setting| setting.name == "instructions");
+    told.map(|setting| format!(" ({})", setting.value)).unwrap_or_default()
+}
+
+fn blocks(judged: &Judged<'_>) -> String {
+    let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
+    let how = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
+    let again = match (judged.run.meta.protocol.as_str(), how) {
+        ("sequence", _) => "a block is a pass over all tests, loaded anew".to_owned(),
+        (_, "") => "a block restarts every server".to_owned(),
+        (_, how) => format!("a block restarts every server from the same data, restored by {how}"),
+    };
+    let spoilt = match void {
+        0 => "none void".to_owned(),
+        void => format!("{void} void because the host changed: their figures are not used"),
+    };
+    let mut text = format!("blocks: {done} done, {spoilt}; {again}");
+    let seconds = judged
+        .verdicts
+        .timing
+        .seconds_for(judged.verdicts.experiment.tests.iter().map(|test| (test.name.as_str(), 1)));
+    if seconds > 0.0 {
+        text.push_str(&format!("; one of all tests takes about {}", words::about(seconds)));
+    }
+    text
+}

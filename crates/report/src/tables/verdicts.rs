@@ -1,0 +1,276 @@
+//! What is real: for each candidate one line a test, with a verdict on its rate and one on the cost of an operation.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `rate` | `regression`: slower than base; `improvement`: faster; `same`: the difference is smaller than what matters; `inconclusive`: none of these is shown |
+//! | `rQPS` | rate of the candidate divided by rate of base, mean over blocks |
+//! | `from`, `to` | interval of the ratio before it |
+//! | `blocks` | restarts that the figures rest on |
+//! | `could show` | the smallest loss of rate (rise of cost) that these blocks would have shown with 80 % probability |
+//! | `cost` | the same verdict on what one operation costs the server |
+//! | `cost/op` | the candidate's cost of an operation divided by base's, of the counter in `of` |
+//! | `of` | the counter that decided |
+//! | `remarks` | what else must be known; for an inconclusive line what it would take |
+
+use rqps_stats::{Class, Detector, Metric, MetricVerdict, Verdict};
+use rqps_verdicts::{RunVerdicts, Tally};
+
+use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::error::Result;
+use crate::groups;
+use crate::sides::Sides;
+use crate::tables::trust;
+use crate::verdict_lines::{Judged, Line};
+use crate::words;
+
+/// Lines of a list of changes.
+const CHANGES_MAX: usize = 20;
+
+/// The verdicts of every run that has blocks.
+pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for judged in Judged::of_all(sides)? {
+        for arm in judged.candidates() {
+            blocks.extend(of_arm(sides, &judged, arm));
+        }
+        blocks.push(Block::Text("How far to trust these verdicts:".to_owned()));
+        blocks.push(Block::Items(trust::lines(&judged)));
+    }
+    Ok(blocks)
+}
+
+fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
+    let lines = judged.lines(arm, |test| sides.shows(test));
+    let (label, base) = (judged.label(sides, arm), judged.label(sides, judged.base));
+    let mut blocks = vec![Block::Text(summary(&label, &base, &lines))];
+    let changes = changes(judged, &lines);
+    if !changes.is_empty() {
+        blocks.push(Block::Items(changes));
+    }
+    blocks.extend(open(judged, &lines).map(Block::Text));
+    let mut table = table(judged, arm, &lines, &label, &base);
+    table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
+    table.warnings.clone_from(&sides.warnings);
+    blocks.push(Block::Table(table));
+    blocks
+}
+
+/// `new against old, 6 tests. Rate: 1 regression, 5 the same. Cost: …`.
+pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
+    let of = |detector: Detector| {
+        let verdicts = lines.iter().flat_map(Line::verdicts).filter(|verdict| verdict.detector == detector);
+        tally(Tally::of(verdicts))
+    };
+    let tests = if lines.len() == 1 { "1 test".to_owned() } else { format!("{} tests", lines.len()) };
+    format!(
+        "{label} against {base}, {tests}. Rate: {}. Cost of an operation: {}.",
+        of(Detector::Rate),
+        of(Detector::Cost)
+    )
+}
+
+fn tally(tally: Tally) -> String {
+    let many = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let parts = [
+        (tally.regressions, many(tally.regressions, "regression")),
+        (tally.improvements, many(tally.improvements, "improvement")),
+        (tally.same, format!("{} the same", tally.same)),
+        (tally.inconclusive, format!("{} inconclusive", tally.inconclusive)),
+    ];
+    let said: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    if said.is_empty() { "nothing measured".to_owned() } else { said.join(", ") }
+}
+
+/// Changes in plain words: what got worse first.
+pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
+    let mut changed: Vec<((u8, f64), &Line<'_>)> =
+        lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
+    changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let word = |rank: u8| match rank {
+        0 => "REGRESSION",
+        1 => "REGRESSION of cost",
+        2 => "improvement",
+        _ => "improvement of cost",
+    };
+    let all = changed.len();
+    let mut items: Vec<String> = changed
+        .into_iter()
+        .take(CHANGES_MAX)
+        .map(|((rank, _), line)| format!("{} {}", word(rank), line.sentence(judged)))
+        .collect();
+    if all > CHANGES_MAX {
+        items.push(format!("and {} more, in the table", all - CHANGES_MAX));
+    }
+    items
+}
+
+/// What would decide the verdicts that are not reached.
+fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
+    let open: Vec<&Verdict> = lines
+        .iter()
+        .flat_map(Line::verdicts)
+        .filter(|verdict| verdict.class == Class::Inconclusive)
+        .collect();
+    let needs = open
+        .iter()
+        .filter_map(|verdict| Some((verdict.test.as_str(), RunVerdicts::blocks_to_resolve(verdict)?)));
+    let seconds = judged.verdicts.timing.seconds_for(needs);
+    let run = judged.run.folder.name();
+    let how_many = match open.len() {
+        1 => "1 verdict is".to_owned(),
+        many => format!("{many} verdicts are"),
+    };
+    match (open.is_empty(), seconds > 0.0) {
+        (true, _) => None,
+        (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
+            "{how_many} not reached. About {} more would probably do: rqps resume {run} --more {}",
+            words::about(seconds),
+            words::budget(seconds)
+        )),
+        (false, true) => Some(format!("{how_many} not reached: more passes would do.")),
+        (false, false) => Some(format!("{how_many} not reached; how long that takes cannot be told yet.")),
+    }
+}
+
+fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
+    let number = Column::number;
+    let columns = vec![
+        Column::words("test"),
+        Column { name: "rate".into(), key: "rate_verdict".into(), align: Align::Left },
+        number("rQPS", "rqps"),
+        number("from", "rqps_low"),
+        number("to", "rqps_high"),
+        number("blocks", "rate_blocks"),
+        number("could show", "rate_could_show"),
+        Column { name: "cost".into(), key: "cost_verdict".into(), align: Align::Left },
+        number("cost/op", "cost_ratio"),
+        number("from", "cost_low"),
+        number("to", "cost_high"),
+        number("blocks", "cost_blocks"),
+        number("could show", "cost_could_show"),
+        Column { name: "of".into(), key: "cost_of".into(), align: Align::Left },
+        Column::words("remarks"),
+    ];
+    let mut table = Table::new("verdicts", format!("Verdicts on {label}"), columns, 0);
+    table.preamble.push(format!("Relative to: {base}"));
+    for line in lines {
+        let mut cells = vec![Cell::words(line.test)];
+        cells.extend(figures(line.rate, 3));
+        cells.extend(figures(line.cost, 4));
+        cells.push(
+            line.cost.map_or_else(Cell::missing, |cost| Cell::words(words::metric(cost.deciding().metric))),
+        );
+        cells.push(Cell::words(remarks(judged, arm, line)));
+        let group = Some(groups::title(line.group).to_owned());
+        table.rows.push(Row { group, kind: RowKind::Body, cells });
+    }
+    table.footnotes = footnotes(&judged.verdicts, lines);
+    table
+}
+
+fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
+    let Some(verdict) = verdict else {
+        return vec![Cell::missing(); 6];
+    };
+    let one = verdict.deciding();
+    let tint = match verdict.class {
+        Class::Regression { .. } => Tint::Red,
+        Class::Improvement { .. } => Tint::Green,
+        Class::Same | Class::Inconclusive => Tint::None,
+    };
+    let ratio = |value: f64| match value {
+        infinite if infinite.is_infinite() => Cell::words("from none"),
+        value => Cell::fixed(Some(value).filter(|value| value.is_finite()), decimals),
+    };
+    let share = Some(one.mde80).filter(|share| share.is_finite());
+    vec![
+        Cell { tint, ..Cell::words(words::class(verdict.class)) },
+        ratio(one.ratio),
+        ratio(one.low),
+        ratio(one.high),
+        Cell::number(one.blocks as f64, one.blocks.to_string()),
+        share.map_or_else(Cell::missing, |share| Cell::number(share, could_show(share))),
+    ]
+}
+
+fn could_show(share: f64) -> String {
+    if share == 0.0 { "any".to_owned() } else { words::percent(share) }
+}
+
+fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
+    let mut said = Vec::new();
+    for verdict in line.verdicts() {
+        let what = if verdict.detector == Detector::Rate { "rate" } else { "cost" };
+        let takes = (verdict.class == Class::Inconclusive).then(|| judged.still_takes(verdict)).flatten();
+        let remarks: Vec<String> = takes.into_iter().chain(words::remarks(verdict)).collect();
+        if !remarks.is_empty() {
+            said.push(format!("{what}: {}", remarks.join("; ")));
+        }
+    }
+    let own = judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark);
+    said.extend(own);
+    said.join(". ")
+}
+
+/// What the columns mean, and by which rules.
+fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
+    let rules = &verdicts.rules;
+    let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
+    vec![
+        format!(
+            "regression: worse than base; improvement: better; either is wrong in at most {} of verdicts on arms that \
+             are alike. same: the difference is smaller than what matters. inconclusive: none of these is shown; it \
+             does not mean the same",
+            words::percent(rules.alpha)
+        ),
+        format!(
+            "what matters: {}. Looked at after {} blocks",
+            matters(verdicts, lines),
+            looks.join(", ")
+        ),
+        format!(
+            "from, to: interval of the ratio, with {} confidence for regressions and improvements, {} for the rest, \
+             over all looks",
+            confidence(lines, true),
+            confidence(lines, false)
+        ),
+        "could show: the smallest loss of rate, or rise of cost, that these blocks would have shown with 80 % \
+         probability. blocks: restarts of every server from the same data; nothing else is counted as a sample"
+            .to_owned(),
+        "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the counter in `of`".to_owned(),
+    ]
+}
+
+/// `rate 2.0 % (scan 5.0 %), instructions 0.50 %`.
+fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
+    let rules = &verdicts.rules;
+    let seen = |metric: Metric| {
+        lines
+            .iter()
+            .flat_map(Line::verdicts)
+            .any(|verdict| verdict.metrics.iter().any(|one| one.metric == metric))
+    };
+    let of_metric = |metric: Metric| {
+        let usual = rules.mei.get(&metric).copied().unwrap_or_else(|| rules.mei("", metric));
+        let own: Vec<String> = rules
+            .mei_of_test
+            .iter()
+            .filter(|((_, of), _)| *of == metric)
+            .map(|((test, _), mei)| format!("{test} {}", words::percent(*mei)))
+            .collect();
+        let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
+        format!("{} {}{own}", words::metric(metric), words::percent(usual))
+    };
+    Metric::ALL.into_iter().filter(|metric| seen(*metric)).map(of_metric).collect::<Vec<_>>().join(", ")
+}
+
+/// The least confidence among the intervals of changes, or of the rest.
+fn confidence(lines: &[Line<'_>], of_changes: bool) -> String {
+    let wanted = |one: &&MetricVerdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
+    let all = lines.iter().flat_map(Line::verdicts).map(Verdict::deciding).filter(wanted);
+    let least = all.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
+    if least.is_finite() { format!("{:.2} %", least * 100.0).replace(".00 %", " %") } else { "no".to_owned() }
+}

@@ -1,0 +1,186 @@
+//! Verdicts in plain words: what a class, a ratio, a metric or a length of time is called.
+
+use rqps_stats::{Class, Metric, MetricVerdict, Tag, Verdict};
+use rqps_verdicts::{HostRemark, Remark};
+
+/// The class as tables, CSV and JSON call it.
+pub(crate) fn class(class: Class) -> &'static str {
+    match class {
+        Class::Regression { .. } => "regression",
+        Class::Improvement { .. } => "improvement",
+        Class::Same => "same",
+        Class::Inconclusive => "inconclusive",
+    }
+}
+
+/// What a metric is called in a column.
+pub(crate) fn metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Rate => "rate",
+        Metric::Instructions => "instructions",
+        Metric::CpuUs => "CPU time",
+        Metric::WalBytes => "WAL bytes",
+        Metric::Rows => "rows touched",
+        Metric::Blocks => "blocks touched",
+        Metric::Fsyncs => "fsyncs",
+    }
+}
+
+/// A share in percent: two decimals below 1 %, else one.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
+}
+
+/// How many decimals tell the ends of an interval apart, in percent.
+fn decimals(one: &MetricVerdict) -> usize {
+    match (one.high - one.low) * 100.0 {
+        wide if wide >= 0.5 => 1,
+        narrow if narrow >= 0.05 => 2,
+        _ => 3,
+    }
+}
+
+/// `3.1 % slower (2.4 to 3.9 %)`, `executes 4.0 % more instructions (3.9 to 4.1 %)`.
+pub(crate) fn change(one: &MetricVerdict) -> String {
+    let size = size(one);
+    match (one.metric, one.ratio < 1.0) {
+        (Metric::Rate, true) => format!("{size} slower{}", interval(one)),
+        (Metric::Rate, false) => format!("{size} faster{}", interval(one)),
+        (metric, less) => {
+            let (verb, few, name) = cost_words(metric);
+            let direction = match (less, few) {
+                (false, _) => "more",
+                (true, true) => "fewer",
+                (true, false) => "less",
+            };
+            if one.ratio.is_infinite() {
+                return format!("{verb} {name}, of which base needs none");
+            }
+            format!("{verb} {size} {direction} {name}{}", interval(one))
+        }
+    }
+}
+
+/// Verb, whether it can be counted, and what it is.
+fn cost_words(metric: Metric) -> (&'static str, bool, &'static str) {
+    match metric {
+        Metric::Rate => ("does", true, "operations per second"),
+        Metric::Instructions => ("executes", true, "instructions"),
+        Metric::CpuUs => ("takes", false, "CPU time"),
+        Metric::WalBytes => ("writes", false, "WAL"),
+        Metric::Rows => ("touches", true, "rows"),
+        Metric::Blocks => ("touches", true, "blocks"),
+        Metric::Fsyncs => ("waits for", true, "fsyncs"),
+    }
+}
+
+fn size(one: &MetricVerdict) -> String {
+    format!("{:.*} %", decimals(one), (one.ratio - 1.0).abs() * 100.0)
+}
+
+/// ` (2.4 to 3.9 %)`: the interval of the change, smaller end first; nothing where it says no more than the change.
+fn interval(one: &MetricVerdict) -> String {
+    let (a, b) = (one.low - 1.0, one.high - 1.0);
+    if !a.is_finite() || !b.is_finite() {
+        return String::new();
+    }
+    if one.tags.contains(&Tag::Exact) && a == b {
+        return " (in every block)".to_owned();
+    }
+    // Seen in the direction of the change.
+    let sign = if one.ratio < 1.0 { -1.0 } else { 1.0 };
+    let (low, high) = if sign < 0.0 { (-b, -a) } else { (a, b) };
+    let decimals = decimals(one);
+    format!(" ({:.decimals$} to {:.decimals$} %)", low * 100.0, high * 100.0)
+}
+
+/// What one operation of a test is called.
+pub(crate) fn operation(counts_rows: bool) -> &'static str {
+    if counts_rows { "a thousand rows" } else { "a query" }
+}
+
+/// A length of time to plan by, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.
+pub(crate) fn about(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).ceil() as u64;
+    match minutes {
+        0..=1 if seconds <= 55.0 => format!("{} s", ((seconds / 10.0).ceil() * 10.0).max(10.0)),
+        0..=89 => format!("{minutes} min"),
+        90..=2879 => format!("{} h {} min", minutes / 60, minutes % 60),
+        _ => format!("{} days", minutes.div_ceil(1440)),
+    }
+}
+
+/// The same as a command line takes it: `25m`.
+pub(crate) fn budget(seconds: f64) -> String {
+    format!("{}m", ((seconds / 60.0).ceil() as u64).max(1))
+}
+
+/// Remarks on a verdict, each a few words.
+pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
+    let deciding = verdict.deciding();
+    let mut remarks = Vec::new();
+    if let Class::Regression { proven: false } | Class::Improvement { proven: false } = verdict.class {
+        remarks.push(format!("may be less than the {} that matter", percent(deciding.mei)));
+    }
+    remarks.extend(verdict.tags.iter().filter_map(|tag| match tag {
+        Tag::TinyShift => Some(format!("a real change, below the {} that matter", percent(deciding.mei))),
+        Tag::Bimodal => Some("bimodal: restarts end up in one of two states".to_owned()),
+        Tag::OutlierBlock => {
+            Some(format!("one block is far off; held in, the ratio is {:.3}", deciding.huber_ratio))
+        }
+        Tag::LaterBlocksDisagree => Some("later blocks do not bear it out".to_owned()),
+        Tag::Mixed => {
+            let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| metric(*opposed)).collect();
+            Some(format!("{} moved the other way", names.join(", ")))
+        }
+        Tag::Unconfirmed => Some("unconfirmed: among so many verdicts one like it may be chance".to_owned()),
+        Tag::Suspect => Some("suspect: a change is likely, not shown".to_owned()),
+        Tag::BeyondLooks => Some("too noisy to be decided in the blocks that the rules allow".to_owned()),
+        Tag::Exact | Tag::Zeros | Tag::FromZero => None,
+    }));
+    remarks
+}
+
+/// A remark on a test of an arm.
+pub(crate) fn remark(remark: &Remark) -> String {
+    match remark {
+        Remark::NoSteadyState { last_over_first: Some(ratio) } => format!(
+            "no steady state: from first to last window of a block its rate moves by {:+.1} %",
+            (ratio - 1.0) * 100.0
+        ),
+        Remark::NoSteadyState { last_over_first: None } => {
+            "no steady state: its rate changes level within windows".to_owned()
+        }
+        Remark::LayoutSuspect => {
+            "layout suspect: the rate moved and instructions did not, so it waits, or its code lies worse in memory"
+                .to_owned()
+        }
+    }
+}
+
+/// A remark on the host.
+pub(crate) fn host_remark(remark: &HostRemark) -> String {
+    match remark {
+        HostRemark::ManyVoid { void, done } => format!(
+            "void environment: the host spoilt {void} of {} blocks. Measure again on a quiet machine",
+            void + done
+        ),
+        HostRemark::CanaryMoved { name, ratio } => format!(
+            "void environment: the canary {name} moved by a factor of {ratio:.2} between blocks that count. Something \
+             else uses this machine, or its clock changes; the section blocks shows when"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_up_to_what_one_plans_by() {
+        let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
+        assert_eq!(texts, ["10 s", "50 s", "2 min", "25 min", "3 h 10 min", "5 days"]);
+        assert_eq!([3.0, 61.0, 1500.0].map(budget), ["1m", "2m", "25m"]);
+    }
+}

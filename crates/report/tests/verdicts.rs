@@ -1,0 +1,100 @@
+//! Reports of runs with blocks, against made-up folders whose truth is known. `INSTA_UPDATE=always` accepts a change.
+#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
+
+use insta::assert_snapshot;
+use rqps_report::{Format, Options, Section, show};
+use rqps_store::{Run, RunFolder};
+use rqps_verdicts::testing::{Spec, write_run};
+
+/// A slower test, a dearer one, a faster one; one test that was measured too seldom to say anything.
+fn mixed() -> Spec {
+    Spec {
+        effects: vec![
+            (2, "hot-points", 0.95, 1.03),
+            (2, "update-index", 1.0, 1.012),
+            (2, "insert", 1.06, 0.97),
+            (2, "range-covered-pk", 0.985, 1.0),
+        ],
+        cut_tests: [("range-covered-pk", 3)].into(),
+        ..Spec::default()
+    }
+}
+
+fn run(results: &std::path::Path, spec: &Spec) -> Run {
+    RunFolder::open(&write_run(results, spec).unwrap()).unwrap()
+}
+
+fn shown(spec: &Spec, sections: &[Section], format: Format) -> String {
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), spec);
+    let options = Options { sections: sections.to_vec(), format, ..Options::default() };
+    show(&run, &options).unwrap().replace(&run.folder.name(), "RUN")
+}
+
+#[test]
+fn a_run_with_blocks_is_shown_by_its_verdicts() {
+    assert_snapshot!("verdicts_text", shown(&mixed(), &[], Format::Text));
+}
+
+#[test]
+fn verdicts_in_the_other_formats() {
+    for format in [Format::Markdown, Format::Csv, Format::Json] {
+        assert_snapshot!(format!("verdicts_{format}"), shown(&mixed(), &[Section::Verdicts], format));
+    }
+}
+
+#[test]
+fn evidence_and_blocks() {
+    let spec = Spec { void: 1, blocks: 4, ..mixed() };
+    assert_snapshot!("evidence_text", shown(&spec, &[Section::Evidence, Section::Blocks], Format::Text));
+}
+
+#[test]
+fn costs_of_a_run_with_blocks_are_of_all_its_windows() {
+    assert_snapshot!("per_op_of_blocks", shown(&mixed(), &[Section::Relative, Section::PerOp], Format::Csv));
+}
+
+#[test]
+fn a_change_is_traced_to_the_version_it_arrived_in() {
+    let arms = vec![("v16", "16.11"), ("control", "16.11"), ("v17", "17.7"), ("v18", "18.1")];
+    let effects =
+        ["hot-points", "insert"].iter().flat_map(|test| [(2, *test, 0.95, 1.03), (3, *test, 0.95, 1.03)]);
+    let spec = Spec { arms, effects: effects.collect(), blocks: 6, ..Spec::default() };
+    assert_snapshot!("findings_text", shown(&spec, &[Section::Findings], Format::Text));
+}
+
+#[test]
+fn a_run_that_cannot_be_trusted_says_so() {
+    // The control differs from base, and a third of the blocks are void.
+    let spec = Spec { effects: vec![(1, "insert", 0.9, 1.05)], void: 2, blocks: 6, ..Spec::default() };
+    let text = shown(&spec, &[Section::Verdicts], Format::Text);
+    assert!(text.contains("12 verdicts, 2 false: insert rate 0.90"), "{text}");
+    assert!(text.contains("ALARM"), "{text}");
+    assert!(text.contains("void environment: the host spoilt 2 of 6 blocks"), "{text}");
+}
+
+#[test]
+fn a_whole_report_leads_with_verdicts() {
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &mixed());
+    let markdown = rqps_report::markdown_report(&run).unwrap();
+    let heads: Vec<&str> = markdown.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(heads[0], "## Verdicts");
+    assert!(!markdown.contains("There are no error bars"), "that is said of single passes alone");
+    assert!(markdown.contains("### Evidence of") && markdown.contains("### Blocks of"));
+}
+
+#[test]
+fn protocols_are_compared_by_what_only_the_sequence_shows() {
+    let results = tempfile::tempdir().unwrap();
+    let isolated = run(results.path(), &Spec { blocks: 8, ..Spec::default() });
+    let effects = vec![(2, "hot-points", 0.90, 1.0)];
+    let sequence = Spec { protocol: "sequence", effects, counted: false, seed: 1, ..Spec::default() };
+    let sequence = run(results.path(), &Spec { name: "lasting", ..sequence });
+    let options = rqps_report::CompareOptions::default();
+    let names = [isolated.folder.name(), sequence.folder.name()];
+    let text = rqps_report::compare(&[sequence, isolated], &options).unwrap();
+    let text = text.replace(&names[0], "ISOLATED").replace(&names[1], "SEQUENCE");
+    let (_, last) = text.split_once("What only the sequence shows").unwrap();
+    assert_snapshot!("state_dependent_text", last);
+}

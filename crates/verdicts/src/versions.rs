@@ -1,0 +1,114 @@
+//! Versions of one DBMS in a row: in which of them a change arrived, and which tests it shows in.
+
+use std::collections::BTreeMap;
+
+use rqps_stats::series::{Finding, SeriesData, SeriesRules, TestSteps, findings, steps};
+use rqps_stats::{Direction, Metric, MetricData, TestData};
+use rqps_store::{Arm, Run};
+
+use crate::judged::RunVerdicts;
+
+/// Fewer versions are compared with base, not looked along.
+const VERSIONS_MIN: usize = 3;
+
+/// Arms that differ in their version alone, oldest first, and what was found along them.
+#[derive(Debug, Clone)]
+pub struct VersionRow {
+    /// Indices in [`Run::arms`].
+    pub arms: Vec<usize>,
+    /// Changes that arrived together, with what moved and where.
+    pub findings: Vec<Finding>,
+    /// Every step that is large enough to matter, by test.
+    pub steps: Vec<TestSteps>,
+    /// How sure each step and its place are.
+    pub rules: SeriesRules,
+}
+
+impl VersionRow {
+    /// The sizes of a finding: by metric, the smallest and largest ratio over its tests of the level after to the level
+    /// before.
+    pub fn sizes(&self, finding: &Finding) -> BTreeMap<Metric, (f64, f64)> {
+        let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
+        for test in self.steps.iter().filter(|test| finding.tests.contains(&test.test)) {
+            for (metric, found) in &test.metrics {
+                let of_finding = |direction: Direction| finding.signature.contains(&(*metric, direction));
+                let its = found.steps.iter().filter(|step| {
+                    of_finding(step.direction())
+                        && step.arrivals.iter().any(|at| finding.arrivals.contains(at))
+                });
+                for step in its {
+                    let (low, high) = sizes.entry(*metric).or_insert((step.ratio, step.ratio));
+                    (*low, *high) = (low.min(step.ratio), high.max(step.ratio));
+                }
+            }
+        }
+        sizes
+    }
+}
+
+/// The rows of a run: arms with the same DBMS, config and environment, and at least three versions.
+pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    for (index, arm) in run.arms.iter().enumerate().filter(|(_, arm)| !arm.control) {
+        let alike = |row: &&mut Vec<usize>| {
+            let first = &run.arms[row[0]];
+            let new_version = row.iter().all(|other| run.arms[*other].build_version != arm.build_version);
+            (&first.dbms, &first.config_hash, &first.env) == (&arm.dbms, &arm.config_hash, &arm.env)
+                && new_version
+        };
+        match rows.iter_mut().find(alike) {
+            Some(row) => row.push(index),
+            None => rows.push(vec![index]),
+        }
+    }
+    rows.retain(|row| row.len() >= VERSIONS_MIN);
+    rows.into_iter()
+        .map(|mut arms| {
+            arms.sort_by_key(|arm| version_key(&run.arms[*arm]));
+            row(arms, verdicts)
+        })
+        .collect()
+}
+
+fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
+    let series_rules = SeriesRules::default();
+    let of_test = |test: &TestData| SeriesData {
+        test: test.name.clone(),
+        metrics: test.metrics.iter().map(|data| (data.metric, along(data, &arms))).filter(varies).collect(),
+    };
+    let data: Vec<SeriesData> = verdicts.experiment.tests.iter().map(of_test).collect();
+    let mut tests = steps(&data, &series_rules);
+    for test in &mut tests {
+        for (metric, found) in &mut test.metrics {
+            let mei = verdicts.rules.mei(&test.test, *metric);
+            found.steps.retain(|step| (step.ratio - 1.0).abs() >= mei);
+        }
+        test.metrics.retain(|(_, found)| !found.steps.is_empty());
+    }
+    tests.retain(|test| !test.metrics.is_empty());
+    VersionRow { arms, findings: findings(&tests), steps: tests, rules: series_rules }
+}
+
+/// Per block the logarithms of these arms, in their order.
+fn along(data: &MetricData, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
+    data.blocks.iter().map(|block| arms.iter().map(|arm| block.ln[*arm]).collect()).collect()
+}
+
+/// A counter that is the same on every version has no steps, and no share of the error to be spent on it.
+fn varies((_, blocks): &(Metric, Vec<Vec<Option<f64>>>)) -> bool {
+    blocks.iter().any(|block| block.windows(2).any(|pair| pair[0] != pair[1]))
+}
+
+/// Numbers compare as numbers: 9.6 is before 10, and 18beta1 before 18.0.
+fn version_key(arm: &Arm) -> Vec<(u64, String)> {
+    let parts = arm.build_version.split(['.', '-', '_']);
+    parts
+        .map(|part| {
+            let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let (number, rest) = part.split_at(digits);
+            // What has a word behind its number came before what has none.
+            let rest = if rest.is_empty() { "~".to_owned() } else { rest.to_owned() };
+            (number.parse().unwrap_or(0), rest)
+        })
+        .collect()
+}
