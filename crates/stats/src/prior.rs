@@ -20,6 +20,10 @@ pub(crate) const TESTS_MIN: usize = 3;
 /// How many standard errors the spread is taken above its estimate.
 const SPREAD_ERRORS: f64 = 1.0;
 
+/// No more is believed, however much was learnt. Of three blocks of which one is off by any amount, t is
+/// `sqrt((d0 + 2) / 2)`: up to here that is below the first look's quantile, so that no single block calls a change.
+const DF_MAX: f64 = 32.0;
+
 /// One sample variance.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample<'a> {
@@ -97,7 +101,7 @@ pub(crate) fn fit(samples: &[Sample]) -> Spread {
     let spread = observed + SPREAD_ERRORS * error - sampling;
     let df = if spread > 0.0 { 2.0 * trigamma_inverse(spread) } else { f64::INFINITY };
     // What so many tests have taught is worth no more than one degree of freedom each.
-    let df = df.min(tests);
+    let df = df.min(tests).min(DF_MAX);
     Spread {
         tests: by_test.len(),
         variance: (mean + mean_ln_chi_square(df)).exp(),

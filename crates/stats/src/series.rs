@@ -6,6 +6,7 @@
 
 mod findings;
 mod levels;
+mod steps;
 
-pub use findings::{Finding, TestSteps, findings};
-pub use levels::{SeriesRules, Step, Steps, steps};
+pub use findings::{Finding, findings};
+pub use steps::{SeriesData, SeriesRules, Step, Steps, TestSteps, steps};

@@ -2,7 +2,7 @@
 //! many blocks it takes. What it learns about noise it learns from the same reports.
 
 use rqps_stats::sim::{Blocks, Rng};
-use rqps_stats::{Archive, Metric, Rules};
+use rqps_stats::{Archive, Class, Experiment, Metric, Rules, Tag, judge};
 
 const REPORT: Blocks = Blocks {
     tests: 32,
@@ -30,12 +30,12 @@ fn reports(model: &Blocks, arm: usize, count: usize, seed: u64) -> Sums {
     let mut rng = Rng::new(seed);
     let mut sums = Sums::default();
     for _ in 0..count {
-        let outcome = model.run(&mut rng, &Rules::default(), &Archive::default()).unwrap();
+        let outcome = model.run(&mut rng, &Rules::default(), &Archive::default()).expect("rules are right");
         for verdict in outcome.judgement.verdicts.iter().filter(|verdict| verdict.arm == arm) {
             sums.verdicts += 1;
             sums.changes += usize::from(verdict.class.is_change());
             sums.regressions += usize::from(verdict.class.is_regression());
-            sums.same += usize::from(verdict.class == rqps_stats::Class::Same);
+            sums.same += usize::from(verdict.class == Class::Same);
             sums.confirmed += usize::from(verdict.confirmed);
         }
         sums.blocks += outcome.blocks.iter().sum::<usize>();
@@ -99,5 +99,55 @@ fn sides_are_right() {
         assert_eq!(sums.regressions, if regression { 32 } else { 0 }, "{metric} {ratio}: {sums:?}");
         assert_eq!(sums.confirmed, 32, "{metric} {ratio}: {sums:?}");
         assert_eq!(reports(&model, 1, 1, 3).changes, 0, "the control is base again");
+    }
+}
+
+/// Several noisy costs make no more false calls than one: with an `alpha` of 5 %, all looks, and no stopping.
+#[test]
+fn costs_share_their_error() {
+    let mut rng = Rng::new(8);
+    let rules = Rules { alpha: 0.05, ..Rules::default() };
+    let noisy = [Metric::Instructions, Metric::CpuUs, Metric::Blocks, Metric::Fsyncs];
+    let model = Blocks { ratios: vec![1.0, 1.0], block_sd: 0.03, ..REPORT };
+    let (mut called, mut low_p, mut all) = (0, 0, 0);
+    for _ in 0..40 {
+        let one = |metric| Blocks { metric, ..model.clone() }.draw(&mut rng, 18);
+        let mut parts: Vec<Experiment> = noisy.into_iter().map(one).collect();
+        let mut experiment = parts.remove(0);
+        for (place, test) in experiment.tests.iter_mut().enumerate() {
+            test.metrics.extend(parts.iter().map(|part| part.tests[place].metrics[0].clone()));
+        }
+        for verdict in judge(&experiment, &rules, &Archive::default()).expect("data is right").verdicts {
+            all += 1;
+            let shifted =
+                |one: &rqps_stats::MetricVerdict| one.class.is_change() || one.tags.contains(&Tag::TinyShift);
+            called += usize::from(verdict.metrics.iter().any(shifted));
+            low_p += usize::from(verdict.p_seq <= 0.05);
+        }
+    }
+    assert_eq!(all, 40 * 32 * 2);
+    assert!(share(called, all) < 0.065 && share(called, all) > 0.02, "{called} of {all} called");
+    assert!(share(low_p, all) < 0.065 && share(low_p, all) > 0.02, "{low_p} of {all} at p <= 0.05");
+}
+
+/// What was decided at a look is found again when other arms of the test have had their further blocks.
+#[test]
+fn decisions_are_found_again_with_more_blocks() {
+    let mut rng = Rng::new(4);
+    let rules = Rules::default();
+    let model = Blocks { ratios: vec![1.0, 0.98], ..REPORT };
+    for _ in 0..20 {
+        let all = model.draw(&mut rng, 12);
+        let at = |blocks: usize| {
+            let mut part = all.clone();
+            part.tests.iter_mut().for_each(|test| test.metrics[0].blocks.truncate(blocks));
+            judge(&part, &rules, &Archive::default()).expect("data is right").verdicts
+        };
+        for (early, late) in at(5).iter().zip(at(12)) {
+            let refined = early.class.is_regression() && late.class.is_regression();
+            let size_known = early.class.is_change() && late.tags.contains(&Tag::TinyShift);
+            let stands = early.class == late.class || refined || size_known;
+            assert!(!early.class.is_decided() || stands, "{early:?} became {late:?}");
+        }
     }
 }

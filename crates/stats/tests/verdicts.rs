@@ -24,7 +24,7 @@ fn test(name: &str, metrics: Vec<MetricData>) -> TestData {
 
 fn judged(arms: usize, control: Option<usize>, tests: Vec<TestData>) -> Judgement {
     let experiment = Experiment { arms, base: 0, control, tests };
-    judge(&experiment, &Rules::default(), &Archive::default()).unwrap()
+    judge(&experiment, &Rules::default(), &Archive::default()).expect("data is right")
 }
 
 /// The verdict on the last arm of a single test with base, control and candidate.
@@ -33,7 +33,7 @@ fn one(metrics: Vec<MetricData>) -> Verdict {
         .verdicts
         .into_iter()
         .rfind(|verdict| verdict.arm == 2)
-        .unwrap()
+        .expect("the arm has one")
 }
 
 /// Three arms of which base and control are alike: the candidate's factor to base, block by block.
@@ -213,6 +213,47 @@ fn the_archive_makes_small_experiments_surer() {
     assert_eq!(class(&archive), REGRESSION);
     let other = archive.variances.iter().map(|one| ArchivedVariance { metric: Metric::CpuUs, ..one.clone() });
     assert_eq!(class(&Archive { variances: other.collect() }), Class::Inconclusive, "of another metric");
+}
+
+/// However well noise is known, one block that is off by any amount calls nothing.
+#[test]
+fn a_single_far_block_calls_nothing() {
+    let old = |number: usize| ArchivedVariance {
+        metric: Metric::Rate,
+        test: format!("old-{number}"),
+        group: "point".to_owned(),
+        variance: 1e-6,
+        df: 20.0,
+    };
+    let archive = Archive { variances: (0..500).map(old).collect() };
+    for lns in [vec![0.0, 0.0, -0.4], vec![0.0, 0.001, -0.001, 0.0, -5.0]] {
+        let rows: Vec<[f64; 2]> = lns.iter().map(|ln: &f64| [100.0, 100.0 * ln.exp()]).collect();
+        let tests = vec![test("t", vec![metric(Metric::Rate, &rows)])];
+        let experiment = Experiment { arms: 2, base: 0, control: None, tests };
+        let verdict = judge(&experiment, &Rules::default(), &archive).unwrap().verdicts.remove(0);
+        assert!(!verdict.class.is_change(), "{verdict:?}");
+    }
+}
+
+/// Quiet and noisy groups are each known by themselves where they have tests enough.
+#[test]
+fn groups_have_their_own_noise() {
+    let group = |name: &'static str, sd: f64| {
+        (0..9).map(move |number| TestData {
+            name: format!("{name}-{number}"),
+            group: name.to_owned(),
+            metrics: vec![three_blocks(0.0, sd * (1.0 + 0.1 * f64::from(number)))],
+        })
+    };
+    let judgement = judged(2, None, group("quiet", 0.002).chain(group("noisy", 0.04)).collect());
+    let variance = |name: Option<&str>| {
+        let of_group = |prior: &&rqps_stats::Prior| prior.group.as_deref() == name && prior.look == 1;
+        judgement.priors.iter().find(of_group).map(|prior| prior.variance).unwrap()
+    };
+    assert!(variance(Some("quiet")) < variance(None) && variance(None) < variance(Some("noisy")));
+    let quiet = &judgement.verdicts[0];
+    assert_eq!(quiet.class, Class::Same);
+    assert!(quiet.deciding().moderated_sd < 0.005, "{quiet:?}");
 }
 
 #[test]

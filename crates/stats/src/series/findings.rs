@@ -1,17 +1,8 @@
 //! One cause, one finding: tests whose change arrived at the same place with the same signature.
 
-use super::levels::Steps;
+use super::steps::TestSteps;
 use crate::metric::{Direction, Metric};
 use std::collections::BTreeSet;
-
-/// The steps of a test.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TestSteps {
-    /// Its name.
-    pub test: String,
-    /// What was found, per metric.
-    pub metrics: Vec<(Metric, Steps)>,
-}
 
 /// A change that came in at one place.
 #[derive(Debug, Clone, PartialEq)]
