@@ -68,6 +68,12 @@ pub enum Error {
     /// An option that makes no calibration.
     #[error("{0}")]
     Design(String),
+    /// The run folder cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] rqps_store::Error),
+    /// The run cannot be judged.
+    #[error(transparent)]
+    Verdicts(#[from] rqps_verdicts::Error),
     /// The data contradict themselves.
     #[error(transparent)]
     Misshapen(#[from] rqps_stats::Misshapen),
@@ -77,6 +83,15 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// Whether it is the user's to mend.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Error::NoCalibration { .. } | Error::Design(_) => true,
+            Error::Store(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+
     /// For `map_err` on file operations.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();

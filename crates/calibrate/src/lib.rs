@@ -1,6 +1,24 @@
-//! How often verdicts are wrong on this host, measured.
+//! How often verdicts are wrong on this host, measured: arms that do nothing else than base, and arms that were made
+//! slower by a known dose, judged by somebody who does not know which is which.
+//!
+//! [`campaign`] plans two runs: one that tells what a dose is worth, one with doses that were drawn and sealed.
+//! [`conclude`] freezes the verdicts of the second, opens the seal and compares. Beside the verdicts as they were
+//! said, [`pairing`] makes many more of the same blocks: arms without a dose take turns at being base, blocks come
+//! in other orders.
 
+pub mod analysis;
+pub mod campaign;
+pub mod conclude;
+pub mod confusion;
+pub mod dose;
+pub mod draw;
 mod error;
+pub mod frozen;
+pub mod pairing;
+pub mod report;
+pub mod seal;
+pub mod share;
 pub mod shim;
+pub mod truth;
 
 pub use error::{Error, Result};

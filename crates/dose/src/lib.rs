@@ -1,8 +1,8 @@
 //! Makes a server slower by a known dose: a library for `LD_PRELOAD` that does extra work for each message received.
 //!
-//! It stands in for `recv`, through which every release of Postgres reads what a client sends; a client that sends its
-//! statement in one piece makes one message of it. Each call that brought bytes in from a stream socket counts as a
-//! message and is followed by the dose:
+//! It stands in for `recv`, through which every release of Postgres reads what a client sends; a client that sends
+//! its statement in one piece makes one message of it. Each call that brought bytes in from a stream socket counts
+//! as a message and is followed by the dose:
 //!
 //! | variable | the dose per message |
 //! | --- | --- |
@@ -12,13 +12,14 @@
 //! | `RQPS_DOSE_FSYNC_EVERY` | with every so manieth message the server's write-ahead log is forced to the disk |
 //! | `RQPS_DOSE_FILE` | a file with the same in lines of `NAME=number`; it counts in place of the variables |
 //!
-//! What is not given is 0. A server with all doses 0 goes the same way through this library and does nothing there: it
-//! is what a dosed server is to be compared with. A dose that cannot be read ends the program at its start, for a
-//! server without the dose it is said to have would be worse than none.
+//! What is not given is 0. A server with all doses 0 goes the same way through this library and does nothing there:
+//! it is what a dosed server is to be compared with. A dose that cannot be read ends the program at its start, for
+//! a server without the dose it is said to have would be worse than none.
 //!
-//! The log is written by the server itself (`LogLogicalMessage`, not transactional, and `XLogFlush`, which programs of
-//! Postgres export for their extensions), so that it counts it like any other; recovery passes such records by.
-//! Signal handlers and threads may call it: it takes no lock, allocates nothing and leaves `errno` as `recv` set it.
+//! The log is written by the server itself (`LogLogicalMessage`, not transactional, and `XLogFlush`, which programs
+//! of Postgres export for their extensions), so that it counts it like any other; recovery passes such records by.
+//! Signal handlers and threads may call it: it takes no lock, allocates nothing and leaves `errno` as `recv` set
+//! it.
 
 mod ffi;
 mod settings;

@@ -1,0 +1,180 @@
+//! From finished runs to the report: freeze the verdicts, then open the seal, then compare.
+//!
+//! | in `calibration/` of the run folder | |
+//! | --- | --- |
+//! | `campaign.json` | the command line, and what a multiplication is worth, from the first run |
+//! | `verdicts.json` | the verdicts, written before the doses were read; a note of the run holds its SHA-256 |
+//! | `doses.json` | the doses; their SHA-256 has been in every arm's environment since the run began |
+//! | `report.md` | the report |
+
+use crate::analysis::{Analysis, Input};
+use crate::campaign::{Place, SEAL_VARIABLE, ladder_spins};
+use crate::dose::Dose;
+use crate::error::{Error, Result};
+use crate::frozen::Frozen;
+use crate::report::{About, report};
+use crate::seal::Sealed;
+use crate::truth::Truth;
+use rqps_store::{BlockStatus, Run, RunFolder};
+use rqps_verdicts::{InstructionSource, judge_run, rules_of};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folder of a calibration in a run folder.
+const FOLDER: &str = "calibration";
+/// What is known before the second run.
+const KNOWN_FILE: &str = "campaign.json";
+/// How the note begins that holds the digest of the verdicts.
+const FROZEN_NOTE: &str = "calibration: verdicts written before the doses were read, SHA-256 ";
+
+/// What is known of a campaign before its second run begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// The command line that makes such a campaign.
+    pub command: String,
+    /// What a multiplication is worth.
+    pub truth: Truth,
+}
+
+/// What a multiplication is worth, from the first run of a campaign.
+///
+/// # Errors
+/// When it cannot be read or has too few blocks.
+pub fn learn(ladder: &Path) -> Result<Truth> {
+    let run = RunFolder::open(ladder)?;
+    let truth = Truth::of(&rqps_verdicts::experiment(&run), &ladder_spins(), &run.folder.name());
+    if truth.blocks < 3 {
+        let what = format!("{} blocks of the run that tells what doses are worth", truth.blocks);
+        return Err(Error::TooLittle { what });
+    }
+    Ok(truth)
+}
+
+/// Leaves in the folder of the second run what is known before it, for when it is done.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn keep(run: &Path, known: &Known) -> Result<()> {
+    let path = folder(run)?.join(KNOWN_FILE);
+    let text =
+        serde_json::to_string_pretty(known).map_err(|source| Error::Format { path: path.clone(), source })?;
+    fs::write(&path, text).map_err(Error::file("write", &path))
+}
+
+/// Makes the report of a campaign from the folder of its second run, and writes it there. What was frozen and opened
+/// before is checked and used again.
+///
+/// # Errors
+/// When the run is no campaign's, or what it holds is not what was sealed or frozen.
+pub fn conclude(path: &Path) -> Result<String> {
+    let run = RunFolder::open(path)?;
+    let folder = folder(path)?;
+    let known = read_known(&folder, path)?;
+    let env = run.arms.first().map(|arm| arm.env.clone()).unwrap_or_default();
+    let Some(committed) = env.get(SEAL_VARIABLE).cloned() else {
+        let reason = format!("its arms have no {SEAL_VARIABLE}");
+        return Err(Error::NoCalibration { path: path.to_owned(), reason });
+    };
+    let (frozen, frozen_digest) = freeze(&run, &folder)?;
+    let sealed = open(&Place::of(&env, path)?, &folder, &committed)?;
+    let rules = rules_of(&run)?;
+    let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
+    let dose_of = |arm: &String| {
+        let reason = || format!("{arm} has no sealed dose");
+        let dose = sealed.doses.get(arm).copied();
+        dose.ok_or_else(|| Error::NoCalibration { path: path.to_owned(), reason: reason() })
+    };
+    let doses: Vec<Dose> = arms.iter().map(dose_of).collect::<Result<_>>()?;
+    let experiment = rqps_verdicts::experiment(&run);
+    let input = Input {
+        experiment: &experiment,
+        rules: &rules,
+        arms: &arms,
+        doses: &doses,
+        truth: &known.truth,
+        frozen: &frozen,
+    };
+    let analysis = Analysis::of(&input)?;
+    let about = about(&run, &committed, &frozen_digest, &known.command);
+    let text = report(&input, &analysis, &about);
+    let report_path = folder.join("report.md");
+    fs::write(&report_path, &text).map_err(Error::file("write", &report_path))?;
+    Ok(text)
+}
+
+fn folder(run: &Path) -> Result<PathBuf> {
+    let folder = RunFolder::at(run)?.path().join(FOLDER);
+    fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    Ok(folder)
+}
+
+fn read_known(folder: &Path, run: &Path) -> Result<Known> {
+    let path = folder.join(KNOWN_FILE);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let reason = "it does not say what doses are worth (calibration/campaign.json)".to_owned();
+            return Err(Error::NoCalibration { path: run.to_owned(), reason });
+        }
+        read => read.map_err(Error::file("read", &path))?,
+    };
+    serde_json::from_str(&text).map_err(|source| Error::Format { path, source })
+}
+
+/// The verdicts as they are before the doses are read, or as they were then.
+fn freeze(run: &Run, folder: &Path) -> Result<(Frozen, String)> {
+    let path = folder.join("verdicts.json");
+    let noted = run.notes.iter().find_map(|note| note.text.strip_prefix(FROZEN_NOTE));
+    if let Some(digest) = noted {
+        return Ok((Frozen::read(&path, digest)?, digest.to_owned()));
+    }
+    let verdicts = judge_run(run, &rules_of(run)?)?;
+    let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
+    let frozen = Frozen::of(&verdicts.judgement, &arms);
+    let digest = frozen.write(&path)?;
+    let mut writer = RunFolder::open_for_writing(run.folder.path())?;
+    writer.add_note(None, &format!("{FROZEN_NOTE}{digest}"))?;
+    Ok((frozen, digest))
+}
+
+/// The doses: from the run folder where they were opened before, else from their place, which is removed then.
+fn open(place: &Place, folder: &Path, committed: &str) -> Result<Sealed> {
+    let path = folder.join("doses.json");
+    if path.exists() {
+        return Sealed::open(&path, committed);
+    }
+    let sealed = place.open_seal(committed)?;
+    fs::copy(place.sealed_path(), &path).map_err(Error::file("write", &path))?;
+    place.remove()?;
+    Ok(sealed)
+}
+
+fn about(run: &Run, seal: &str, frozen: &str, command: &str) -> About {
+    let done: Vec<f64> = run
+        .blocks
+        .iter()
+        .filter(|block| block.status == BlockStatus::Done)
+        .filter_map(|block| Some((block.finished_at_ms? - block.started_at_ms) as f64 / 1e3))
+        .collect();
+    let base = run.arms.first();
+    About {
+        run: run.folder.name(),
+        program_version: run.meta.program_version.clone(),
+        build: base.map(|arm| arm.variant()).unwrap_or_default(),
+        rows: run.meta.rows_per_table,
+        instructions: match rqps_verdicts::instruction_source(run) {
+            InstructionSource::Processor => "counted by the processor".to_owned(),
+            InstructionSource::Counted(by) => {
+                format!("counted by {by}, since this host has no hardware counters")
+            }
+            InstructionSource::None => "not counted on this host: CPU time decides on cost".to_owned(),
+        },
+        block_s: done.iter().sum::<f64>() / done.len().max(1) as f64,
+        blocks_done: done.len(),
+        blocks_void: run.blocks.iter().filter(|block| block.status == BlockStatus::Void).count(),
+        seal: seal.to_owned(),
+        frozen: frozen.to_owned(),
+        host: run.host.iter().map(|fact| (fact.key.clone(), fact.value.clone())).collect(),
+        command: command.to_owned(),
+    }
+}

@@ -1,0 +1,86 @@
+//! What was said against what was true: one row for each range of true sizes.
+
+use crate::frozen::Call;
+use crate::truth::Size;
+
+/// Where ranges of true sizes begin, as shares.
+const EDGES: [f64; 10] = [0.0, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10, 0.20];
+
+/// A range of true sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Range {
+    /// No dose.
+    Null,
+    /// Slower, from the edge of this index to the next.
+    From(usize),
+    /// Waits, log and fsyncs: larger than whatever is looked for.
+    Others,
+}
+
+impl Range {
+    /// The range of a size.
+    pub fn of(size: Size) -> Range {
+        if size == Size::ZERO {
+            return Range::Null;
+        }
+        Range::From(EDGES.iter().rposition(|edge| size.share >= *edge).unwrap_or(0))
+    }
+
+    /// The range that a size of this share is in.
+    pub fn holding(share: f64) -> Range {
+        Range::From(EDGES.iter().rposition(|edge| share >= *edge).unwrap_or(0))
+    }
+
+    /// Its words in tables.
+    pub fn words(self) -> String {
+        let percent = |at: usize| EDGES[at] * 100.0;
+        match self {
+            Range::Null => "none".to_owned(),
+            Range::From(0) => format!("below {} %", percent(1)),
+            Range::From(at) if at + 1 == EDGES.len() => format!("{} % or more", percent(at)),
+            Range::From(at) => format!("{} to {} %", percent(at), percent(at + 1)),
+            Range::Others => "waits, log, fsyncs".to_owned(),
+        }
+    }
+}
+
+/// How often each thing was said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Row {
+    /// In the order of [`Call::ALL`].
+    pub counts: [usize; 4],
+}
+
+impl Row {
+    /// Counts one more.
+    pub fn add(&mut self, call: Call) {
+        if let Some(at) = Call::ALL.iter().position(|its| *its == call) {
+            self.counts[at] += 1;
+        }
+    }
+
+    /// How often this was said.
+    pub fn count(&self, call: Call) -> usize {
+        Call::ALL.iter().zip(self.counts).filter(|(its, _)| **its == call).map(|(_, count)| count).sum()
+    }
+
+    /// How often anything was said.
+    pub fn all(&self) -> usize {
+        self.counts.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_on_an_edge_belong_above_it() {
+        let size = |share| Size { share, low: share, high: share };
+        assert_eq!(Range::of(size(0.01)).words(), "1 to 2 %");
+        assert_eq!(Range::of(size(0.009_999)).words(), "0.5 to 1 %");
+        assert_eq!(Range::of(size(-0.001)).words(), "below 0.1 %");
+        assert_eq!(Range::of(size(0.5)).words(), "20 % or more");
+        assert_eq!(Range::of(Size::ZERO), Range::Null);
+    }
+}

@@ -1,0 +1,42 @@
+//! What a server is made to do on top of its work.
+
+use serde::{Deserialize, Serialize};
+
+/// Extra work per message that a server receives; see `crates/dose`, which does it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dose {
+    /// Dependent multiplications.
+    pub spin: u64,
+    /// Microseconds of sleep.
+    pub sleep_us: u64,
+    /// Bytes of write-ahead log, its header not counted.
+    pub wal_bytes: u64,
+    /// With every so manieth message the log is forced to the disk; 0: never.
+    pub fsync_every: u64,
+}
+
+impl Dose {
+    /// Multiplications alone.
+    pub fn spin(spin: u64) -> Self {
+        Self { spin, ..Self::default() }
+    }
+
+    /// Whether it is no work at all.
+    pub fn is_null(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether its size can be told from multiplications alone.
+    pub fn is_spin(self) -> bool {
+        self == Self::spin(self.spin)
+    }
+
+    /// The file that the library reads: always of all four, so that no arm differs from another in how much it reads.
+    pub fn file_text(self) -> String {
+        let Self { spin, sleep_us, wal_bytes, fsync_every } = self;
+        format!(
+            "RQPS_DOSE_SPIN={spin:010}\nRQPS_DOSE_SLEEP_US={sleep_us:07}\nRQPS_DOSE_WAL_BYTES={wal_bytes:05}\n\
+             RQPS_DOSE_FSYNC_EVERY={fsync_every:05}\n"
+        )
+    }
+}

@@ -1,0 +1,172 @@
+//! Verdicts as they were before anybody knew the doses.
+
+use crate::error::{Error, Result};
+use crate::seal::digest;
+use rqps_stats::{Class, Detector, Judgement, Metric, MetricVerdict, Verdict};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+
+/// What was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Call {
+    /// Worse.
+    Regression,
+    /// Better.
+    Improvement,
+    /// The same.
+    Same,
+    /// Not decided.
+    Inconclusive,
+}
+
+impl Call {
+    /// All of them, in the order of columns.
+    pub const ALL: [Call; 4] = [Call::Regression, Call::Improvement, Call::Same, Call::Inconclusive];
+
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Call::Regression => "regression",
+            Call::Improvement => "improvement",
+            Call::Same => "same",
+            Call::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl From<Class> for Call {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Regression { .. } => Call::Regression,
+            Class::Improvement { .. } => Call::Improvement,
+            Class::Same => Call::Same,
+            Class::Inconclusive => Call::Inconclusive,
+        }
+    }
+}
+
+/// One metric of a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrozenMetric {
+    /// Its key.
+    pub metric: String,
+    /// What it says alone.
+    pub call: Call,
+    /// Arm over base; none where it is infinite or unknown.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Blocks it rests on.
+    pub blocks: usize,
+    /// Standard deviation of one block's logarithm of the ratio.
+    pub block_sd: Option<f64>,
+    /// Smallest change, as a share, that it would have shown with 80 % probability.
+    pub mde80: Option<f64>,
+}
+
+/// One verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrozenVerdict {
+    /// The test.
+    pub test: String,
+    /// The test's group.
+    pub group: String,
+    /// The arm's name.
+    pub arm: String,
+    /// `rate` or `cost`.
+    pub detector: String,
+    /// What was said.
+    pub call: Call,
+    /// Whether it holds among all verdicts of the run.
+    pub confirmed: bool,
+    /// Key of the metric that decided.
+    pub decided_by: String,
+    /// All metrics of the detector.
+    pub metrics: Vec<FrozenMetric>,
+}
+
+impl FrozenVerdict {
+    /// One of its metrics.
+    pub fn metric(&self, metric: Metric) -> Option<&FrozenMetric> {
+        self.metrics.iter().find(|its| its.metric == metric.key())
+    }
+
+    /// The detector; rate unless it says cost.
+    pub fn detector(&self) -> Detector {
+        if self.detector == "cost" { Detector::Cost } else { Detector::Rate }
+    }
+}
+
+/// All verdicts of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frozen {
+    /// In the order of judgement.
+    pub verdicts: Vec<FrozenVerdict>,
+}
+
+impl Frozen {
+    /// A judgement on arms of these names.
+    pub fn of(judgement: &Judgement, arms: &[String]) -> Self {
+        Self { verdicts: judgement.verdicts.iter().map(|verdict| frozen(verdict, arms)).collect() }
+    }
+
+    /// Writes them and returns the file's digest.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<String> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|source| Error::Format { path: path.to_owned(), source })?;
+        fs::write(path, &text).map_err(Error::file("write", path))?;
+        Ok(digest(text.as_bytes()))
+    }
+
+    /// Reads them; the file must have this digest.
+    ///
+    /// # Errors
+    /// When it cannot be read, or its digest is another.
+    pub fn read(path: &Path, committed: &str) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
+        let found = digest(text.as_bytes());
+        if found != committed {
+            let committed = committed.to_owned();
+            return Err(Error::VerdictsChanged { path: path.to_owned(), found, committed });
+        }
+        serde_json::from_str(&text).map_err(|source| Error::Format { path: path.to_owned(), source })
+    }
+}
+
+fn frozen(verdict: &Verdict, arms: &[String]) -> FrozenVerdict {
+    let detector = match verdict.detector {
+        Detector::Rate => "rate",
+        Detector::Cost => "cost",
+    };
+    FrozenVerdict {
+        test: verdict.test.clone(),
+        group: verdict.group.clone(),
+        arm: arms.get(verdict.arm).cloned().unwrap_or_default(),
+        detector: detector.to_owned(),
+        call: verdict.class.into(),
+        confirmed: verdict.confirmed,
+        decided_by: verdict.deciding().metric.key().to_owned(),
+        metrics: verdict.metrics.iter().map(frozen_metric).collect(),
+    }
+}
+
+fn frozen_metric(verdict: &MetricVerdict) -> FrozenMetric {
+    let finite = |value: f64| value.is_finite().then_some(value);
+    FrozenMetric {
+        metric: verdict.metric.key().to_owned(),
+        call: verdict.class.into(),
+        ratio: finite(verdict.ratio),
+        low: finite(verdict.low),
+        high: finite(verdict.high),
+        blocks: verdict.blocks,
+        block_sd: finite(verdict.block_sd),
+        mde80: finite(verdict.mde80),
+    }
+}

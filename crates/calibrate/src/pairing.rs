@@ -1,0 +1,140 @@
+//! Many verdicts from the blocks of one run: arms without a dose take turns at being base and control, and blocks
+//! come in other orders.
+//!
+//! Each draw takes two arms without a dose for base and control and puts the blocks in a random order; then it is
+//! judged at every look that there are blocks for, as a run would be that had measured them in this order. Verdicts
+//! of different draws share blocks, so they are not independent: see [`crate::share`].
+
+use crate::draw::some_of;
+use crate::error::{Error, Result};
+use rqps_stats::sim::Rng;
+use rqps_stats::{Archive, BlockData, Class, Detector, Experiment, MetricData, Rules, TestData, judge};
+use std::collections::BTreeSet;
+
+/// A verdict of a draw.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// Index of its draw.
+    pub draw: usize,
+    /// Index of the test in the experiment.
+    pub test: usize,
+    /// Index of the arm in the experiment.
+    pub arm: usize,
+    /// Rate or cost.
+    pub detector: Detector,
+    /// What was said.
+    pub class: Class,
+    /// Whether it holds among all verdicts of the draw.
+    pub confirmed: bool,
+}
+
+/// All verdicts after so many blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// Blocks.
+    pub blocks: usize,
+    /// The blocks' numbers, by draw.
+    pub draws: Vec<BTreeSet<u32>>,
+    /// The verdicts, of candidates alone: not of control.
+    pub samples: Vec<Sample>,
+}
+
+/// Makes so many draws of an experiment in which the arms `nulls` have no dose, and judges them.
+///
+/// # Errors
+/// With fewer than three arms without a dose, or with too few blocks for the first look.
+pub fn repair(
+    experiment: &Experiment,
+    nulls: &[usize],
+    rules: &Rules,
+    draws: usize,
+    seed: u64,
+) -> Result<Vec<Look>> {
+    if nulls.len() < 3 {
+        let what =
+            format!("{} arms without a dose, and three make one comparison of two of them", nulls.len());
+        return Err(Error::TooLittle { what });
+    }
+    let numbers = complete_blocks(experiment);
+    let looks: Vec<usize> =
+        rules.looks.iter().map(|look| look.blocks).filter(|blocks| *blocks <= numbers.len()).collect();
+    if looks.is_empty() {
+        let what = format!("{} blocks in which every test was measured on every arm", numbers.len());
+        return Err(Error::TooLittle { what });
+    }
+    let mut rng = Rng::new(seed);
+    let mut found: Vec<Look> =
+        looks.iter().map(|blocks| Look { blocks: *blocks, draws: Vec::new(), samples: Vec::new() }).collect();
+    for draw in 0..draws {
+        let pair = some_of(&mut rng, nulls.len(), 2);
+        let rest = (0..experiment.arms).filter(|arm| *arm != nulls[pair[0]] && *arm != nulls[pair[1]]);
+        let arms: Vec<usize> = [nulls[pair[0]], nulls[pair[1]]].into_iter().chain(rest).collect();
+        let order: Vec<u32> =
+            some_of(&mut rng, numbers.len(), numbers.len()).into_iter().map(|at| numbers[at]).collect();
+        for look in &mut found {
+            let blocks = &order[..look.blocks];
+            look.samples.extend(verdicts(experiment, &arms, blocks, rules, draw)?);
+            look.draws.push(blocks.iter().copied().collect());
+        }
+    }
+    Ok(found)
+}
+
+/// The blocks in which every test has every metric on every arm, so that each may stand in for another.
+pub fn complete_blocks(experiment: &Experiment) -> Vec<u32> {
+    let measured = |data: &MetricData| -> BTreeSet<u32> {
+        let whole = data.blocks.iter().filter(|block| block.values.iter().all(Option::is_some));
+        whole.map(|block| block.block).collect()
+    };
+    let mut metrics = experiment.tests.iter().flat_map(|test| &test.metrics);
+    let Some(first) = metrics.next().map(measured) else {
+        return Vec::new();
+    };
+    metrics.fold(first, |common, data| &common & &measured(data)).into_iter().collect()
+}
+
+fn verdicts(
+    experiment: &Experiment,
+    arms: &[usize],
+    blocks: &[u32],
+    rules: &Rules,
+    draw: usize,
+) -> Result<Vec<Sample>> {
+    let judgement = judge(&rearranged(experiment, arms, blocks), rules, &Archive::default())?;
+    let test_of = |name: &str| experiment.tests.iter().position(|test| test.name == name);
+    let sample = |verdict: &rqps_stats::Verdict| {
+        Some(Sample {
+            draw,
+            test: test_of(&verdict.test)?,
+            arm: arms[verdict.arm],
+            detector: verdict.detector,
+            class: verdict.class,
+            confirmed: verdict.confirmed,
+        })
+    };
+    Ok(judgement.verdicts.iter().filter(|verdict| !verdict.is_control).filter_map(sample).collect())
+}
+
+/// The experiment with its arms and blocks in this order, the first arm base and the second control.
+fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32]) -> Experiment {
+    let block = |(at, number): (usize, &u32), data: &MetricData| {
+        let its = data.blocks.iter().find(|block| block.block == *number)?;
+        let pick = |values: &[Option<f64>]| arms.iter().map(|arm| values[*arm]).collect();
+        Some(BlockData { block: at as u32, values: pick(&its.values), ln: pick(&its.ln) })
+    };
+    let metric = |data: &MetricData| MetricData {
+        metric: data.metric,
+        blocks: blocks.iter().enumerate().filter_map(|placed| block(placed, data)).collect(),
+    };
+    let test = |test: &TestData| TestData {
+        name: test.name.clone(),
+        group: test.group.clone(),
+        metrics: test.metrics.iter().map(metric).collect(),
+    };
+    Experiment {
+        arms: arms.len(),
+        base: 0,
+        control: Some(1),
+        tests: experiment.tests.iter().map(test).collect(),
+    }
+}

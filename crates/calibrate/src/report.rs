@@ -1,0 +1,396 @@
+//! The report of a campaign, in Markdown: what was found, how often, and how sure that is.
+
+use crate::analysis::{Analysis, AtLook, Input};
+use crate::confusion::{Range, Row};
+use crate::frozen::Call;
+use crate::share::Share;
+use crate::truth::Size;
+use rqps_stats::{Detector, Rules};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// What a report says of the run that it is about.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The run folder's name.
+    pub run: String,
+    /// Version of rqps.
+    pub program_version: String,
+    /// Build and config.
+    pub build: String,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Who counted instructions, as a phrase.
+    pub instructions: String,
+    /// Mean length of a block, seconds.
+    pub block_s: f64,
+    /// Blocks that count.
+    pub blocks_done: usize,
+    /// Blocks that the host spoilt.
+    pub blocks_void: usize,
+    /// SHA-256 of the doses.
+    pub seal: String,
+    /// SHA-256 of the verdicts.
+    pub frozen: String,
+    /// Facts of the host.
+    pub host: Vec<(String, String)>,
+    /// The command line that makes such a report.
+    pub command: String,
+}
+
+/// The report as a page.
+pub fn report(input: &Input<'_>, analysis: &Analysis, about: &About) -> String {
+    let sections = [
+        head(input, analysis, about),
+        goals(input, analysis),
+        blind(analysis),
+        false_changes(analysis),
+        found(analysis),
+        columns(analysis),
+        noise(analysis),
+        sizes(input, analysis),
+        host(about),
+    ];
+    let texts: Vec<String> = sections.iter().map(|text| text.trim_end().to_owned()).collect();
+    format!("{}\n", texts.join("\n\n"))
+}
+
+fn head(input: &Input<'_>, analysis: &Analysis, about: &About) -> String {
+    let verdicts = input.frozen.verdicts.len();
+    let all_s = about.block_s * about.blocks_done as f64;
+    format!(
+        "# Calibration: how often verdicts are wrong on this machine\n\n\
+         Made by rqps {version} with\n\n```\n{command}\n```\n\n\
+         from run `{run}`. {build}, {rows} rows, {tests} tests, {arms} arms of the \
+         same build, {nulls} of them without a dose, in {done} blocks ({void} more were void) of {block_s:.0} s: \
+         {per_verdict:.1} s for each of {verdicts} verdicts. Instructions are {instructions}.\n\n\
+         An arm with a dose does extra work for each message that it receives (`crates/dose`): dependent \
+         multiplications, or a sleep, a record in its write-ahead log, and a write of the log to the disk. All \
+         arms, base included, load the same library. Doses were drawn at random and sealed before the run \
+         (SHA-256 `{seal}`, in every arm's environment), verdicts were written down (SHA-256 `{frozen}`, in the \
+         run's notes) before the seal was opened. What a multiplication is worth was measured in a run of its own, `{ladder}`.",
+        version = about.program_version,
+        command = about.command,
+        run = about.run,
+        build = about.build,
+        rows = about.rows,
+        tests = input.experiment.tests.len(),
+        arms = input.arms.len(),
+        nulls = analysis.nulls,
+        done = about.blocks_done,
+        void = about.blocks_void,
+        block_s = about.block_s,
+        per_verdict = all_s / verdicts.max(1) as f64,
+        instructions = about.instructions,
+        seal = about.seal,
+        frozen = about.frozen,
+        ladder = input.truth.run,
+    )
+}
+
+fn word(detector: Detector) -> &'static str {
+    match detector {
+        Detector::Rate => "rate",
+        Detector::Cost => "cost",
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 {
+        "0 %".to_owned()
+    } else if percent.abs() < 0.1 {
+        format!("{percent:.3} %")
+    } else if percent.abs() < 10.0 {
+        format!("{percent:.2} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+fn hits(share: &Share) -> String {
+    format!("{} of {}", share.hits, share.tries)
+}
+
+fn interval(share: &Share) -> String {
+    format!("{} to {}", percent(share.low), percent(share.high))
+}
+
+/// A table in Markdown; columns from the second on are numbers.
+fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let mut text = format!("| {} |\n|", heads.join(" | "));
+    for at in 0..heads.len() {
+        text.push_str(if at == 0 { " --- |" } else { " ---: |" });
+    }
+    text.push('\n');
+    for row in rows {
+        // Writing to a string cannot fail.
+        let _written = writeln!(text, "| {} |", row.join(" | "));
+    }
+    text
+}
+
+/// A goal, and which verdicts tell whether it is met.
+struct Goal {
+    what: &'static str,
+    aim: f64,
+    /// More is better.
+    at_least: bool,
+    share: Option<Share>,
+}
+
+fn goals(input: &Input<'_>, analysis: &Analysis) -> String {
+    let first = analysis.looks.first();
+    let last = analysis.looks.last();
+    let found = |look: Option<&AtLook>, detector, share| {
+        look.and_then(|look| look.found.get(&(detector, Range::holding(share))).copied())
+    };
+    let false_of = |detector| last.and_then(|look| look.false_changes.get(&(detector, None)).copied());
+    let goals = [
+        Goal {
+            what: "rate: changes called where there is none",
+            aim: 0.001,
+            at_least: false,
+            share: false_of(Detector::Rate),
+        },
+        Goal {
+            what: "cost: changes called where there is none",
+            aim: 0.001,
+            at_least: false,
+            share: false_of(Detector::Cost),
+        },
+        Goal {
+            what: "cost: 1 to 2 % more found in 3 blocks",
+            aim: 0.99,
+            at_least: true,
+            share: found(first, Detector::Cost, 0.01),
+        },
+        Goal {
+            what: "cost: 0.5 to 1 % more found",
+            aim: 0.95,
+            at_least: true,
+            share: found(last, Detector::Cost, 0.005),
+        },
+        Goal {
+            what: "rate: 5 to 10 % less found",
+            aim: 0.99,
+            at_least: true,
+            share: found(last, Detector::Rate, 0.05),
+        },
+        Goal {
+            what: "rate: 2 to 3 % less found",
+            aim: 0.95,
+            at_least: true,
+            share: found(last, Detector::Rate, 0.02),
+        },
+    ];
+    let row = |goal: &Goal| {
+        let aim = if goal.at_least { "at least" } else { "at most" };
+        let mut row = vec![goal.what.to_owned(), format!("{aim} {}", percent(goal.aim))];
+        match &goal.share {
+            None => row.extend(["not measured".to_owned(), String::new(), String::new(), String::new()]),
+            Some(share) => {
+                let met = if goal.at_least { share.share() >= goal.aim } else { share.share() <= goal.aim };
+                let missed = format!("missed by {}", percent((share.share() - goal.aim).abs()));
+                let verdict = if met { "met".to_owned() } else { missed };
+                row.extend([percent(share.share()), hits(share), interval(share), verdict]);
+            }
+        }
+        row
+    };
+    let rows: Vec<Vec<String>> = goals.iter().map(row).collect();
+    let last_blocks = last.map_or(0, |look| look.blocks);
+    format!(
+        "## In short\n\n{}\nAfter {last_blocks} blocks unless said otherwise, over all tests, from the re-paired \
+        verdicts below. {}",
+        table(&["", "goal", "share", "verdicts", "95 % interval", ""], &rows),
+        rules(input.rules)
+    )
+}
+
+fn rules(rules: &Rules) -> String {
+    let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
+    let mei: Vec<String> =
+        rules.mei.iter().map(|(metric, mei)| format!("{metric} {}", percent(*mei))).collect();
+    format!(
+        "Rules: an error of {} for each detector over all looks (at {} blocks), {} of false ones among the \
+        confirmed; smallest changes of interest: {}.",
+        percent(rules.alpha),
+        looks.join(", "),
+        percent(rules.q),
+        mei.join(", ")
+    )
+}
+
+fn said(range: Range, row: &Row) -> Vec<String> {
+    let counts = Call::ALL.map(|call| row.count(call).to_string());
+    [range.words()].into_iter().chain(counts).chain([row.all().to_string()]).collect()
+}
+
+const SAID: [&str; 6] = ["true size", "regression", "improvement", "same", "inconclusive", "all"];
+
+fn blind(analysis: &Analysis) -> String {
+    let mut text = "## What was said blindly\n\nEvery verdict of the run, each once, as it was written down \
+    before the doses were known. A verdict `same` is right where the true size is below the smallest change of \
+                    interest; `inconclusive` is never wrong."
+        .to_owned();
+    for detector in Detector::ALL {
+        let of_detector = analysis.blind.iter().filter(|((its, _), _)| *its == detector);
+        let rows: Vec<Vec<String>> = of_detector.map(|((_, range), row)| said(*range, row)).collect();
+        let _written = write!(text, "\n\nBy {}:\n\n{}", word(detector), table(&SAID, &rows).trim_end());
+    }
+    text
+}
+
+fn false_changes(analysis: &Analysis) -> String {
+    let mut rows = Vec::new();
+    for look in &analysis.looks {
+        for ((detector, group), share) in &look.false_changes {
+            let confirmed = look.false_confirmed.get(detector).filter(|_| group.is_none());
+            let bootstrap =
+                share.bootstrap.map(|(low, high)| format!("{} to {}", percent(low), percent(high)));
+            rows.push(vec![
+                word(*detector).to_owned(),
+                group.clone().unwrap_or_else(|| "all".to_owned()),
+                look.blocks.to_string(),
+                hits(share),
+                percent(share.share()),
+                confirmed.map_or_else(String::new, |confirmed| confirmed.hits.to_string()),
+                bootstrap.unwrap_or_default(),
+                share.independent.to_string(),
+                interval(share),
+            ]);
+        }
+    }
+    rows.sort_by(|a, b| (&a[0], &a[1]).cmp(&(&b[0], &b[1])));
+    let heads = [
+        "detector",
+        "tests",
+        "blocks",
+        "false changes",
+        "share",
+        "confirmed",
+        "95 % interval by blocks",
+        "independent",
+        "95 % interval for so many",
+    ];
+    format!(
+        "## False alarms\n\n{draws} draws from {blocks} blocks: two of the {nulls} arms without a dose become \
+        base and control, the blocks come in a random order, and after each number of blocks all arms are \
+        judged. These verdicts share blocks. The first interval draws whole blocks again (none where the draws \
+        have most blocks in common, and it says nothing where nothing was found); the second is Clopper and \
+        Pearson's for as many verdicts as can be independent: disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
+        draws = crate::analysis::DRAWS,
+        blocks = analysis.blocks,
+        nulls = analysis.nulls,
+        table = table(&heads, &rows)
+    )
+}
+
+fn found(analysis: &Analysis) -> String {
+    let keys: BTreeSet<(Detector, Range)> =
+        analysis.looks.iter().flat_map(|look| look.said.keys().copied()).collect();
+    let mut text = "## What was found\n\nThe same draws, by true size: how often a regression was called after \
+    so many blocks, with Clopper and Pearson's interval for as many verdicts as can be independent; and what was \
+                    said after the most blocks."
+        .to_owned();
+    for detector in Detector::ALL {
+        let mut heads = vec!["true size".to_owned()];
+        heads.extend(analysis.looks.iter().map(|look| format!("{} blocks", look.blocks)));
+        heads.extend(Call::ALL.map(|call| call.word().to_owned()));
+        let mut rows = Vec::new();
+        for (_, range) in keys.iter().filter(|(its, _)| *its == detector) {
+            let at = |look: &AtLook| match look.found.get(&(detector, *range)) {
+                Some(share) => format!("{} ({})", percent(share.share()), interval(share)),
+                None => String::new(),
+            };
+            let row = analysis.looks.last().and_then(|look| look.said.get(&(detector, *range)));
+            let counts = Call::ALL.map(|call| row.map_or(0, |row| row.count(call)).to_string());
+            rows.push(
+                [range.words()].into_iter().chain(analysis.looks.iter().map(at)).chain(counts).collect(),
+            );
+        }
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let _written = write!(text, "\n\nBy {}:\n\n{}", word(detector), table(&heads, &rows).trim_end());
+    }
+    text
+}
+
+fn columns(analysis: &Analysis) -> String {
+    if analysis.columns.is_empty() {
+        return String::new();
+    }
+    let list = |tests: &[String]| if tests.is_empty() { "none".to_owned() } else { tests.join(", ") };
+    let rows: Vec<Vec<String>> = analysis
+        .columns
+        .iter()
+        .map(|column| vec![column.metric.clone(), list(&column.called), list(&column.missed)])
+        .collect();
+    format!(
+        "## Each column's control\n\nAn arm that sleeps, writes log and forces it to the disk: what each metric \
+        alone said of it, blindly. Writing log also takes instructions and CPU time.\n\n{}",
+        table(&["metric", "called worse", "not called"], &rows)
+    )
+}
+
+fn noise(analysis: &Analysis) -> String {
+    let shares = |figures: Option<(f64, f64)>| match figures {
+        Some((sd, mde80)) => [percent(sd), percent(mde80)],
+        None => [String::new(), String::new()],
+    };
+    let row = |test: &crate::analysis::TestNoise| {
+        let cost = test.cost.as_ref().map(|(_, sd, mde80)| (*sd, *mde80));
+        let by = test.cost.as_ref().map(|(metric, ..)| metric.clone()).unwrap_or_default();
+        let mut row = vec![test.test.clone(), test.group.clone()];
+        row.extend(shares(test.rate));
+        row.push(by);
+        row.extend(shares(cost));
+        row
+    };
+    let rows: Vec<Vec<String>> = analysis.noise.iter().map(row).collect();
+    let heads =
+        ["test", "group", "rate: block sd", "rate: MDE80", "cost by", "cost: block sd", "cost: MDE80"];
+    format!(
+        "## Noise of each test\n\nMedians over arms, from the blind verdicts. Block sd: standard deviation of \
+        one block's logarithm of the ratio. MDE80: smallest change for the worse that the blocks of this run \
+        would have shown with 80 % probability.\n\n{}",
+        table(&heads, &rows)
+    )
+}
+
+fn sizes(input: &Input<'_>, analysis: &Analysis) -> String {
+    let shown = |size: &Option<Size>| match size {
+        Some(size) => format!("{} ({} to {})", percent(size.share), percent(size.low), percent(size.high)),
+        None => "not measured".to_owned(),
+    };
+    let row = |(arm, test, cost, rate): &(String, String, Option<Size>, Option<Size>)| {
+        vec![arm.clone(), test.clone(), shown(cost), shown(rate)]
+    };
+    let rows: Vec<Vec<String>> = analysis.sizes.iter().map(row).collect();
+    let dose = |(arm, dose): (&String, &crate::dose::Dose)| {
+        let crate::dose::Dose { spin, sleep_us, wal_bytes, fsync_every } = *dose;
+        let parts = [
+            (spin > 0).then(|| format!("{spin} multiplications")),
+            (sleep_us > 0).then(|| format!("a sleep of {sleep_us} us")),
+            (wal_bytes > 0).then(|| format!("{wal_bytes} bytes of log")),
+            (fsync_every > 0).then(|| format!("the log to the disk every {fsync_every} messages")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("{arm}: {}", if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
+    };
+    let doses: Vec<String> = input.arms.iter().zip(input.doses).map(dose).collect();
+    format!(
+        "## True sizes\n\nDoses per message: {}.\n\nSizes of the multiplications: a line through 0 over {} \
+        blocks of the first run, with its 95 % interval. Cost is more per operation, rate is less per second. A \
+        multiplication takes longer than most instructions, so the two differ.\n\n{}",
+        doses.join("; "),
+        input.truth.blocks,
+        table(&["arm", "test", "cost", "rate"], &rows)
+    )
+}
+
+fn host(about: &About) -> String {
+    let rows: Vec<Vec<String>> =
+        about.host.iter().map(|(key, value)| vec![format!("`{key}`"), value.replace('|', "/")]).collect();
+    format!("## The host\n\n{}", table(&["", ""], &rows))
+}

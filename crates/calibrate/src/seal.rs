@@ -1,0 +1,83 @@
+//! Doses that nobody reads before the verdicts are in, and the proof that they were not chosen afterwards.
+//!
+//! The file of doses holds a number that nobody can guess, so its digest tells nothing of the doses. The digest is in
+//! every arm's environment, which a run folder records before anything is measured.
+
+use crate::dose::Dose;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+/// The doses of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// Makes the digest unguessable.
+    pub nonce: String,
+    /// By arm's name.
+    pub doses: BTreeMap<String, Dose>,
+}
+
+impl Sealed {
+    /// Writes the file and returns its digest.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<String> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|source| Error::Format { path: path.to_owned(), source })?;
+        fs::write(path, &text).map_err(Error::file("write", path))?;
+        Ok(digest(text.as_bytes()))
+    }
+
+    /// Reads the file, which must have this digest.
+    ///
+    /// # Errors
+    /// When it cannot be read, or its digest is another.
+    pub fn open(path: &Path, committed: &str) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
+        let found = digest(text.as_bytes());
+        if found != committed {
+            return Err(Error::SealBroken { path: path.to_owned(), found, committed: committed.to_owned() });
+        }
+        serde_json::from_str(&text).map_err(|source| Error::Format { path: path.to_owned(), source })
+    }
+}
+
+/// SHA-256 as hexadecimal text.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _written = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doses_changed_after_the_seal_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("doses.json");
+        let doses =
+            BTreeMap::from([("a02".to_owned(), Dose::spin(1234)), ("a03".to_owned(), Dose::default())]);
+        let sealed = Sealed { nonce: "00ff".to_owned(), doses };
+        let committed = sealed.write(&path).unwrap();
+        assert_eq!(Sealed::open(&path, &committed).unwrap(), sealed);
+        let changed = fs::read_to_string(&path).unwrap().replace("1234", "1235");
+        fs::write(&path, changed).unwrap();
+        let error = Sealed::open(&path, &committed).unwrap_err().to_string();
+        assert!(error.contains("not those that were sealed") && error.contains(&committed), "{error}");
+    }
+
+    #[test]
+    fn the_digest_is_sha_256() {
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(digest(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

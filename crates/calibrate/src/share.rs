@@ -1,0 +1,95 @@
+//! Shares of verdicts that share blocks, with honest intervals.
+//!
+//! Two intervals, since neither is enough alone. The bootstrap draws whole blocks again and gives a verdict as much
+//! weight as its blocks were drawn (bootstrap of a U statistic, Arcones and Giné 1992); it says nothing where
+//! nothing was found, and is left out where the draws of a look are nearly all of the same blocks. Clopper and
+//! Pearson's takes as many tries as there can be independent ones: disjoint sets of blocks, times pairs of test and
+//! arm.
+
+use crate::pairing::{Look, Sample};
+use crate::truth::CONFIDENCE;
+use rqps_stats::counts::clopper_pearson;
+use rqps_stats::sim::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often blocks are drawn again.
+const BOOTSTRAPS: usize = 1000;
+/// Of the bootstrap: the same report from the same run.
+const SEED: u64 = 1;
+
+/// A share with what it rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// Verdicts of the kind that is counted.
+    pub hits: usize,
+    /// All verdicts.
+    pub tries: usize,
+    /// How many of them can be independent at the most.
+    pub independent: usize,
+    /// Clopper and Pearson's interval, for as many tries as are independent.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// The bootstrap's interval.
+    pub bootstrap: Option<(f64, f64)>,
+}
+
+impl Share {
+    /// Of the verdicts of a look that are `wanted`, how many are `hit`; `blocks` there were in all. None without any.
+    pub fn of(
+        look: &Look,
+        blocks: usize,
+        wanted: impl Fn(&Sample) -> bool,
+        hit: impl Fn(&Sample) -> bool,
+    ) -> Option<Share> {
+        let mut by_draw: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        let mut cells = BTreeSet::new();
+        for sample in look.samples.iter().filter(|sample| wanted(sample)) {
+            let (hits, tries) = by_draw.entry(sample.draw).or_default();
+            *hits += usize::from(hit(sample));
+            *tries += 1;
+            cells.insert((sample.test, sample.arm, sample.detector));
+        }
+        let (hits, tries) = by_draw.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        if tries == 0 {
+            return None;
+        }
+        let independent = tries.min(cells.len() * (blocks / look.blocks).max(1));
+        let scaled = (hits as f64 * independent as f64 / tries as f64).round() as u64;
+        let (low, high) = clopper_pearson(scaled, independent as u64, CONFIDENCE);
+        let bootstrap = (2 * look.blocks <= blocks).then(|| bootstrap(look, &by_draw)).flatten();
+        Some(Share { hits, tries, independent, low, high, bootstrap })
+    }
+
+    /// The share itself.
+    pub fn share(&self) -> f64 {
+        self.hits as f64 / self.tries as f64
+    }
+}
+
+fn bootstrap(look: &Look, by_draw: &BTreeMap<usize, (usize, usize)>) -> Option<(f64, f64)> {
+    let numbers: Vec<u32> =
+        look.draws.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let mut rng = Rng::new(SEED);
+    let mut shares = Vec::with_capacity(BOOTSTRAPS);
+    for _ in 0..BOOTSTRAPS {
+        let mut times: BTreeMap<u32, f64> = BTreeMap::new();
+        for _ in 0..numbers.len() {
+            *times.entry(numbers[rng.below(numbers.len())]).or_default() += 1.0;
+        }
+        let (mut hits, mut tries) = (0.0, 0.0);
+        for (draw, counted) in by_draw {
+            let weight: f64 =
+                look.draws[*draw].iter().map(|block| times.get(block).copied().unwrap_or(0.0)).product();
+            hits += weight * counted.0 as f64;
+            tries += weight * counted.1 as f64;
+        }
+        if tries > 0.0 {
+            shares.push(hits / tries);
+        }
+    }
+    shares.sort_by(f64::total_cmp);
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    let at = |p: f64| shares.get((shares.len() as f64 * p) as usize).copied();
+    Some((at(tail)?, at(1.0 - tail)?))
+}

@@ -1,0 +1,181 @@
+//! The true size of a dose, from a run of its own: arms with known numbers of multiplications, measured like any
+//! others.
+//!
+//! What multiplications add to the cost of an operation is proportional to their number. So per block and test a line
+//! through 0 is fitted (least squares) to the costs relative to those without a dose; the slope is the mean over the
+//! blocks, its interval Student's. The cost that belongs to a rate is the time of an operation.
+
+use rqps_stats::{BlockData, Experiment, Metric};
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Confidence of intervals.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A size with its interval, as a share: 0.01 is 1 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Size {
+    /// The best guess.
+    pub share: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+}
+
+impl Size {
+    /// No change at all.
+    pub const ZERO: Size = Size { share: 0.0, low: 0.0, high: 0.0 };
+
+    fn times(self, factor: f64) -> Size {
+        Size { share: self.share * factor, low: self.low * factor, high: self.high * factor }
+    }
+
+    fn map(self, change: impl Fn(f64) -> f64) -> Size {
+        Size { share: change(self.share), low: change(self.low), high: change(self.high) }
+    }
+}
+
+/// What one multiplication per message adds to the cost of an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slope {
+    /// In which test.
+    pub test: String,
+    /// Key of the metric.
+    pub metric: String,
+    /// The share that it adds.
+    pub size: Size,
+}
+
+/// What doses of multiplications are worth.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Truth {
+    /// By test and metric.
+    pub slopes: Vec<Slope>,
+    /// Blocks it rests on.
+    pub blocks: usize,
+    /// Folder of the run that it was measured in.
+    pub run: String,
+}
+
+impl Truth {
+    /// Learns it from an experiment, of this run, whose arms have so many multiplications each; arms with 0 are what
+    /// others are relative to.
+    pub fn of(ladder: &Experiment, spins: &[u64], run: &str) -> Truth {
+        let mut truth = Truth { run: run.to_owned(), ..Truth::default() };
+        for test in &ladder.tests {
+            for data in &test.metrics {
+                if !matches!(data.metric, Metric::Rate | Metric::Instructions | Metric::CpuUs) {
+                    continue;
+                }
+                let slopes: Vec<f64> =
+                    data.blocks.iter().filter_map(|block| slope(block, data.metric, spins)).collect();
+                truth.blocks = truth.blocks.max(slopes.len());
+                if let Some(size) = mean(&slopes) {
+                    let (test, metric) = (test.name.clone(), data.metric.key().to_owned());
+                    truth.slopes.push(Slope { test, metric, size });
+                }
+            }
+        }
+        truth
+    }
+
+    /// What one multiplication adds.
+    pub fn slope(&self, test: &str, metric: Metric) -> Option<Size> {
+        self.slopes.iter().find(|its| its.test == test && its.metric == metric.key()).map(|its| its.size)
+    }
+
+    /// How large a change of this metric so many multiplications per message are: by how much the cost is larger,
+    /// or the rate smaller. None where the test or metric was not measured.
+    pub fn size(&self, test: &str, metric: Metric, spin: u64) -> Option<Size> {
+        if spin == 0 {
+            return Some(Size::ZERO);
+        }
+        let more = self.slope(test, metric)?.times(spin as f64);
+        Some(if metric == Metric::Rate { more.map(|more| more / (1.0 + more)) } else { more })
+    }
+
+    /// Multiplications that double the instructions (without them: the CPU time) of the middle one of the tests.
+    pub fn spins_per_share(&self) -> Option<f64> {
+        let of_metric = |metric: Metric| -> Vec<f64> {
+            let slopes = self.slopes.iter().filter(|its| its.metric == metric.key());
+            slopes.map(|its| its.size.share).filter(|share| *share > 0.0).collect()
+        };
+        let mut slopes = of_metric(Metric::Instructions);
+        if slopes.is_empty() {
+            slopes = of_metric(Metric::CpuUs);
+        }
+        slopes.sort_by(f64::total_cmp);
+        slopes.get(slopes.len() / 2).map(|slope| 1.0 / slope)
+    }
+}
+
+/// One block's slope of the relative cost over multiplications, through 0.
+fn slope(block: &BlockData, metric: Metric, spins: &[u64]) -> Option<f64> {
+    let cost = |arm: usize| {
+        let ln = block.ln.get(arm).copied().flatten()?;
+        Some(if metric == Metric::Rate { -ln } else { ln })
+    };
+    let nulls: Vec<f64> = (0..spins.len()).filter(|arm| spins[*arm] == 0).filter_map(cost).collect();
+    if nulls.is_empty() {
+        return None;
+    }
+    let reference = nulls.iter().sum::<f64>() / nulls.len() as f64;
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (arm, spin) in spins.iter().enumerate().filter(|(_, spin)| **spin > 0) {
+        let more = (cost(arm)? - reference).exp_m1();
+        products += *spin as f64 * more;
+        squares += (*spin as f64).powi(2);
+    }
+    (squares > 0.0).then(|| products / squares)
+}
+
+/// The mean with Student's interval; none for fewer than two blocks.
+fn mean(slopes: &[f64]) -> Option<Size> {
+    let n = slopes.len() as f64;
+    if n < 2.0 {
+        return None;
+    }
+    let share = slopes.iter().sum::<f64>() / n;
+    let variance = slopes.iter().map(|slope| (slope - share).powi(2)).sum::<f64>() / (n - 1.0);
+    let student = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
+    let half = student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (variance / n).sqrt();
+    Some(Size { share, low: share - half, high: share + half })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_stats::sim::{Blocks, Rng};
+
+    #[test]
+    fn known_slopes_come_back_within_their_intervals() {
+        let spins = [0, 0, 1000, 2000, 4000];
+        let mut inside = 0;
+        for seed in 0..200 {
+            let model = Blocks {
+                tests: 1,
+                metric: Metric::Instructions,
+                ratios: spins[1..].iter().map(|spin| 1.0 + 1e-5 * *spin as f64).collect(),
+                control: true,
+                block_sd: 0.005,
+                spread_df: f64::INFINITY,
+            };
+            let truth = Truth::of(&model.draw(&mut Rng::new(seed), 8), &spins, "simulated");
+            let size = truth.size("test-0", Metric::Instructions, 3000).unwrap();
+            assert!((size.share - 0.03).abs() < 0.01, "{size:?}");
+            inside += usize::from(size.low <= 0.03 && 0.03 <= size.high);
+        }
+        assert!((180..=198).contains(&inside), "95 % intervals held the truth in {inside} of 200");
+    }
+
+    #[test]
+    fn a_longer_operation_is_a_smaller_rate() {
+        let size = Size { share: 1e-3, low: 0.9e-3, high: 1.1e-3 };
+        let slope = Slope { test: "t".to_owned(), metric: "rate".to_owned(), size };
+        let truth = Truth { slopes: vec![slope], ..Truth::default() };
+        assert!((truth.size("t", Metric::Rate, 1000).unwrap().share - 0.5).abs() < 1e-12);
+        assert_eq!(truth.size("t", Metric::Rate, 0), Some(Size::ZERO));
+        assert_eq!(truth.size("other", Metric::Rate, 1), None);
+    }
+}
