@@ -69,6 +69,8 @@ pub enum Verb {
     Compare(CompareArgs),
     /// Write a run's whole report
     Report(ReportArgs),
+    /// Measure how often verdicts are wrong on this host
+    Calibrate(CalibrateArgs),
     /// Obtain a build
     Install(InstallArgs),
     /// List the builds that are here
@@ -109,12 +111,47 @@ pub struct ResumeArgs {
     /// The run: its folder, its name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
+    /// Give a run with protocol isolated so much time from now on (20m, 1h), also when it is complete
+    #[arg(long, value_name = "TIME")]
+    pub more: Option<String>,
     /// Go on although the host has changed
     #[arg(long)]
     pub force: bool,
     /// Leave the data directories when arms are finished
     #[arg(long)]
     pub keep_data: bool,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// The build [default: the newest that is here]
+    #[arg(long, value_name = "BUILD")]
+    pub build: Option<String>,
+    /// Its config
+    #[arg(long, default_value = "sized", value_name = "CONFIG")]
+    pub config: String,
+    /// Time for both runs together
+    #[arg(long, default_value = "30m", value_name = "TIME")]
+    pub budget: String,
+    /// Tests [default: six that read, two that write]
+    #[arg(long, value_delimiter = ',', value_name = "T,T,…")]
+    pub tests: Vec<String>,
+    /// Arms beside base and its control, half of them with a dose
+    #[arg(long, default_value_t = rqps_calibrate::campaign::ARMS_DEFAULT, value_name = "N")]
+    pub arms: usize,
+    /// Rows of the table
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
+    pub rows: u64,
+    /// Seconds of a window
+    #[arg(long, default_value_t = 0.5, value_name = "S")]
+    pub window_seconds: f64,
+    /// Write the report to this file too
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Make the report again from a finished campaign: the folder or name of its second run, or `last`
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["build", "budget", "tests", "arms", "rows"])]
+    pub from: Option<String>,
 }
 
 /// Arguments of `clean`.

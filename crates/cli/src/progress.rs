@@ -24,6 +24,8 @@ pub struct Progress {
     title: String,
     name_width: usize,
     arm_width: usize,
+    /// How much is behind and how many seconds are left, in a run without a fixed number of actions.
+    standing: Option<(f64, Option<f64>)>,
 }
 
 impl Progress {
@@ -50,6 +52,7 @@ impl Progress {
             title: String::new(),
             name_width: names.max().unwrap_or(0),
             arm_width: plan.arms.iter().map(|arm| arm.name.len()).max().unwrap_or(0),
+            standing: None,
         }
     }
 
@@ -78,6 +81,12 @@ impl Progress {
     }
 
     fn draw(&self, detail: &str) {
+        if let Some((share, left)) = self.standing {
+            self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
+            let left = left.map(|seconds| format!("  {} left", duration_text(seconds))).unwrap_or_default();
+            self.bar.set_message(format!("{}  {detail}{left}", self.title));
+            return;
+        }
         let total: f64 = self.estimates.iter().sum();
         let left = self.remaining_s();
         if total > 0.0 {
@@ -90,7 +99,10 @@ impl Progress {
 impl Watcher for Progress {
     fn begins(&mut self, seq: u32, arm: &str, action: &str) {
         self.current = Some((seq, Instant::now()));
-        self.title = format!("{}/{} {arm} {action}", seq + 1, self.estimates.len());
+        self.title = match self.standing {
+            Some(_) => format!("{arm} {action}"),
+            None => format!("{}/{} {arm} {action}", seq + 1, self.estimates.len()),
+        };
         self.draw("");
     }
 
@@ -107,6 +119,15 @@ impl Watcher for Progress {
         self.done.insert(seq);
         let (arm_width, name_width) = (self.arm_width, self.name_width);
         self.line(&format!("{arm:arm_width$}  {action:name_width$}  {result}"));
+        self.draw("");
+    }
+
+    fn says(&mut self, text: &str) {
+        self.line(text);
+    }
+
+    fn stands(&mut self, share: f64, seconds_left: Option<f64>) {
+        self.standing = Some((share, seconds_left));
         self.draw("");
     }
 

@@ -196,7 +196,7 @@ pub(crate) fn record(
             .iter()
             .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
             .collect(),
-        control: false,
+        control: arm.control,
         env: std::collections::BTreeMap::new(),
     }
 }

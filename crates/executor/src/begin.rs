@@ -1,28 +1,34 @@
 //! Beginning a run, and taking one up again.
 
 use crate::arm::{Ingredients, record};
+use crate::describe::{meta, steps};
 use crate::error::{Error, Result};
 use crate::run::Execution;
-use rqps_plan::{
-    ActionKind, Arm, BuildSource, Limit, Plan, PlanContext, Transport, Warmup, WriteWork, schedule,
-};
+use rqps_plan::{Arm, BuildSource, Plan, PlanContext, Protocol, schedule};
 use rqps_probe::HostFacts;
-use rqps_servers::{Build, Dirs, load_config};
-use rqps_store::{Fact, Meta, PlannedStep, RunFolder, Setting, Status, now_ms};
+use rqps_servers::{Build, Dirs, HostLimits, load_config, load_config_for};
+use rqps_store::{Fact, RunFolder, Status};
 use std::path::{Path, PathBuf};
-
-/// Changes when a statement, a parameter or the order of the steps changes: runs of two revisions don't compare.
-const WORKLOAD_REVISION: &str = "1";
+use std::time::Duration;
 
 /// Obtains every arm's build and reads its config, in the plan's order. `tell` is called before each that may take
 /// long.
 pub fn resolve(plan: &Plan, dirs: &Dirs, tell: impl FnMut(&str)) -> Result<Vec<Ingredients>> {
     let builds = resolve_builds(plan, dirs, tell)?;
+    let limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     let with_config = |(arm, build): (&Arm, Build)| {
-        let config = load_config(&arm.config)?;
+        let config = load_config_for(&arm.config, &limits)?;
         Ok(Ingredients { build, config })
     };
     plan.arms.iter().zip(builds).map(with_config).collect()
+}
+
+/// How many servers hold their memory at the same time.
+fn resident(plan: &Plan) -> u64 {
+    match plan.protocol {
+        Protocol::Sequence if plan.passes == 1 => 1,
+        Protocol::Sequence | Protocol::Isolated => plan.arms.len() as u64,
+    }
 }
 
 fn resolve_builds(plan: &Plan, dirs: &Dirs, mut tell: impl FnMut(&str)) -> Result<Vec<Build>> {
@@ -61,14 +67,29 @@ pub fn begin(
     Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
 }
 
+/// How a run is taken up again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resume {
+    /// The host may be another one.
+    pub other_host: bool,
+    /// Time that a run of blocks gets from now on, whatever its plan's budget.
+    pub more: Option<Duration>,
+}
+
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
-pub fn resume(path: &Path, dirs: &Dirs, other_host: bool, tell: impl FnMut(&str)) -> Result<Execution> {
+/// A run that is complete is taken up only when it has blocks and is to get `more` time.
+pub fn resume(path: &Path, dirs: &Dirs, how: Resume, tell: impl FnMut(&str)) -> Result<Execution> {
+    let Resume { other_host, more } = how;
     // What is read is what the next step stands on: nobody else may be writing from here on.
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
     let run = RunFolder::open(path)?;
-    if run.status.status == Status::Complete {
-        return Err(Error::Complete(path.to_owned()));
+    let isolated = run.meta.protocol == Protocol::Isolated.key();
+    match (run.status.status, more) {
+        (_, Some(_)) if !isolated => return Err(Error::NoMore(path.to_owned())),
+        (Status::Complete, None) if isolated => return Err(Error::Ended(path.to_owned())),
+        (Status::Complete, None) => return Err(Error::Complete(path.to_owned())),
+        _ => {}
     }
     let plan_path = run.folder.plan_path();
     let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
@@ -99,6 +120,9 @@ pub fn resume(path: &Path, dirs: &Dirs, other_host: bool, tell: impl FnMut(&str)
     let schedule = schedule(&plan);
     let mut execution = Execution::new(plan, schedule, ingredients, dirs, writer);
     execution.take_up(&run)?;
+    if let Some(more) = more {
+        execution.give_time(more);
+    }
     Ok(execution)
 }
 
@@ -161,84 +185,4 @@ fn host_facts(dirs: &Dirs) -> Result<Vec<Fact>> {
     let memory_gb = (facts.memory_bytes as f64 / 1e9).round();
     let memory = Fact { key: "memory_gb".to_owned(), value: memory_gb.to_string(), comparable: true };
     Ok(facts.key_values().into_iter().map(fact).chain([memory]).collect())
-}
-
-fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {
-    let workload = &plan.workload;
-    let warmup = match workload.warmup {
-        Warmup::Seconds(seconds) => format!("{seconds} s"),
-        Warmup::Detect => "until the rate is steady".to_owned(),
-    };
-    let writes = match workload.write_work {
-        WriteWork::AsBase => "base by time, every other arm exactly base's operations",
-        WriteWork::Time => "every arm by time",
-    };
-    let transport = match workload.transport {
-        Transport::Unix => "Unix socket",
-        Transport::Tcp => "TCP over loopback",
-    };
-    let method = [
-        ("read window", format!("{} s", workload.read_seconds)),
-        ("write window", format!("{} s", workload.write_seconds)),
-        ("work of writes", writes.to_owned()),
-        ("warm-up", warmup),
-        ("connections", transport.to_owned()),
-        ("delete stops at", format!("{} of the rows", workload.delete_share_max)),
-        ("settle at most", format!("{} s", workload.settle_seconds_max)),
-        ("vacuum after load", if workload.vacuum_after_load { "yes" } else { "no" }.to_owned()),
-    ];
-    Meta {
-        name: plan.name.clone(),
-        program_version: program_version.to_owned(),
-        created_at_ms: now_ms(),
-        workload: "microbenchmarks".to_owned(),
-        workload_revision: WORKLOAD_REVISION.to_owned(),
-        protocol: "sequence".to_owned(),
-        seed: plan.seed,
-        tables: workload.tables,
-        rows_per_table: workload.rows,
-        clients: workload.clients,
-        actions_total,
-        method: method.map(|(name, value)| Setting { name: name.to_owned(), value }).to_vec(),
-    }
-}
-
-/// The steps as planned for the base arm; the others have the same.
-fn steps(plan: &Plan) -> Vec<PlannedStep> {
-    let base = plan.base_index();
-    let schedule = schedule(plan);
-    let actions = schedule.actions.into_iter().filter(|action| action.arm == base);
-    let mut steps = Vec::new();
-    for action in actions {
-        let step = |name: &str, kind: &str| PlannedStep {
-            position: steps.len() as u32,
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            test: None,
-            group: None,
-            clients: plan.workload.clients,
-            amount: String::new(),
-        };
-        let planned = match &action.kind {
-            ActionKind::Start | ActionKind::Stop => continue,
-            ActionKind::Load => step("load", "load"),
-            ActionKind::Vacuum => step("vacuum", "vacuum"),
-            ActionKind::Settle(settle) => PlannedStep {
-                amount: format!("at most {} s", settle.seconds_max),
-                ..step(&settle.step, "settle")
-            },
-            ActionKind::Measure(measure) => PlannedStep {
-                test: Some(measure.test.name.to_owned()),
-                group: Some(measure.test.group.key().to_owned()),
-                clients: measure.clients,
-                amount: match measure.limit {
-                    Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
-                    Limit::Events(events) => format!("{events} events"),
-                },
-                ..step(&measure.step, "measure")
-            },
-        };
-        steps.push(planned);
-    }
-    steps
 }

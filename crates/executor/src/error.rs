@@ -85,6 +85,20 @@ pub enum Error {
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; `rqps resume` goes on with the step that was cut off")]
     Interrupted,
+    /// Judging the blocks so far.
+    #[error(transparent)]
+    Verdicts(#[from] rqps_verdicts::Error),
+    /// The instrumenting program left no count behind.
+    #[error(
+        "arm {arm}, counting instructions of {step}: the session's process left no count; see logs/{arm}, or set \
+         count_instructions = false in [isolated] of the plan"
+    )]
+    NotCounted {
+        /// The arm.
+        arm: String,
+        /// The test.
+        step: String,
+    },
     /// The run folder's plan is not readable.
     #[error("{path}: {problem}; the folder can't be resumed, but its results can still be shown")]
     Plan {
@@ -113,6 +127,14 @@ pub enum Error {
     /// The run has finished.
     #[error("{0} is complete: there is nothing to resume")]
     Complete(PathBuf),
+    /// A run of blocks has ended by itself.
+    #[error("{0} is complete; `rqps resume RUN --more 20m` measures further blocks for so long")]
+    Ended(PathBuf),
+    /// A run that is no run of blocks was to get more time.
+    #[error(
+        "{0} is a sequence, which takes the time it takes: --more is for runs with protocol = \"isolated\""
+    )]
+    NoMore(PathBuf),
     /// A file operation failed.
     #[error("can't {action} {path}: {source}")]
     File {
@@ -192,6 +214,8 @@ impl Error {
             | Self::Changed { .. }
             | Self::OtherHost(_)
             | Self::Complete(_)
+            | Self::Ended(_)
+            | Self::NoMore(_)
             | Self::DataGone { .. } => true,
             Self::Store(error) => error.is_usage(),
             Self::Servers(error) => error.is_usage(),

@@ -7,7 +7,9 @@
 mod arm;
 mod base;
 mod begin;
+mod describe;
 mod error;
+mod isolated;
 mod literals;
 mod measure;
 mod observe;
@@ -19,7 +21,7 @@ mod watch;
 mod work;
 
 pub use arm::{Ingredients, endpoint};
-pub use begin::{begin, resolve, resume};
+pub use begin::{Resume, begin, resolve, resume};
 pub use error::{Death, Error, Result};
 pub use place::{Place, clean, clean_orphans};
 pub use run::{Execution, Finish};

@@ -45,26 +45,48 @@ pub(crate) struct StepOutput {
     pub summary: String,
 }
 
-/// Runs a step on an arm's server.
+/// Runs a step of a sequence on an arm's server.
 pub(crate) fn measure(
     arm: &mut ActiveArm,
     input: &StepInput<'_>,
     outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
-    let measure = input.measure;
-    let mut admin = arm.admin("preparing a step")?;
-    let state_before = fingerprint::fingerprint(&mut admin)?.key_values();
-    let plans = plans(&mut admin, input.plan, measure)?;
-    let procedure = procedure(arm.version_num);
-    let mut spec = step_spec(
-        input,
-        Some(Flush { idle: Duration::from_millis(procedure.idle_ms), sql: procedure.session_sql.to_owned() }),
-    );
+    let mut spec = step_spec(input);
     if let (Some(max), true) = (&mut spec.removed_rows_max, input.attempt > 1) {
         // The share holds for the rows that the attempt before has left.
+        let mut admin = arm.admin("preparing a step")?;
         let left = rows_left(&arm.name, &mut admin, input.plan)? as f64;
         *max = (*max as f64 * left / input.plan.workload.rows_total() as f64) as u64;
     }
+    measure_as(arm, input.plan, input.measure, Specified { spec, describes: true }, outside)
+}
+
+/// How a step is run.
+pub(crate) struct Specified {
+    /// Without a flush: that is the server's matter.
+    pub spec: StepSpec,
+    /// Whether query plans and the server's state are kept with it.
+    pub describes: bool,
+}
+
+/// Runs a step as specified.
+pub(crate) fn measure_as(
+    arm: &mut ActiveArm,
+    plan: &Plan,
+    measure: &Measure,
+    how: Specified,
+    outside: &mut Outside<'_>,
+) -> Result<StepOutput> {
+    let Specified { mut spec, describes } = how;
+    let mut admin = arm.admin("preparing a step")?;
+    let (state_before, plans) = if describes {
+        (fingerprint::fingerprint(&mut admin)?.key_values(), plans(&mut admin, plan, measure)?)
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    let procedure = procedure(arm.version_num);
+    spec.flush =
+        Some(Flush { idle: Duration::from_millis(procedure.idle_ms), sql: procedure.session_sql.to_owned() });
     let endpoint = arm.endpoint.clone();
     let mut eyes = Eyes {
         admin,
@@ -84,7 +106,7 @@ pub(crate) fn measure(
     };
     let connect = |_| Connection::connect(&endpoint, CLIENT_NAME);
     let outcome = run_step(&spec, connect, &mut eyes);
-    eyes.into_output(input, &spec, outcome, state_before, plans)
+    eyes.into_output((plan, measure), &spec, outcome, state_before, plans)
 }
 
 /// Loaded rows that are still there.
@@ -116,7 +138,7 @@ fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<Q
     Ok(plans)
 }
 
-fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
+fn step_spec(input: &StepInput<'_>) -> StepSpec {
     let (plan, measure) = (input.plan, input.measure);
     let workload = &plan.workload;
     let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
@@ -143,7 +165,7 @@ fn step_spec(input: &StepInput<'_>, flush: Option<Flush>) -> StepSpec {
         removed_rows_max: measure.delete_share_max.map(|share| (rows_total * share) as u64),
         pace: measure.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
         state: table_state(plan, measure, input.attempt),
-        flush,
+        flush: None,
     }
 }
 
@@ -310,7 +332,7 @@ impl Observer for Eyes<'_, '_> {
 impl Eyes<'_, '_> {
     fn into_output(
         mut self,
-        input: &StepInput<'_>,
+        (plan, measure): (&Plan, &Measure),
         spec: &StepSpec,
         outcome: std::result::Result<rqps_driver::StepResult, StepError>,
         fingerprint: Vec<(String, String)>,
@@ -322,11 +344,7 @@ impl Eyes<'_, '_> {
             (Ok(_) | Err(StepError::Cancelled), Some(trouble)) => return Err(trouble),
             (Err(StepError::Cancelled), None) => return Err(Error::Interrupted),
             (Err(source), _) => {
-                return Err(Error::Step {
-                    arm: self.arm.name.clone(),
-                    step: input.measure.step.clone(),
-                    source,
-                });
+                return Err(Error::Step { arm: self.arm.name.clone(), step: measure.step.clone(), source });
             }
             (Ok(result), None) => result,
         };
@@ -337,11 +355,11 @@ impl Eyes<'_, '_> {
             started_at_ms: self.started_at_ms,
             result,
         };
-        let mut observation = observation(input.measure, input.plan.seed, &spec.state, &findings);
+        let mut observation = observation(measure, plan.seed, &spec.state, &findings);
         observation.fingerprint = fingerprint;
         observation.plans = plans;
         Ok(StepOutput {
-            summary: summary(input.measure, &observation),
+            summary: summary(measure, &observation),
             observation,
             work: findings.result.work,
             invalid: findings.result.invalid,

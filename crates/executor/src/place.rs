@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// Within a place, says to which run folder it belongs.
 const OWNER_FILE: &str = "run-folder";
 
+/// Within a place, where counts of instructions are put.
+const COUNTS_DIR: &str = "counts";
+
 /// The place of one run's data.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -37,6 +40,25 @@ impl Place {
     /// The data directory of an arm.
     pub fn data_dir(&self, arm: &str) -> PathBuf {
         self.root.join(arm).join("data")
+    }
+
+    /// An empty directory for what an instrumenting program counts, which any user may write to.
+    pub(crate) fn counts_dir(&self) -> Result<PathBuf> {
+        let path = self.root.join(COUNTS_DIR);
+        self.remove_counts()?;
+        fs::create_dir(&path).map_err(failed("create", &path))?;
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+        fs::set_permissions(&path, open).map_err(failed("open to all", &path))?;
+        Ok(path)
+    }
+
+    /// Removes it, if it is there.
+    pub(crate) fn remove_counts(&self) -> Result<()> {
+        let path = self.root.join(COUNTS_DIR);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", &path)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Notes whose place it is, once it is there.
@@ -72,6 +94,7 @@ impl Place {
 
     /// Removes the data of all arms; servers left on them are ended before. Refused while a running rqps uses them.
     fn remove(&self) -> Result<()> {
+        self.remove_counts()?;
         let entries = fs::read_dir(&self.root).map_err(failed("list", &self.root))?;
         for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
             self.remove_arm(&entry.file_name().to_string_lossy())?;

@@ -3,24 +3,30 @@
 use crate::arm::{ActiveArm, Ingredients, not_started, record};
 use crate::base::{self, BaseStep, BaseSteps};
 use crate::error::{Error, Result};
+use crate::isolated::Blocks;
 use crate::measure::{StepInput, measure};
 use crate::outside::{Outside, unless_stopped};
 use crate::place::Place;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_plan::{Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Schedule, Transport, WriteWork};
+use rqps_plan::{
+    Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Protocol, Schedule, Transport, WriteWork,
+};
 use rqps_servers::{Dirs, Server, ServerSpec};
 use rqps_store::{ActionRecord, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// How a run ended that did not fail as a whole.
 #[derive(Debug)]
 pub enum Finish {
     /// Every action is done.
     Complete,
+    /// Blocks were measured as long as it was of use, or as the budget allowed: which, in a phrase.
+    Ended(String),
     /// Some arms were given up, for these reasons; what is left of them can be resumed.
     Partly(Vec<Error>),
 }
@@ -35,6 +41,10 @@ pub struct Execution {
     done: BTreeSet<u32>,
     base_steps: BaseSteps,
     keep_data: bool,
+    /// Time that earlier processes spent on blocks and loads.
+    spent: Duration,
+    /// Time that is given to it now, whatever the plan's budget.
+    more: Option<Duration>,
 }
 
 impl Execution {
@@ -54,7 +64,14 @@ impl Execution {
             done: BTreeSet::new(),
             base_steps: BTreeMap::new(),
             keep_data: false,
+            spent: Duration::ZERO,
+            more: None,
         }
+    }
+
+    /// Gives a run of blocks so much time from now on, whatever its plan's budget.
+    pub fn give_time(&mut self, more: Duration) {
+        self.more = Some(more);
     }
 
     /// Data directories stay when their arm is finished.
@@ -90,7 +107,11 @@ impl Execution {
     /// Reads back what an earlier process finished.
     pub(crate) fn take_up(&mut self, run: &Run) -> Result<()> {
         self.done = self.writer.done_actions()?;
-        self.base_steps = base::read(run, &self.plan.base)?;
+        if self.plan.protocol == Protocol::Isolated {
+            self.spent = spent(run);
+        } else {
+            self.base_steps = base::read(run, &self.plan.base)?;
+        }
         self.writer.add_note(None, "resumed")?;
         Ok(())
     }
@@ -99,10 +120,16 @@ impl Execution {
     pub fn run(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
         let serving = Mutex::new(None);
-        let outcome =
-            unless_stopped(stop, &serving, || self.walk(&mut Outside { watcher, stop, serving: &serving }));
+        let outcome = unless_stopped(stop, &serving, || {
+            let mut outside = Outside { watcher, stop, serving: &serving };
+            match self.plan.protocol {
+                Protocol::Sequence => self.walk(&mut outside),
+                Protocol::Isolated => self.measure_blocks(&mut outside),
+            }
+        });
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
+            Ok(Finish::Ended(why)) => (Status::Complete, Some(why.clone())),
             Ok(Finish::Partly(errors)) => {
                 let each: Vec<String> = errors.iter().map(Error::in_short).collect();
                 (Status::Failed, Some(each.join("; ")))
@@ -114,6 +141,22 @@ impl Execution {
         let finish = outcome?;
         recorded?;
         Ok(finish)
+    }
+
+    fn measure_blocks(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
+        let budget = match self.more {
+            Some(more) => Some(more),
+            None => self.plan.budget.map(|budget| budget.saturating_sub(self.spent)),
+        };
+        let mut blocks = Blocks {
+            plan: &self.plan,
+            ingredients: &self.ingredients,
+            place: &self.place,
+            writer: &mut self.writer,
+            keep_data: self.keep_data,
+            budget,
+        };
+        blocks.run(outside).map(Finish::Ended)
     }
 
     fn walk(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
@@ -352,6 +395,13 @@ impl Execution {
             ..Done::plain(format!("stopped, data kept in {}", data_dir.display()))
         })
     }
+}
+
+/// Time that blocks and loads of a run took.
+fn spent(run: &Run) -> Duration {
+    let blocks = run.blocks.iter().filter_map(|block| Some(block.finished_at_ms? - block.started_at_ms));
+    let loads = run.loads.iter().map(|load| load.action.finished_at_ms - load.action.started_at_ms);
+    Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
 }
 
 fn changes_data(kind: &ActionKind) -> bool {

@@ -8,6 +8,10 @@ pub trait Watcher {
     fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &'static str)>);
     /// It has ended, with its result in a few words.
     fn ends(&mut self, seq: u32, arm: &str, action: &str, result: &str);
+    /// A stage of a run without a fixed number of actions is reached.
+    fn says(&mut self, text: &str);
+    /// How much of such a run is behind, from 0 to 1, and how many seconds are probably left.
+    fn stands(&mut self, share: f64, seconds_left: Option<f64>);
     /// Something a user should know.
     fn note(&mut self, text: &str);
 }

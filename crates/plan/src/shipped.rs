@@ -19,7 +19,7 @@ macro_rules! shipped {
 
 /// All shipped plans, shortest first.
 pub const SHIPPED_PLANS: &[ShippedPlan] =
-    shipped!["demo", "small-server", "large-cached", "large-io-bound", "writes-only-long"];
+    shipped!["demo", "verdicts", "small-server", "large-cached", "large-io-bound", "writes-only-long"];
 
 /// The shipped plan with this name.
 pub fn shipped_plan(name: &str) -> Option<&'static ShippedPlan> {

@@ -1,5 +1,6 @@
 //! `resume`: go on where a run was cut off.
 
+use crate::Usage;
 use crate::args::ResumeArgs;
 use crate::context::Context;
 use crate::out;
@@ -9,12 +10,17 @@ use std::process::ExitCode;
 /// Runs the verb.
 pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let path = context.run_path(&args.run)?;
+    let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();
+    let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
+    let how = rqps_executor::Resume { other_host: args.force, more };
     let mut execution =
-        doing("looking at what is done", || rqps_executor::resume(&path, &context.dirs, args.force, |_| {}))?;
+        doing("looking at what is done", || rqps_executor::resume(&path, &context.dirs, how, |_| {}))?;
     if args.keep_data {
         execution.keep_data();
     }
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());
-    out::tell(&format!("{done} of {all} actions are done"));
+    if all > 0 {
+        out::tell(&format!("{done} of {all} actions are done"));
+    }
     super::run::carry_out(context, execution)
 }

@@ -68,8 +68,13 @@ pub fn carry_out(context: &Context, mut execution: Execution) -> anyhow::Result<
     }
     let finish = finish?;
     conclude(context, &folder)?;
-    let Finish::Partly(errors) = finish else {
-        return Ok(ExitCode::SUCCESS);
+    let errors = match finish {
+        Finish::Complete => return Ok(ExitCode::SUCCESS),
+        Finish::Ended(why) => {
+            out::tell(&format!("ended       {why}"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Finish::Partly(errors) => errors,
     };
     out::tell("");
     how_to_go_on();

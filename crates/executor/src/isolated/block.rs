@@ -1,0 +1,250 @@
+//! One block: every arm restarted from the same data, its windows in mirrored order, the others held still meanwhile.
+
+use super::data::{Seat, side_letter, warm};
+use super::environment::{canaries, spoilt};
+use super::pilot::clients_of;
+use super::{Blocks, Ended, Hand};
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
+use crate::measure::{Specified, StepOutput, measure_as};
+use crate::outside::Outside;
+use rqps_driver::{Limit, Pace, StepSpec, Warmup, Work};
+use rqps_plan::isolated::{BlockPlan, Turns, block as draw};
+use rqps_plan::{Measure, Plan, Warmup as PlanWarmup};
+use rqps_store::{
+    ActionRecord, Block, BlockArm, BlockStatus, Measured, Moment, Observation, Outcome, Placement, TestWork,
+    now_ms,
+};
+use rqps_workloads::expect::TableState;
+use rqps_workloads::{Dialect, Role, Test};
+use std::time::Duration;
+
+/// The servers of a block, by index of the plan's arms; all but the one that is measured are held still.
+struct Servers {
+    arms: Vec<Option<ActiveArm>>,
+}
+
+impl Blocks<'_> {
+    /// Measures one block of these tests.
+    pub(super) fn block(
+        &mut self,
+        number: u32,
+        tests: &[String],
+        hand: &Hand<'_>,
+        outside: &mut Outside<'_>,
+    ) -> Result<Ended> {
+        let drawn = draw(self.plan, number, tests);
+        self.writer.begin_block(&self.entry(&drawn, hand, tests))?;
+        let folder = self.place.path().unwrap_or(self.writer.folder().path()).to_owned();
+        self.writer.put_canaries(&canaries(number, Moment::Before, &folder)?)?;
+        self.measure_all(&drawn, hand, outside)?;
+        self.writer.put_canaries(&canaries(number, Moment::After, &folder)?)?;
+        self.count(&drawn, hand, outside)?;
+        let run = rqps_store::RunFolder::open(self.writer.folder().path())?;
+        Ok(match spoilt(&run, number) {
+            Some(why) => Ended::Void(why),
+            None => Ended::Done,
+        })
+    }
+
+    fn entry(&self, drawn: &BlockPlan, hand: &Hand<'_>, tests: &[String]) -> Block {
+        let sessions = hand.data.session_cpus(self.plan.workload.clients, drawn.cpu_turn);
+        let cpus = sessions.unwrap_or_else(|| hand.data.online().clone()).to_string();
+        let arm = |(index, arm): (usize, &rqps_plan::Arm)| BlockArm {
+            arm: arm.name.clone(),
+            start_position: drawn.starts.iter().position(|at| *at == index).unwrap_or(0) as u32 + 1,
+            side: side_letter(drawn.sides[index]),
+            cpus: cpus.clone(),
+        };
+        Block {
+            number: drawn.number,
+            seed: drawn.seed,
+            status: BlockStatus::Running,
+            note: None,
+            started_at_ms: now_ms(),
+            finished_at_ms: None,
+            restored_by: hand.data.restored_by.clone(),
+            tests: tests.to_vec(),
+            arms: self.plan.arms.iter().enumerate().map(arm).collect(),
+        }
+    }
+
+    /// Reads share one restart; every test that writes has its own.
+    fn measure_all(&mut self, drawn: &BlockPlan, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<()> {
+        let mut servers: Option<Servers> = None;
+        for (at, turns) in drawn.tests.iter().enumerate() {
+            let began_at_ms = now_ms();
+            if turns.test.writes() {
+                servers = None;
+            }
+            let mut ready = match servers.take() {
+                Some(ready) => ready,
+                None => self.start_all(drawn, hand, outside)?,
+            };
+            let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
+            outside.watcher.begins(drawn.number, &format!("block {}", drawn.number), &title);
+            self.measure_test((drawn, turns, began_at_ms), &mut ready, hand, outside)?;
+            servers = Some(ready);
+        }
+        Ok(())
+    }
+
+    fn start_all(
+        &mut self,
+        drawn: &BlockPlan,
+        hand: &Hand<'_>,
+        outside: &mut Outside<'_>,
+    ) -> Result<Servers> {
+        let mut servers = Servers { arms: self.plan.arms.iter().map(|_| None).collect() };
+        for &arm in &drawn.starts {
+            Self::go_on(outside)?;
+            let seat = Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None };
+            let mut active = hand.data.start(self, arm, &seat, outside)?;
+            warm(&active, self.plan)?;
+            active.server.freeze()?;
+            servers.arms[arm] = Some(active);
+        }
+        Ok(servers)
+    }
+
+    fn measure_test(
+        &mut self,
+        (drawn, turns, began_at_ms): (&BlockPlan, &Turns, i64),
+        servers: &mut Servers,
+        hand: &Hand<'_>,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        let Some(work) = hand.works.get(turns.test.name) else {
+            return Ok(());
+        };
+        let _pinned = hand.data.pin(clients_of(self.plan, turns.test), drawn.cpu_turn)?;
+        for (at, slot) in turns.slots.iter().enumerate() {
+            Self::go_on(outside)?;
+            let Some(arm) = &mut servers.arms[slot.arm] else {
+                continue;
+            };
+            arm.server.thaw();
+            let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
+            // The restart before a test that writes is part of what its first window takes.
+            let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
+            self.window(arm, (turns.test, work), placement, started_at_ms, outside)?;
+            if let Some(arm) = &mut servers.arms[slot.arm] {
+                arm.server.freeze()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One window, journaled.
+    fn window(
+        &mut self,
+        arm: &mut ActiveArm,
+        (test, work): (&'static Test, &TestWork),
+        placement: Placement,
+        started_at_ms: i64,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        outside.serve(&arm.endpoint);
+        let seq = self.writer.next_seq()?;
+        let attempt = self.writer.begin_action(seq)?;
+        let step = window_step(self.plan, test);
+        let visit = Visit::fixed(work, step.clients, placement.window);
+        // Plans and state are the same all over a run: the first block shows them.
+        let describes = placement.block == 1 && placement.window == 1;
+        let how = Specified { spec: visit.spec(self.plan, &step), describes };
+        let output = measure_as(arm, self.plan, &step, how, outside).map_err(|failure| {
+            if outside.stopped() { Error::Interrupted } else { arm.judge(test.name, failure) }
+        })?;
+        Self::go_on(outside)?;
+        let StepOutput { mut observation, invalid, .. } = output;
+        observation.placement = Some(placement);
+        let record = ActionRecord {
+            seq,
+            arm: arm.name.clone(),
+            kind: "measure".to_owned(),
+            step: test.name.to_owned(),
+            attempt,
+            started_at_ms,
+            finished_at_ms: now_ms(),
+            outcome: if invalid.is_some() { Outcome::Invalid } else { Outcome::Done },
+            note: invalid,
+        };
+        Ok(self.writer.finish_action(&record, Some(&observation))?)
+    }
+
+    /// Journals a count that took so long.
+    pub(super) fn keep_count(&mut self, arm: &str, observation: &Observation, took_ms: i64) -> Result<()> {
+        let Measured::Count(count) = &observation.measured else {
+            return Ok(());
+        };
+        let seq = self.writer.next_seq()?;
+        let attempt = self.writer.begin_action(seq)?;
+        let record = ActionRecord {
+            seq,
+            arm: arm.to_owned(),
+            kind: "count".to_owned(),
+            step: count.test.clone(),
+            attempt,
+            started_at_ms: now_ms() - took_ms,
+            finished_at_ms: now_ms(),
+            outcome: Outcome::Done,
+            note: None,
+        };
+        Ok(self.writer.finish_action(&record, Some(observation))?)
+    }
+}
+
+/// How a step of a block is run.
+pub(super) struct Visit {
+    /// Windows of the same number repeat the same operations, on every arm and in every block.
+    pub window: u32,
+    pub limit: Limit,
+    pub warmup: Warmup,
+}
+
+impl Visit {
+    /// The fixed work of a window.
+    fn fixed(work: &TestWork, clients: u32, window: u32) -> Self {
+        let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
+        let work = Work { warmup: each(work.warmup_events), window: each(work.window_events) };
+        Self { window, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
+    }
+
+    pub fn spec(&self, plan: &Plan, step: &Measure) -> StepSpec {
+        StepSpec {
+            test: step.test,
+            step: step.step.clone(),
+            dialect: Dialect::Postgres,
+            tables: plan.workload.tables,
+            clients: step.clients,
+            seed: plan.seed,
+            draws: self.window,
+            warmup: self.warmup.clone(),
+            limit: self.limit.clone(),
+            removed_rows_max: None,
+            pace: step.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
+            state: TableState {
+                rows: plan.workload.rows,
+                complete: !step.test.shrinks && step.test.name != "insert",
+                concurrent_writes: step.clients > 1 && step.test.writes(),
+            },
+            flush: None,
+        }
+    }
+}
+
+/// A window of a test as a step.
+pub(super) fn window_step(plan: &Plan, test: &'static Test) -> Measure {
+    let position = plan.workload.steps.iter().position(|name| name == test.name).unwrap_or(0);
+    Measure {
+        step: test.name.to_owned(),
+        position: position as u32 + 1,
+        test,
+        role: Role::Test,
+        clients: clients_of(plan, test),
+        limit: rqps_plan::Limit::Events(0),
+        warmup: PlanWarmup::Seconds(0.0),
+        rate_per_second: plan.options_of(test.name).rate_per_second,
+        delete_share_max: None,
+    }
+}

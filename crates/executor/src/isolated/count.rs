@@ -1,0 +1,234 @@
+//! Counting instructions where the host has no counters for them: each arm's server runs under an instrumenting program, and
+//! each test runs a few events and then more in sessions of their own. The difference of the two sessions' instructions,
+//! over the difference of their events, is what one event costs: starting a session cancels.
+//!
+//! Counts don't depend on what else the machine does, so arms are counted at the same time.
+
+use super::block::{Visit, window_step};
+use super::data::{Seat, warm};
+use super::{Blocks, Hand};
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
+use crate::outside::Outside;
+use rqps_driver::{Limit, Observer, Warmup, Work, run_step};
+use rqps_plan::isolated::BlockPlan;
+use rqps_plan::{Measure, Plan};
+use rqps_servers::{Instrument, instrument};
+use rqps_store::{Count, Measured, Observation, Placement};
+use rqps_wire::postgres::Connection;
+use rqps_workloads::{RateUnit, Test};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time that the counted events of a test take where nothing instruments them; about fifty times as much where it does.
+const NATIVE_SECONDS: f64 = 0.012;
+/// Events of the shorter session: enough for a session to have chosen its plans and filled its caches.
+const SHORT_MAX: u64 = 40;
+/// Servers that are counted at the same time. More than there are CPUs keeps these busy while sessions begin and end.
+const LANES_MAX: usize = 4;
+/// How long a session's process may take to end.
+const EXIT_MOST: Duration = Duration::from_secs(30);
+/// Name by which servers know the sessions that are counted.
+const CLIENT_NAME: &str = "rqps client";
+
+/// Where instructions come from.
+pub(super) struct Source {
+    /// What a run keeps of it.
+    pub text: String,
+    /// The program that counts, where one does.
+    counted_by: Option<String>,
+}
+
+/// The best source that this host has.
+pub(super) fn source(plan: &Plan) -> Source {
+    let wanted = plan.isolated.clone().unwrap_or_default().count_instructions;
+    let without = |text: String| Source { text, counted_by: None };
+    match rqps_probe::counts_instructions() {
+        Ok(()) => without("hardware counters of the processor".to_owned()),
+        Err(why) if !wanted => without(format!("none, as the plan wants it ({why})")),
+        Err(why) => match instrument::available() {
+            Some(version) => {
+                Source { text: format!("counted under {version} ({why})"), counted_by: Some(version) }
+            }
+            None => without(format!("none ({why}; valgrind, which could count them, is not installed)")),
+        },
+    }
+}
+
+/// Events that are counted of a test which does so many a second.
+pub(super) fn events(events_per_s: f64, test: &Test) -> u64 {
+    let most = if test.shrinks { 2_000.0 } else { 20_000.0 };
+    (events_per_s * NATIVE_SECONDS).clamp(1.0, most).ceil() as u64
+}
+
+impl Blocks<'_> {
+    /// Counts the tests of a block on all arms, but for those whose cost is decided.
+    pub(super) fn count(
+        &mut self,
+        drawn: &BlockPlan,
+        hand: &Hand<'_>,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        let tests: Vec<&'static Test> = drawn.tests.iter().map(|turns| turns.test).collect();
+        let tests: Vec<_> = tests.into_iter().filter(|test| !hand.cost_decided.contains(test.name)).collect();
+        if hand.counting.counted_by.is_none() || tests.is_empty() {
+            return Ok(());
+        }
+        for some in drawn.starts.chunks(LANES_MAX) {
+            // Files of counts are named by process: no two starts share a directory.
+            let dir = self.place.counts_dir()?;
+            let instrument = Instrument::Valgrind { counts_dir: dir.clone() };
+            let mut started = Vec::new();
+            for &arm in some {
+                Self::go_on(outside)?;
+                outside.watcher.begins(
+                    drawn.number,
+                    &format!("block {}", drawn.number),
+                    "counting instructions",
+                );
+                let seat =
+                    Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: Some(&instrument) };
+                started.push(hand.data.start(self, arm, &seat, outside)?);
+            }
+            for (arm, counted) in self.count_lanes(started, (drawn.number, &tests), hand, &dir, outside)? {
+                for Counted { observation, took_ms } in counted {
+                    // Lanes run at the same time: each has its part of the time that passed.
+                    self.keep_count(&arm, &observation, took_ms / some.len() as i64)?;
+                }
+            }
+        }
+        self.place.remove_counts()
+    }
+
+    /// A thread for each server.
+    fn count_lanes(
+        &self,
+        started: Vec<ActiveArm>,
+        (block, tests): (u32, &[&'static Test]),
+        hand: &Hand<'_>,
+        dir: &Path,
+        outside: &Outside<'_>,
+    ) -> Result<Vec<(String, Vec<Counted>)>> {
+        let plan = self.plan;
+        let stop = outside.stop;
+        let one = |arm: &ActiveArm| -> Result<Vec<Counted>> {
+            warm(arm, plan)?;
+            let lane = Lane { plan, arm, dir, stop, hand, block };
+            tests.iter().map(|test| lane.count(test)).collect()
+        };
+        let counted = std::thread::scope(|scope| {
+            let lanes: Vec<_> = started.iter().map(|arm| scope.spawn(move || one(arm))).collect();
+            let ended = lanes.into_iter().map(|lane| lane.join());
+            ended
+                .map(|lane| lane.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect::<Vec<_>>()
+        });
+        if outside.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let mut all = Vec::new();
+        for (mut arm, counted) in started.into_iter().zip(counted) {
+            all.push((
+                arm.name.clone(),
+                counted.map_err(|failure| arm.judge("counting instructions", failure))?,
+            ));
+            arm.server.stop_immediately();
+        }
+        Ok(all)
+    }
+}
+
+/// One test's count on one arm.
+struct Counted {
+    observation: Observation,
+    took_ms: i64,
+}
+
+/// One server that is counted.
+struct Lane<'a> {
+    plan: &'a Plan,
+    arm: &'a ActiveArm,
+    dir: &'a Path,
+    stop: &'a std::sync::atomic::AtomicBool,
+    hand: &'a Hand<'a>,
+    block: u32,
+}
+
+impl Lane<'_> {
+    fn count(&self, test: &'static Test) -> Result<Counted> {
+        let since = Instant::now();
+        let wanted = self.hand.works.get(test.name).map_or(1, |work| work.count_events);
+        let short = (wanted / 4).clamp(1, SHORT_MAX);
+        let step = Measure { clients: 1, ..window_step(self.plan, test) };
+        // Reads repeat the short session's draws at the head of the long one, so that only what comes after counts. A
+        // write would find its own traces.
+        let draws = if test.writes() { [1, 2] } else { [1, 1] };
+        let few = self.session(&step, draws[0], short)?;
+        let many = self.session(&step, draws[1], short + wanted)?;
+        let operations = match test.rate_unit {
+            RateUnit::Queries => wanted as f64 * f64::from(test.queries_per_event()),
+            RateUnit::KiloRows => wanted as f64 * self.plan.workload.rows as f64 / 1000.0,
+        };
+        let count = Count {
+            test: test.name.to_owned(),
+            group: test.group.key().to_owned(),
+            events: wanted,
+            operations,
+            instructions: many as f64 - few as f64,
+            counted_by: self.hand.counting.counted_by.clone().unwrap_or_default(),
+        };
+        let mut observation = Observation::new(Measured::Count(count));
+        observation.placement = Some(Placement { block: self.block, window: 0, slot: 0 });
+        Ok(Counted { observation, took_ms: since.elapsed().as_millis() as i64 })
+    }
+
+    /// Instructions of the process that served a session of so many events.
+    fn session(&self, step: &Measure, draws: u32, events: u64) -> Result<u64> {
+        let work = Work { warmup: vec![0], window: vec![events] };
+        let visit = Visit { window: draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) };
+        let spec = visit.spec(self.plan, step);
+        let mut eyes = Backend { pid: 0, arm: self.arm, stop: self.stop };
+        let connect = |_| Connection::connect(&self.arm.endpoint, CLIENT_NAME);
+        let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.step.clone(), source };
+        run_step(&spec, connect, &mut eyes).map_err(failed)?;
+        let since = Instant::now();
+        loop {
+            if let Some(instructions) = instrument::instructions_of(self.dir, eyes.pid)? {
+                return Ok(instructions);
+            }
+            if since.elapsed() > EXIT_MOST {
+                return Err(Error::NotCounted { arm: self.arm.name.clone(), step: step.step.clone() });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Learns which process serves the session.
+struct Backend<'a> {
+    pid: u32,
+    arm: &'a ActiveArm,
+    stop: &'a std::sync::atomic::AtomicBool,
+}
+
+impl Observer for Backend<'_> {
+    fn window_opens(&mut self, sessions: &[u32]) {
+        self.pid = sessions.first().copied().unwrap_or(0);
+    }
+
+    fn window_closes(&mut self) {}
+
+    fn statistics_complete(&mut self) {}
+
+    fn progress(&mut self, _phase: &'static str, _elapsed_s: f64, _events: u64) {}
+
+    fn cancelled(&mut self) -> bool {
+        self.stop.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn end_statements(&mut self) {
+        crate::postgres::end_statements(&self.arm.endpoint, CLIENT_NAME);
+    }
+
+    fn force(&mut self) {}
+}

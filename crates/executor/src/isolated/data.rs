@@ -1,0 +1,241 @@
+//! The data of arms: made once by load, vacuum and a clean stop, then restored on the sides of every block.
+//!
+//! Arms of the same build and config share what was loaded, so that base and its control start from the very same bytes.
+
+use super::Blocks;
+use crate::arm::{ActiveArm, not_started, record};
+use crate::error::{Error, Result};
+use crate::outside::Outside;
+use crate::place::Place;
+use crate::work::{Task, load, settle};
+use rqps_plan::{Plan, Transport};
+use rqps_servers::{
+    CpuSet, HowCopied, Instrument, Pinned, Server, ServerSpec, config_from_text, pin_this_thread, restore,
+    snapshot,
+};
+use rqps_store::{ActionRecord, Outcome, now_ms};
+use rqps_wire::postgres::Connection;
+use rqps_workloads::dialect;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Rows of a table that are read before a block's first window: what is beyond does not fit into memory by any luck.
+const WARM_ROWS_MAX: u64 = 50_000_000;
+
+/// What blocks start from.
+pub(super) struct Data {
+    place: Place,
+    /// The snapshot of each arm, by index of the plan's arms.
+    snapshots: Vec<PathBuf>,
+    /// Every name that data directories were given, for removal.
+    names: Vec<String>,
+    pub restored_by: String,
+    /// Which CPU single clients and their sessions share, by turns; empty where there is one CPU only.
+    cpus: Vec<usize>,
+    online: CpuSet,
+}
+
+/// Where an arm's server runs in a block.
+pub(super) struct Seat<'a> {
+    pub side: usize,
+    pub cpu_turn: u32,
+    /// Run under an instrumenting program.
+    pub instrument: Option<&'a Instrument>,
+}
+
+impl Data {
+    /// Makes the data that are not there yet.
+    pub fn prepare(blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<Self> {
+        let plan = blocks.plan;
+        let mut owners: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let mut snapshots = Vec::new();
+        let mut how = HowCopied::Reflink;
+        for (index, made_of) in blocks.ingredients.iter().enumerate() {
+            let key = (made_of.build.hash.clone(), made_of.config.hash.clone());
+            let owner = *owners.entry(key).or_insert(index);
+            let snapshot_dir = blocks.place.data_dir(&snapshot_name(plan, owner));
+            if owner == index && !snapshot_dir.exists() {
+                how = make(blocks, index, &snapshot_dir, outside)?;
+            } else if owner == index {
+                how = HowCopied::Copy;
+            }
+            snapshots.push(snapshot_dir);
+        }
+        let online = CpuSet::online()?;
+        let mut names: Vec<String> = (0..plan.arms.len()).map(side_name).collect();
+        names.extend(owners.values().map(|owner| snapshot_name(plan, *owner)));
+        names.extend(plan.arms.iter().map(|arm| arm.name.clone()));
+        Ok(Self {
+            place: blocks.place.clone(),
+            snapshots,
+            names,
+            restored_by: if how == HowCopied::Reflink { "reflink" } else { "copy" }.to_owned(),
+            cpus: if online.len() > 1 { online.cpus().collect() } else { Vec::new() },
+            online,
+        })
+    }
+
+    /// Removes all of them.
+    pub fn remove(&self) -> Result<()> {
+        self.names.iter().try_for_each(|name| self.place.remove_arm(name))
+    }
+
+    /// The CPUs of a test's clients and their sessions: one that they share for a single client, since client and session
+    /// take turns; else all. None where the host has one CPU.
+    pub fn session_cpus(&self, clients: u32, cpu_turn: u32) -> Option<CpuSet> {
+        if clients > 1 || self.cpus.is_empty() {
+            return None;
+        }
+        CpuSet::of([self.cpus[cpu_turn as usize % self.cpus.len()]])
+    }
+
+    /// Has this thread, and those it starts, run where a test's sessions do, until what is returned is dropped.
+    pub fn pin(&self, clients: u32, cpu_turn: u32) -> Result<Option<Pinned>> {
+        let cpus = self.session_cpus(clients, cpu_turn);
+        Ok(cpus.map(|cpus| pin_this_thread(&cpus)).transpose()?)
+    }
+
+    /// All CPUs.
+    pub fn online(&self) -> &CpuSet {
+        &self.online
+    }
+
+    /// Restores an arm's data on a side and starts its server there.
+    pub fn start(
+        &self,
+        blocks: &Blocks<'_>,
+        arm: usize,
+        seat: &Seat<'_>,
+        outside: &Outside<'_>,
+    ) -> Result<ActiveArm> {
+        let plan = blocks.plan;
+        let name = &plan.arms[arm].name;
+        // Who counts instructions needs no quiet CPU: all that are there are used.
+        let session_cpus = match seat.instrument {
+            Some(_) => None,
+            None => self.session_cpus(plan.workload.clients, seat.cpu_turn),
+        };
+        let data_dir = self.place.data_dir(&side_name(seat.side));
+        restore(&self.snapshots[arm], &data_dir).map_err(not_started(name, &data_dir))?;
+        let spec = ServerSpec {
+            cpus: session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
+            instrument: seat.instrument.cloned(),
+            env: plan.arms[arm].env.clone(),
+            ..spec(blocks, arm, data_dir)
+        };
+        let spec = if seat.instrument.is_some() { undisturbed(spec)? } else { spec };
+        let active = ActiveArm::start(arm, name, &spec, outside)?;
+        if let Some(cpus) = session_cpus {
+            active.server.place_sessions(&cpus)?;
+        }
+        Ok(active)
+    }
+}
+
+fn side_name(side: usize) -> String {
+    format!("side-{}", (b'a' + (side % 26) as u8) as char)
+        + &if side >= 26 { (side / 26).to_string() } else { String::new() }
+}
+
+/// The side's letter in run folders.
+pub(super) fn side_letter(side: usize) -> String {
+    side_name(side).trim_start_matches("side-").to_owned()
+}
+
+fn snapshot_name(plan: &Plan, owner: usize) -> String {
+    format!("snapshot-{}", plan.arms[owner].name)
+}
+
+fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
+    let made_of = blocks.ingredients[arm].clone();
+    let plan = blocks.plan;
+    let clients_of = |name: &String| plan.options_of(name).clients.unwrap_or(plan.workload.clients);
+    ServerSpec {
+        build: made_of.build,
+        config: made_of.config,
+        data_dir,
+        log_dir: blocks.writer.folder().logs_dir().join(&plan.arms[arm].name),
+        clients_max: plan.workload.steps.iter().map(clients_of).max().unwrap_or(plan.workload.clients),
+        tcp: plan.workload.transport == Transport::Tcp,
+        env: BTreeMap::new(),
+        cpus: None,
+        instrument: None,
+    }
+}
+
+/// Without autovacuum, which runs when the clock says so: what it does in memory that all sessions share changes how many
+/// instructions they need, and counts have no other noise. A setting behind others of its name wins.
+fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
+    let text = format!("{}\nautovacuum = off\n", spec.config.text);
+    let config = config_from_text(&spec.config.name, &text)?;
+    Ok(ServerSpec { config, cpus: None, ..spec })
+}
+
+/// Loads an arm's tables, brings the server to rest, stops it, and keeps its data directory.
+fn make(
+    blocks: &mut Blocks<'_>,
+    arm: usize,
+    to: &std::path::Path,
+    outside: &mut Outside<'_>,
+) -> Result<HowCopied> {
+    let plan = blocks.plan;
+    let name = plan.arms[arm].name.clone();
+    let data_dir = blocks.place.data_dir(&name);
+    let spec = spec(blocks, arm, data_dir.clone());
+    let applied = Server::init(&spec).map_err(not_started(&name, &data_dir))?;
+    blocks.place.sign()?;
+    let seq = blocks.writer.next_seq()?;
+    let attempt = blocks.writer.begin_action(seq)?;
+    let started_at_ms = now_ms();
+    outside.watcher.begins(seq, &name, "load");
+    let active = ActiveArm::start(arm, &name, &spec, outside)?;
+    let task = Task { plan, arm: &active };
+    let loaded = load(&task, outside)?;
+    settle(&task, plan.workload.settle_seconds_max, outside)?;
+    let version = active.version_text()?;
+    active.server.stop().map_err(not_started(&name, &data_dir))?;
+    let how = snapshot(&data_dir, to).map_err(not_started(&name, to))?;
+    blocks.place.remove_arm(&name)?;
+    for (index, other) in plan.arms.iter().enumerate() {
+        let same = |a: &crate::Ingredients, b: &crate::Ingredients| {
+            a.build.hash == b.build.hash && a.config.hash == b.config.hash
+        };
+        if same(&blocks.ingredients[index], &blocks.ingredients[arm]) {
+            let is_base = other.name == plan.base;
+            let entry =
+                record(other, is_base, &blocks.ingredients[index], Some(&applied), Some(version.clone()));
+            blocks.writer.put_arm(&entry)?;
+        }
+    }
+    let record = ActionRecord {
+        seq,
+        arm: name.clone(),
+        kind: "load".to_owned(),
+        step: "load".to_owned(),
+        attempt,
+        started_at_ms,
+        finished_at_ms: now_ms(),
+        outcome: Outcome::Done,
+        note: None,
+    };
+    blocks.writer.finish_action(&record, loaded.observation.as_ref())?;
+    outside.watcher.ends(seq, &name, "load", &loaded.summary);
+    Ok(how.how)
+}
+
+/// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.
+pub(super) fn warm(arm: &ActiveArm, plan: &Plan) -> Result<()> {
+    let doing = "reading the tables once";
+    let mut admin: Connection = arm.admin(doing)?;
+    let rows = plan.workload.rows.min(WARM_ROWS_MAX);
+    let mut say = |sql: &str| admin.query(sql).map(|_| ()).map_err(Error::session(&arm.name, doing));
+    for option in ["enable_seqscan", "enable_bitmapscan"] {
+        say(&format!("SET {option} = off"))?;
+    }
+    for table in 1..=plan.workload.tables {
+        let table = dialect::table_name(table);
+        say(&format!("SELECT max(length(c)) FROM {table} WHERE id <= {rows}"))?;
+        say(&format!("SELECT count(k) FROM {table} WHERE k <= {rows}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! The protocol `isolated`: blocks, each a restart of every arm from the same data, until every verdict is reached or the
+//! budget is used up.
+//!
+//! `data` makes each arm's data once and restores them on the sides of a block; `pilot` finds the fixed work of every test;
+//! `block` measures one block; `count` counts instructions where the host has no counters for them; `environment` judges
+//! whether the host was itself; `next` says what the next block measures, or that there is none.
+
+mod block;
+mod count;
+mod data;
+mod environment;
+mod next;
+mod pilot;
+
+use crate::arm::Ingredients;
+use crate::error::{Error, Result};
+use crate::outside::Outside;
+use crate::place::Place;
+use data::Data;
+use next::{Next, Stop};
+use rqps_plan::Plan;
+use rqps_store::{BlockStatus, RunFolder, RunWriter, TestWork};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// What a run of blocks works with.
+pub(crate) struct Blocks<'a> {
+    pub plan: &'a Plan,
+    pub ingredients: &'a [Ingredients],
+    pub place: &'a Place,
+    pub writer: &'a mut RunWriter,
+    /// Whether data directories stay when the run ends.
+    pub keep_data: bool,
+    /// How long this process may go on; `None`: until every verdict is reached.
+    pub budget: Option<Duration>,
+}
+
+/// How a block ended.
+enum Ended {
+    Done,
+    /// Something spoilt it, for this reason.
+    Void(String),
+}
+
+impl Blocks<'_> {
+    /// Measures blocks until there is nothing left to measure. Returns why it ended, in a phrase.
+    pub fn run(&mut self, outside: &mut Outside<'_>) -> Result<String> {
+        let start = Instant::now();
+        outside.watcher.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()));
+        let counting = count::source(self.plan);
+        self.writer.add_method("instructions", &counting.text)?;
+        let data = Data::prepare(self, outside)?;
+        let works = self.works(&data, outside)?;
+        let cost_decided = BTreeSet::new();
+        let hand = Hand { data: &data, works: &works, counting: &counting, start, cost_decided };
+        let ended = self.blocks(&hand, outside);
+        if ended.is_ok() && !self.keep_data {
+            data.remove()?;
+        }
+        ended
+    }
+
+    fn blocks(&mut self, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<String> {
+        loop {
+            let run = RunFolder::open(self.writer.folder().path())?;
+            let left = self.budget.map(|budget| budget.saturating_sub(hand.start.elapsed()));
+            let next = next::next(self.plan, &run, left)?;
+            outside.watcher.stands(next.share, next.seconds_left);
+            Self::go_on(outside)?;
+            let tests = match next.what {
+                Next::Stop(Stop { why, in_short }) => {
+                    outside.watcher.says(&why);
+                    return Ok(in_short);
+                }
+                Next::Measure(tests) => tests,
+            };
+            outside.watcher.says(&next.why);
+            let number = self.writer.last_block()?.unwrap_or(0) + 1;
+            let began = Instant::now();
+            let hand = Hand { cost_decided: next.cost_decided, ..*hand };
+            let ended = self.block(number, &tests, &hand, outside);
+            self.conclude(number, ended, began.elapsed(), &run, outside)?;
+        }
+    }
+
+    /// Writes down how a block ended. A failure makes it void and ends the run, unless it may be met once more.
+    fn conclude(
+        &mut self,
+        number: u32,
+        ended: Result<Ended>,
+        took: Duration,
+        before: &rqps_store::Run,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        let seconds = took.as_secs_f64();
+        match ended {
+            Ok(Ended::Done) => {
+                self.writer.finish_block(number, BlockStatus::Done, None)?;
+                outside.watcher.says(&format!("block {number}: done in {seconds:.0} s"));
+                Ok(())
+            }
+            Ok(Ended::Void(why)) => {
+                self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
+                outside.watcher.says(&format!("block {number}: void, to be measured again: {why}"));
+                Ok(())
+            }
+            Err(error) => {
+                let why = error.in_short();
+                self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
+                let last = before.blocks.last();
+                let failed_before = last.is_some_and(|block| block.status == BlockStatus::Void);
+                if !error.is_of_one_arm() || failed_before {
+                    return Err(error);
+                }
+                outside.watcher.note(&format!("block {number}: void, to be measured again: {why}"));
+                self.writer.add_note(None, &format!("block {number} is void: {why}"))?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Fails when the user wants the run to end.
+    fn go_on(outside: &Outside<'_>) -> Result<()> {
+        if outside.stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// What all blocks share.
+struct Hand<'a> {
+    data: &'a Data,
+    works: &'a BTreeMap<String, TestWork>,
+    counting: &'a count::Source,
+    start: Instant,
+    /// Tests whose cost needs no further counting.
+    cost_decided: BTreeSet<String>,
+}

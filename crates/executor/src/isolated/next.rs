@@ -1,0 +1,211 @@
+//! What the next block measures: tests whose verdicts can still be reached within the budget, the cheapest first. A test is
+//! always measured on all arms together, base and its control included.
+
+use crate::error::Result;
+use rqps_plan::Plan;
+use rqps_plan::estimate::duration_text;
+use rqps_plan::isolated::block_seconds;
+use rqps_stats::{Detector, Rules, Verdict};
+use rqps_store::{BlockStatus, Run};
+use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A block may take this much longer than the budget has left: estimates are no better.
+const OVERRUN: f64 = 1.1;
+
+/// What to do next, and how it is told.
+pub(super) struct Outlook {
+    pub what: Next,
+    pub why: String,
+    /// How much of the way is behind, from 0 to 1.
+    pub share: f64,
+    pub seconds_left: Option<f64>,
+    /// Tests whose cost is decided on every arm.
+    pub cost_decided: BTreeSet<String>,
+}
+
+/// What to do next.
+pub(super) enum Next {
+    /// Measure a block of these tests.
+    Measure(Vec<String>),
+    Stop(Stop),
+}
+
+/// Why there is no further block.
+pub(super) struct Stop {
+    pub why: String,
+    pub in_short: String,
+}
+
+/// Decides from what the run holds; `left` is what remains of the budget.
+pub(super) fn next(plan: &Plan, run: &Run, left: Option<Duration>) -> Result<Outlook> {
+    let rules = rules_of(run)?;
+    let least = least_blocks(plan, &rules);
+    let measured = blocks_by_test(run);
+    let blocks = |test: &String| measured.get(test).copied().unwrap_or(0);
+    let steps = &plan.workload.steps;
+    let fresh: Vec<String> = steps.iter().filter(|test| blocks(test) < least).cloned().collect();
+    if fresh.is_empty() {
+        return Ok(undecided(plan, &judge_run(run, &rules)?, &measured, left));
+    }
+    Ok(first_blocks(plan, run, &rules, &measured, (fresh, left)))
+}
+
+fn first_look(rules: &Rules) -> usize {
+    rules.looks.first().map_or(1, |look| look.blocks)
+}
+
+/// Blocks that every test gets, decided or not.
+fn least_blocks(plan: &Plan, rules: &Rules) -> usize {
+    let wanted = plan.isolated.as_ref().map_or(0, |isolated| isolated.blocks_min as usize);
+    first_look(rules).max(wanted)
+}
+
+/// Before the first look, all tests are measured.
+fn first_blocks(
+    plan: &Plan,
+    run: &Run,
+    rules: &Rules,
+    measured: &BTreeMap<String, usize>,
+    (tests, left): (Vec<String>, Option<Duration>),
+) -> Outlook {
+    let (first_look, least) = (first_look(rules), least_blocks(plan, rules));
+    let lowest = tests.iter().map(|test| measured.get(test).copied().unwrap_or(0)).min().unwrap_or(0);
+    let known = seconds_of_done(run);
+    let block_s = known.unwrap_or_else(|| block_seconds(plan, tests.len()));
+    let left_s = left.map(|left| left.as_secs_f64());
+    let to_first_look = block_s * (least - lowest) as f64;
+    if let (Some(left_s), Some(_)) = (left_s, known)
+        && left_s * OVERRUN < block_s
+    {
+        if lowest >= first_look {
+            return stop(&format!("the budget is used up after {lowest} blocks"), "budget used up");
+        }
+        let need = duration_text(block_s * (first_look - lowest) as f64);
+        let why = format!(
+            "the budget ends before block {first_look}, the first that verdicts can rest on: another {need} would do"
+        );
+        return stop(&why, &format!("budget used up; {need} more until the first verdicts"));
+    }
+    Outlook {
+        why: format!(
+            "block {} of {least} that every test gets: {}",
+            lowest + 1,
+            counted(tests.len(), "test")
+        ),
+        share: lowest as f64 / least as f64 * 0.5,
+        seconds_left: Some(left_s.map_or(to_first_look, |left| left.min(to_first_look))),
+        what: Next::Measure(tests),
+        cost_decided: BTreeSet::new(),
+    }
+}
+
+/// Verdicts that are open and can be reached.
+fn undecided(
+    plan: &Plan,
+    verdicts: &RunVerdicts,
+    measured: &BTreeMap<String, usize>,
+    left: Option<Duration>,
+) -> Outlook {
+    let blocks_max = plan.isolated.clone().unwrap_or_default().blocks_max as usize;
+    let all: Vec<&Verdict> = verdicts.on_candidates().collect();
+    let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
+    let done = all.len() - open.len();
+    let state = format!("{done} of {} verdicts reached", all.len());
+    let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
+    for verdict in &open {
+        let known = measured.get(&verdict.test).copied().unwrap_or(0);
+        let needed = RunVerdicts::blocks_to_resolve(verdict).filter(|more| known + more <= blocks_max);
+        if let Some(more) = needed {
+            let least = needs.entry(&verdict.test).or_insert(more);
+            *least = (*least).min(more.max(1));
+        }
+    }
+    if open.is_empty() {
+        return stop(&format!("{state}: nothing is left to measure"), "every verdict reached");
+    }
+    if needs.is_empty() {
+        let why = format!("{state}; no further block would decide the other {}", open.len());
+        return stop(&why, &format!("{} open that blocks don't decide", counted(open.len(), "verdict")));
+    }
+    let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
+    let chosen = affordable(&needs, verdicts, left_s);
+    let all_s = verdicts.timing.seconds_for(needs.iter().map(|(test, blocks)| (*test, *blocks)));
+    if chosen.is_empty() {
+        let more = duration_text(all_s);
+        let why = format!(
+            "{state}; the budget is used up. The other {} would take about {more}: rqps resume --more",
+            open.len()
+        );
+        return stop(&why, &format!("budget used up with {} open", counted(open.len(), "verdict")));
+    }
+    let rates = open.iter().filter(|verdict| verdict.detector == Detector::Rate).count();
+    let costs = open.len() - rates;
+    Outlook {
+        why: format!(
+            "{state}; open: {rates} on the rate, {costs} on the cost; next {} of {}",
+            counted(chosen.len(), "test"),
+            counted(needs.len(), "test that can be decided")
+        ),
+        share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
+        seconds_left: Some(left.map_or(all_s, |left| left.as_secs_f64().min(all_s))),
+        what: Next::Measure(chosen),
+        cost_decided: cost_decided(verdicts),
+    }
+}
+
+/// Tests by what their verdicts cost, the cheapest first, as long as the budget reaches to their end.
+fn affordable(needs: &BTreeMap<&str, usize>, verdicts: &RunVerdicts, left_s: f64) -> Vec<String> {
+    let alone = |(test, blocks): (&&str, &usize)| verdicts.timing.seconds_for([(*test, *blocks)]);
+    let mut order: Vec<(&&str, &usize)> = needs.iter().collect();
+    order.sort_by(|a, b| alone(*a).total_cmp(&alone(*b)));
+    let mut chosen: Vec<(&str, usize)> = Vec::new();
+    for (test, blocks) in order {
+        chosen.push((test, *blocks));
+        if verdicts.timing.seconds_for(chosen.iter().copied()) > left_s {
+            chosen.pop();
+        }
+    }
+    chosen.into_iter().map(|(test, _)| test.to_owned()).collect()
+}
+
+fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
+    let costs = || verdicts.judgement.verdicts.iter().filter(|verdict| verdict.detector == Detector::Cost);
+    let open: BTreeSet<&str> =
+        costs().filter(|verdict| !verdict.class.is_decided()).map(|verdict| verdict.test.as_str()).collect();
+    costs().map(|v| v.test.clone()).filter(|test| !open.contains(test.as_str())).collect()
+}
+
+fn stop(why: &str, in_short: &str) -> Outlook {
+    let what = Next::Stop(Stop { why: why.to_owned(), in_short: in_short.to_owned() });
+    Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
+}
+
+/// How many blocks that count each test has.
+fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
+    let mut blocks = BTreeMap::new();
+    for block in run.blocks.iter().filter(|block| block.status == BlockStatus::Done) {
+        for test in block.tests.iter().collect::<BTreeSet<_>>() {
+            *blocks.entry(test.clone()).or_default() += 1;
+        }
+    }
+    blocks
+}
+
+/// Mean length of the blocks that are done.
+fn seconds_of_done(run: &Run) -> Option<f64> {
+    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+    let lengths: Vec<f64> = done
+        .filter_map(|block| Some((block.finished_at_ms? - block.started_at_ms).max(0) as f64 / 1e3))
+        .collect();
+    (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64)
+}
+
+fn counted(number: usize, thing: &str) -> String {
+    match (number, thing.split_once(' ')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some((noun, rest))) => format!("{number} {noun}s {rest}"),
+        (_, None) => format!("{number} {thing}s"),
+    }
+}

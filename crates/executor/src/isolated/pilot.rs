@@ -1,0 +1,187 @@
+//! The pilot: how much work a window of each test is. Found once, on base, and then the same for every arm and block.
+//!
+//! A first window by time tells how many events fit into it. Windows of that many events follow until two in a row agree:
+//! what came before them is the warm-up that a server needs after a restart.
+
+use super::block::{Visit, window_step};
+use super::data::{Data, Seat, warm};
+use super::{Blocks, count};
+use crate::arm::ActiveArm;
+use crate::error::Result;
+use crate::measure::{Specified, measure_as};
+use crate::outside::Outside;
+use rqps_driver::{Limit, StepSpec, Warmup};
+use rqps_plan::Plan;
+use rqps_store::{Measured, Observation, RunFolder, TestWork};
+use rqps_workloads::{Test, microbenchmarks};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Fixed windows until two agree, at the most.
+const WINDOWS_MAX: u32 = 5;
+/// Instructions per operation of two windows agree within this share.
+const AGREE_INSTRUCTIONS: f64 = 0.001;
+/// CPU time per operation and rate agree within these shares: they are far noisier.
+const AGREE_CPU: f64 = 0.03;
+const AGREE_RATE: f64 = 0.05;
+/// Part of a window's events that precede every window: each has sessions of its own, whose caches are empty.
+const SESSION_WARMUP_SHARE: f64 = 0.1;
+/// Events that a session's caches need at least.
+const SESSION_WARMUP_MIN: u64 = 10;
+/// Draws of windows that are not results, apart from those of windows.
+const PILOT_DRAWS: u32 = 1_000_000;
+/// A pilot's window by time lasts at least this long, so that its event count means something.
+const PILOT_SECONDS_MIN: f64 = 0.2;
+
+impl Blocks<'_> {
+    /// The work of every test of the plan: as an earlier process found it, or found now.
+    pub(super) fn works(
+        &mut self,
+        data: &Data,
+        outside: &mut Outside<'_>,
+    ) -> Result<BTreeMap<String, TestWork>> {
+        let run = RunFolder::open(self.writer.folder().path())?;
+        let mut works: BTreeMap<String, TestWork> =
+            run.works.into_iter().map(|work| (work.test.clone(), work)).collect();
+        let known = |name: &String| microbenchmarks::test_by_name(name);
+        let missing = self.plan.workload.steps.iter().filter(|name| !works.contains_key(*name));
+        let (writes, reads): (Vec<&Test>, Vec<&Test>) = missing.filter_map(known).partition(|t| t.writes());
+        if reads.is_empty() && writes.is_empty() {
+            return Ok(works);
+        }
+        outside.watcher.says(&format!("finding the work of {} tests on base", reads.len() + writes.len()));
+        let base = self.plan.base_index();
+        let seat = Seat { side: 0, cpu_turn: 0, instrument: None };
+        let mut arm: Option<ActiveArm> = None;
+        for test in reads.into_iter().chain(writes) {
+            Self::go_on(outside)?;
+            if test.writes() {
+                arm = None;
+            }
+            let mut ready = match arm.take() {
+                Some(ready) => ready,
+                None => {
+                    let started = data.start(self, base, &seat, outside)?;
+                    warm(&started, self.plan)?;
+                    started
+                }
+            };
+            outside.watcher.begins(0, &ready.name, &format!("pilot {}", test.name));
+            let work = self.work_of(test, &mut ready, data, outside)?;
+            self.writer.put_work(&work)?;
+            works.insert(work.test.clone(), work);
+            arm = (!test.writes()).then_some(ready);
+        }
+        Ok(works)
+    }
+
+    fn work_of(
+        &self,
+        test: &'static Test,
+        arm: &mut ActiveArm,
+        data: &Data,
+        outside: &mut Outside<'_>,
+    ) -> Result<TestWork> {
+        let seconds = seconds_of(self.plan, test).max(PILOT_SECONDS_MIN);
+        let clients = u64::from(clients_of(self.plan, test));
+        let _pinned = data.pin(clients as u32, 0)?;
+        let mut run = |limit: Limit, warmup: Warmup, window: u32| {
+            let step = window_step(self.plan, test);
+            let visit = Visit { window: PILOT_DRAWS + window, limit, warmup };
+            let spec = visit.spec(self.plan, &step);
+            Ok::<_, crate::Error>(measure_as(arm, self.plan, &step, describe_not(spec), outside)?.observation)
+        };
+        let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
+        let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
+        let events_by_time = events(&first);
+        let given = self.plan.options_of(test.name).events;
+        let window_events = given.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
+        let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
+        let mut before = first;
+        let mut warm_windows = 0;
+        for window in 1..=WINDOWS_MAX {
+            if test.shrinks {
+                // Every window takes rows away for good: two don't compare.
+                break;
+            }
+            let limit = Limit::Events(window_events);
+            let after = run(limit, Warmup::Time(Duration::ZERO), window)?;
+            if agree(&before, &after) {
+                break;
+            }
+            warm_windows = window.min(WINDOWS_MAX - 1);
+            before = after;
+        }
+        let session =
+            ((window_events as f64 * SESSION_WARMUP_SHARE) as u64).max(SESSION_WARMUP_MIN * clients);
+        // An event of a second warms nothing that the one before it has not.
+        let session = session.min((rate * seconds).max(1.0) as u64).max(1);
+        let warmup_events = session + u64::from(warm_windows) * window_events / 2;
+        let mut work = TestWork {
+            test: test.name.to_owned(),
+            warmup_events,
+            window_events,
+            count_events: count::events(rate, test),
+        };
+        if test.shrinks {
+            self.keep_rows(&mut work);
+        }
+        Ok(work)
+    }
+
+    /// All windows of a block together remove no more rows than the plan allows.
+    fn keep_rows(&self, work: &mut TestWork) {
+        let windows = self.plan.isolated.clone().unwrap_or_default().windows;
+        let rows = self.plan.workload.rows_total() as f64 * self.plan.workload.delete_share_max;
+        let most = (rows / f64::from(windows)) as u64;
+        let all = work.warmup_events + work.window_events;
+        if all > most {
+            work.warmup_events = (work.warmup_events as f64 * most as f64 / all as f64) as u64;
+            work.window_events = most.saturating_sub(work.warmup_events).max(1);
+        }
+    }
+}
+
+fn describe_not(spec: StepSpec) -> Specified {
+    Specified { spec, describes: false }
+}
+
+/// Seconds that a window of a test lasts on base.
+fn seconds_of(plan: &Plan, test: &Test) -> f64 {
+    let own = plan.options_of(test.name).seconds.map(f64::from);
+    own.unwrap_or_else(|| plan.isolated.clone().unwrap_or_default().window_seconds)
+}
+
+/// Clients of a test.
+pub(super) fn clients_of(plan: &Plan, test: &Test) -> u32 {
+    plan.options_of(test.name).clients.unwrap_or(plan.workload.clients)
+}
+
+fn events(observation: &Observation) -> u64 {
+    match &observation.measured {
+        Measured::Window(window) => window.events.max(1),
+        _ => 1,
+    }
+}
+
+fn elapsed_s(observation: &Observation) -> f64 {
+    match &observation.measured {
+        Measured::Window(window) => window.elapsed_s(),
+        _ => 0.0,
+    }
+}
+
+/// Whether two windows cost the same and went at the same rate.
+fn agree(before: &Observation, after: &Observation) -> bool {
+    let per_event = |observation: &Observation, metric: &str| {
+        observation.metrics.get(metric).map(|total| total / events(observation) as f64)
+    };
+    let near = |a: f64, b: f64, share: f64| a > 0.0 && (b / a - 1.0).abs() < share;
+    let rate = |observation: &Observation| events(observation) as f64 / elapsed_s(observation).max(1e-9);
+    let cost =
+        |metric: &str, share: f64| Some(near(per_event(before, metric)?, per_event(after, metric)?, share));
+    let steady = cost("server_instructions_user", AGREE_INSTRUCTIONS)
+        .or_else(|| cost("server_cpu_us", AGREE_CPU))
+        .unwrap_or(true);
+    steady && near(rate(before), rate(after), AGREE_RATE)
+}
