@@ -14,6 +14,24 @@ pub enum Error {
     /// The run could not be judged.
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
+    /// The gate needs replicates.
+    #[error(
+        "{run} has no blocks, so there are no verdicts on it: measure with protocol = \"isolated\" (the plan `verdicts` does)"
+    )]
+    NoBlocks {
+        /// The run.
+        run: String,
+    },
+    /// The gate must not pass what nobody looked at.
+    #[error(
+        "{run} has {blocks} blocks that count, too few for any verdict: `rqps resume {run} --more 15m` measures more"
+    )]
+    NothingJudged {
+        /// The run.
+        run: String,
+        /// Blocks that are done.
+        blocks: usize,
+    },
     /// A run without arms.
     #[error(
         "{run} has no arms to compare: it was stopped before its first one was recorded. Run the plan again"

@@ -89,6 +89,13 @@ impl<'a> Judged<'a> {
         })
     }
 
+    /// The arm by its variant and name, for outputs of one run.
+    pub fn name(&self, arm: usize) -> String {
+        let arm = &self.run.arms[arm];
+        let variant = arm.variant();
+        if variant == arm.name { variant } else { format!("{variant} ({})", arm.name) }
+    }
+
     /// The arm as tables call it.
     pub fn label(&self, sides: &Sides<'_>, arm: usize) -> String {
         let arm = &self.run.arms[arm];
@@ -139,7 +146,8 @@ impl Line<'_> {
         format!("{}: {}", self.test, parts.join("; "))
     }
 
-    fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
+    /// What the line says of one verdict.
+    pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
         let deciding = verdict.deciding();
         let (operation, blocks) = (words::operation(self.counts_rows), deciding.blocks);
         let mei = words::percent(deciding.mei);

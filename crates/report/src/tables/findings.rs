@@ -21,13 +21,18 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::of_all(sides)? {
         for row in version_rows(judged.run, &judged.verdicts) {
-            blocks.push(block(sides, &judged, &row));
+            let mut found = block(&judged, &row);
+            if let Block::Table(table) = &mut found {
+                table.warnings.clone_from(&sides.warnings);
+            }
+            blocks.push(found);
         }
     }
     Ok(blocks)
 }
 
-fn block(sides: &Sides<'_>, judged: &Judged<'_>, row: &VersionRow) -> Block {
+/// What was found along one row.
+pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let version = |place: usize| judged.run.arms[row.arms[place]].build_version.as_str();
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.findings.is_empty() {
@@ -57,7 +62,6 @@ fn block(sides: &Sides<'_>, judged: &Judged<'_>, row: &VersionRow) -> Block {
         "sizes are from the version before to the version it arrived in, smallest to largest over the tests"
             .to_owned(),
     ];
-    table.warnings.clone_from(&sides.warnings);
     Block::Table(table)
 }
 

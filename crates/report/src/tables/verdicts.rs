@@ -108,7 +108,7 @@ pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 }
 
 /// What would decide the verdicts that are not reached.
-fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
+pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> = lines
         .iter()
         .flat_map(Line::verdicts)
@@ -135,7 +135,8 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     }
 }
 
-fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
+/// One line a test.
+pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
     let number = Column::number;
     let columns = vec![
         Column::words("test"),

@@ -1,0 +1,48 @@
+//! The gate as a list for benchmark-action's `customSmallerIsBetter`: every value is a ratio to base measured in the same
+//! blocks, so a history of them has no steps where the machine changed.
+
+use rqps_stats::{Metric, MetricVerdict};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::gate::ArmAtGate;
+use crate::verdict_lines::Judged;
+use crate::words;
+
+pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String> {
+    let mut entries: Vec<Value> = Vec::new();
+    for ArmAtGate { arm, lines } in arms {
+        let name = &judged.run.arms[*arm].name;
+        for line in lines {
+            let metrics = line.verdicts().flat_map(|verdict| &verdict.metrics);
+            entries.extend(metrics.filter_map(|one| entry(name, line.test, one)));
+        }
+    }
+    let mut text =
+        serde_json::to_string_pretty(&entries).map_err(|error| Error::Output(error.to_string()))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// An entry for each metric, whichever decided, so that names stay the same from run to run. None where there is no finite
+/// ratio: a list for charts has no place for it.
+fn entry(arm: &str, test: &str, one: &MetricVerdict) -> Option<Value> {
+    // Of the rate less is worse: what is charted is the time of an operation.
+    let (what, value, low, high) = match one.metric {
+        Metric::Rate => ("time per operation", one.ratio.recip(), one.high.recip(), one.low.recip()),
+        metric => (words::metric(metric), one.ratio, one.low, one.high),
+    };
+    let range = match low.is_finite() && high.is_finite() {
+        true => format!("{low:.4} to {high:.4}"),
+        false => String::new(),
+    };
+    value.is_finite().then(|| {
+        json!({
+            "name": format!("{arm}: {test}, {what}"),
+            "unit": "x base",
+            "value": value,
+            "range": range,
+            "extra": format!("{}, {} blocks", words::class(one.class), one.blocks),
+        })
+    })
+}

@@ -1,0 +1,105 @@
+//! The gate as JUnit XML: a suite for each candidate and detector, a case for each test. The layout is the one that CI
+//! systems read: <https://github.com/testmoapp/junitxml>.
+
+use std::io;
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesText, Event};
+use rqps_stats::{Class, Detector, Verdict};
+
+use crate::error::{Error, Result};
+use crate::gate::{ArmAtGate, GateRules, detector};
+use crate::verdict_lines::{Judged, Line};
+
+/// One case: what it is called, and what is said of it.
+struct Case<'a> {
+    test: &'a str,
+    verdict: &'a Verdict,
+    says: String,
+    closes: bool,
+}
+
+pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: GateRules) -> Result<String> {
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+    write(&mut writer, judged, arms, rules).map_err(|error| Error::Output(error.to_string()))?;
+    let mut text =
+        String::from_utf8(writer.into_inner()).map_err(|error| Error::Output(error.to_string()))?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn write(
+    writer: &mut Writer<Vec<u8>>,
+    judged: &Judged<'_>,
+    arms: &[ArmAtGate<'_>],
+    rules: GateRules,
+) -> io::Result<()> {
+    writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let mut suites: Vec<(String, Vec<Case<'_>>)> = Vec::new();
+    for ArmAtGate { arm, lines } in arms {
+        for of in Detector::ALL {
+            let cases: Vec<Case<'_>> =
+                lines.iter().filter_map(|line| case(judged, line, of, rules)).collect();
+            if let Some(first) = cases.first() {
+                suites.push((format!("{}.{}", judged.run.arms[*arm].name, detector(first.verdict)), cases));
+            }
+        }
+    }
+    let all = |closes: bool| -> usize {
+        suites.iter().flat_map(|(_, cases)| cases).filter(|case| !closes || case.closes).count()
+    };
+    writer
+        .create_element("testsuites")
+        .with_attributes([
+            ("name", judged.run.folder.name().as_str()),
+            ("tests", all(false).to_string().as_str()),
+            ("failures", all(true).to_string().as_str()),
+        ])
+        .write_inner_content(|writer| {
+            suites.iter().try_for_each(|(name, cases)| suite(writer, name, cases))
+        })?;
+    Ok(())
+}
+
+fn case<'a>(judged: &Judged<'_>, line: &Line<'a>, of: Detector, rules: GateRules) -> Option<Case<'a>> {
+    let verdict = if of == Detector::Rate { line.rate } else { line.cost }?;
+    let says = line.part(verdict, judged);
+    Some(Case { test: line.test, verdict, says, closes: rules.closes_on(verdict) })
+}
+
+fn suite(writer: &mut Writer<Vec<u8>>, name: &str, cases: &[Case<'_>]) -> io::Result<()> {
+    let count = |of: fn(&Case<'_>) -> bool| cases.iter().filter(|case| of(case)).count().to_string();
+    writer
+        .create_element("testsuite")
+        .with_attributes([
+            ("name", name),
+            ("tests", cases.len().to_string().as_str()),
+            ("failures", count(|case| case.closes).as_str()),
+            ("skipped", count(is_skipped).as_str()),
+        ])
+        .write_inner_content(|writer| {
+            cases.iter().try_for_each(|case| {
+                let element = writer.create_element("testcase");
+                let element = element.with_attributes([("classname", name), ("name", case.test)]);
+                element.write_inner_content(|writer| said(writer, case)).map(|_| ())
+            })
+        })?;
+    Ok(())
+}
+
+/// An open verdict that closes no gate is neither passed nor failed.
+fn is_skipped(case: &Case<'_>) -> bool {
+    case.verdict.class == Class::Inconclusive && !case.closes
+}
+
+fn said(writer: &mut Writer<Vec<u8>>, case: &Case<'_>) -> io::Result<()> {
+    let message = [("message", case.says.as_str())];
+    if case.closes {
+        writer.create_element("failure").with_attributes(message).write_empty()?;
+    } else if is_skipped(case) {
+        writer.create_element("skipped").with_attributes(message).write_empty()?;
+    } else {
+        writer.create_element("system-out").write_text_content(BytesText::new(&case.says))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The gate in Markdown: what it says, what changed, what is open, how far to trust it; all tests folded away.
+
+use rqps_verdicts::version_rows;
+
+use crate::document::{Block, Document};
+use crate::error::Result;
+use crate::format::Format;
+use crate::gate::{ArmAtGate, Outcome};
+use crate::render::render;
+use crate::tables::{findings, trust, verdicts};
+use crate::verdict_lines::Judged;
+
+pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Outcome) -> Result<String> {
+    let mut document = Document::default();
+    let says = match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Regressed => "REGRESSION",
+        Outcome::Undecided => "not decided",
+    };
+    document.push(Block::Heading(2, format!("rqps gate: {says}")));
+    let base = judged.name(judged.base);
+    for ArmAtGate { arm, lines } in arms {
+        let label = judged.name(*arm);
+        document.push(Block::Text(verdicts::summary(&label, &base, lines)));
+        let changes = verdicts::changes(judged, lines);
+        if !changes.is_empty() {
+            document.push(Block::Items(changes));
+        }
+        document.extend(verdicts::open(judged, lines).map(Block::Text));
+        let table = verdicts::table(judged, *arm, lines, &label, &base);
+        document.push(Block::Fold(format!("All verdicts on {label}"), vec![Block::Table(table)]));
+    }
+    for row in version_rows(judged.run, &judged.verdicts) {
+        document.push(findings::block(judged, &row));
+    }
+    document.push(Block::Text("How far to trust these verdicts:".to_owned()));
+    document.push(Block::Items(trust::lines(judged)));
+    render(&document, Format::Markdown, false)
+}
