@@ -22,7 +22,8 @@ pub(crate) type BaseSteps = BTreeMap<String, BaseStep>;
 pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
     let mut steps = BaseSteps::new();
     let measured = |kind: &str| kind == "measure";
-    for action in &run.actions {
+    // The first pass is what all others repeat.
+    for action in run.actions.iter().rev() {
         if action.arm != base || !measured(&action.kind) {
             continue;
         }

@@ -14,6 +14,7 @@ mod literals;
 mod measure;
 mod observe;
 mod outside;
+mod passes;
 mod place;
 pub mod postgres;
 mod run;

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::isolated::Blocks;
 use crate::measure::{StepInput, measure};
 use crate::outside::{Outside, unless_stopped};
+use crate::passes::Servers;
 use crate::place::Place;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
@@ -13,7 +14,7 @@ use rqps_plan::{
     Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Protocol, Schedule, Transport, WriteWork,
 };
 use rqps_servers::{Dirs, Server, ServerSpec};
-use rqps_store::{ActionRecord, Outcome, Run, RunWriter, Status, now_ms};
+use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -94,6 +95,10 @@ impl Execution {
         &self.done
     }
 
+    pub(crate) fn writer(&mut self) -> &mut RunWriter {
+        &mut self.writer
+    }
+
     /// Where the run is kept.
     pub fn folder(&self) -> PathBuf {
         self.writer.folder().path().to_owned()
@@ -111,6 +116,9 @@ impl Execution {
             self.spent = spent(run);
         } else {
             self.base_steps = base::read(run, &self.plan.base)?;
+            if self.several_passes() {
+                self.end_passes()?;
+            }
         }
         self.writer.add_note(None, "resumed")?;
         Ok(())
@@ -160,7 +168,7 @@ impl Execution {
     }
 
     fn walk(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
-        let mut active: Option<ActiveArm> = None;
+        let mut active = Servers::default();
         let mut given_up: BTreeMap<usize, Error> = BTreeMap::new();
         let actions = self.schedule.actions.clone();
         for action in &actions {
@@ -175,7 +183,7 @@ impl Execution {
             match outcome {
                 Ok(()) => {}
                 Err(error) if error.is_of_one_arm() && self.may_go_on(action.arm) => {
-                    active = None;
+                    active.drop_arm(action.arm);
                     let text = format!("{}; given up for now", error.in_short());
                     outside.watcher.note(&text);
                     let name = &self.plan.arms[action.arm].name;
@@ -184,7 +192,7 @@ impl Execution {
                     given_up.insert(action.arm, error);
                 }
                 Err(error) => {
-                    if active.is_some() && matches!(error, Error::Interrupted) {
+                    if !active.is_empty() && matches!(error, Error::Interrupted) {
                         let text = "interrupted: stopping the server (a second Ctrl-C ends it at once)";
                         outside.watcher.note(text);
                     }
@@ -206,13 +214,11 @@ impl Execution {
         self.plan.on_server_death == OnServerDeath::NextArm && !sets_work
     }
 
-    fn one_action(
-        &mut self,
-        action: &Action,
-        active: &mut Option<ActiveArm>,
-        outside: &mut Outside<'_>,
-    ) -> Result<()> {
+    fn one_action(&mut self, action: &Action, active: &mut Servers, outside: &mut Outside<'_>) -> Result<()> {
         let arm = self.plan.arms[action.arm].name.clone();
+        if self.several_passes() {
+            self.begin_pass(action.pass)?;
+        }
         outside.watcher.begins(action.seq, &arm, action.kind.name());
         let begun = self.make_ready(action, active, outside).and_then(|()| {
             let attempt = self.writer.begin_action(action.seq)?;
@@ -248,30 +254,25 @@ impl Execution {
         };
         self.writer.finish_action(&record, done.observation.as_ref())?;
         self.done.insert(action.seq);
+        if self.several_passes() {
+            self.end_pass(action.pass)?;
+        }
         outside.watcher.ends(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 
     /// Has the arm's server run for an action that needs one. What fails here has not begun the action.
-    fn make_ready(
-        &mut self,
-        action: &Action,
-        active: &mut Option<ActiveArm>,
-        outside: &Outside<'_>,
-    ) -> Result<()> {
-        // A schedule may leave an arm in the middle.
-        if active.as_ref().is_some_and(|arm| arm.index != action.arm) {
-            *active = None;
-        }
-        if active.is_some() {
+    fn make_ready(&mut self, action: &Action, active: &mut Servers, outside: &Outside<'_>) -> Result<()> {
+        active.only(action.arm, outside)?;
+        if active.has(action.arm) {
             return Ok(());
         }
-        *active = match &action.kind {
-            ActionKind::Start | ActionKind::Stop => None,
+        match &action.kind {
+            ActionKind::Start | ActionKind::Stop => {}
             // A load may have been cut off: it begins anew, from an empty directory.
-            ActionKind::Load => Some(self.start_fresh(action.arm, outside)?),
-            _ => Some(self.start_again(action.arm, outside)?),
-        };
+            ActionKind::Load => active.put(self.start_fresh(action.arm, outside)?),
+            _ => active.put(self.start_again(action.arm, outside)?),
+        }
         Ok(())
     }
 
@@ -279,14 +280,17 @@ impl Execution {
         &mut self,
         action: &Action,
         attempt: u32,
-        active: &mut Option<ActiveArm>,
+        active: &mut Servers,
         outside: &mut Outside<'_>,
     ) -> Result<Done> {
         if matches!(action.kind, ActionKind::Start) {
-            *active = Some(self.start_fresh(action.arm, outside)?);
+            active.put(self.start_fresh(action.arm, outside)?);
             return Ok(Done::plain("started"));
         }
-        let Some(arm) = active else {
+        if matches!(action.kind, ActionKind::Stop) {
+            return self.stop(action.arm, active.take(action.arm));
+        }
+        let Some(arm) = active.get(action.arm) else {
             return self.stop(action.arm, None);
         };
         let task = Task { plan: &self.plan, arm };
@@ -294,8 +298,8 @@ impl Execution {
             ActionKind::Load => load(&task, outside),
             ActionKind::Vacuum => vacuum(&task, outside),
             ActionKind::Settle(what) => settle(&task, what.seconds_max, outside),
-            ActionKind::Measure(what) => self.measure(arm, what, attempt, outside),
-            ActionKind::Start | ActionKind::Stop => return self.stop(action.arm, active.take()),
+            ActionKind::Measure(what) => self.measure(arm, what, (action.pass, attempt), outside),
+            ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
         let durable = outcome.and_then(|done| {
             if changes_data(&action.kind) {
@@ -312,20 +316,23 @@ impl Execution {
         &mut self,
         arm: &mut ActiveArm,
         what: &Measure,
-        attempt: u32,
+        (pass, attempt): (u32, u32),
         outside: &mut Outside<'_>,
     ) -> Result<Done> {
-        let is_base = arm.name == self.plan.base;
-        let base = self.base_steps.get(&what.step).filter(|_| !is_base).cloned();
+        let sets_work = arm.name == self.plan.base && pass == 1;
+        let base = self.base_steps.get(&what.step).filter(|_| !sets_work).cloned();
         let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base.is_none();
         let input = StepInput { plan: &self.plan, measure: what, attempt, base };
         let output = measure(arm, &input, outside)?;
-        if is_base {
+        if sets_work {
             let work = output.work;
             self.base_steps.insert(what.step.clone(), BaseStep { work, attempt });
         }
+        let mut observation = output.observation;
+        observation.placement =
+            self.several_passes().then_some(Placement { block: pass, window: 1, slot: 1 });
         Ok(Done {
-            observation: Some(output.observation),
+            observation: Some(observation),
             invalid: output.invalid,
             note: lacks_work.then(|| "base has no result: ran by time".to_owned()),
             summary: output.summary,

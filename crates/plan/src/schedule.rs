@@ -22,6 +22,8 @@ pub struct Action {
     pub seq: u32,
     /// Index in [`Plan::arms`].
     pub arm: usize,
+    /// Which pass over all steps it belongs to, from 1.
+    pub pass: u32,
     /// What to do.
     pub kind: ActionKind,
 }
@@ -130,24 +132,59 @@ pub fn schedule(plan: &Plan) -> Schedule {
     }
 }
 
-/// Arm after arm, each from an empty directory. Base comes first: it sets the work that the others repeat.
+/// One pass: arm after arm, each from an empty directory. Base comes first: it sets the work that the others repeat.
+///
+/// Several passes: in each, all arms start and load, then go through the steps in lockstep, in an order that is reversed
+/// from step to step and from pass to pass, so that a drift of the machine does not favour one of them.
 fn sequence(plan: &Plan) -> Schedule {
     let base = plan.base_index();
-    let order = std::iter::once(base).chain((0..plan.arms.len()).filter(|arm| *arm != base));
+    let order: Vec<usize> =
+        std::iter::once(base).chain((0..plan.arms.len()).filter(|arm| *arm != base)).collect();
     let mut actions = Vec::new();
-    for arm in order {
-        let mut add = |kind| actions.push(Action { seq: actions.len() as u32, arm, kind });
-        add(ActionKind::Start);
-        add(ActionKind::Load);
-        if plan.workload.vacuum_after_load {
-            add(ActionKind::Vacuum);
+    let mut add = |arm, pass, kind| actions.push(Action { seq: actions.len() as u32, arm, pass, kind });
+    if plan.passes == 1 {
+        for &arm in &order {
+            let steps = step_actions(plan, arm == base);
+            let whole = before_steps(plan).into_iter().chain(steps).chain([ActionKind::Stop]);
+            whole.for_each(|kind| add(arm, 1, kind));
         }
-        for kind in step_actions(plan, arm == base) {
-            add(kind);
+        return Schedule { actions };
+    }
+    for pass in 1..=plan.passes {
+        for &arm in &turned(&order, pass) {
+            before_steps(plan).into_iter().for_each(|kind| add(arm, pass, kind));
         }
-        add(ActionKind::Stop);
+        // After the first pass base, too, repeats what it did in it.
+        let of_base = step_actions(plan, pass == 1);
+        let of_others = step_actions(plan, false);
+        for (step, (base_kind, kind)) in of_base.into_iter().zip(of_others).enumerate() {
+            let sets_work =
+                matches!(&kind, ActionKind::Measure(measure) if pass == 1 && measure.test.writes());
+            let mut turn = turned(&order, pass + step as u32);
+            if sets_work {
+                turn.retain(|arm| *arm != base);
+                turn.insert(0, base);
+            }
+            for arm in turn {
+                add(arm, pass, if arm == base { base_kind.clone() } else { kind.clone() });
+            }
+        }
+        order.iter().for_each(|arm| add(*arm, pass, ActionKind::Stop));
     }
     Schedule { actions }
+}
+
+/// The order, or its mirror image, by turns.
+fn turned(order: &[usize], turn: u32) -> Vec<usize> {
+    if turn % 2 == 1 { order.to_vec() } else { order.iter().rev().copied().collect() }
+}
+
+fn before_steps(plan: &Plan) -> Vec<ActionKind> {
+    let mut kinds = vec![ActionKind::Start, ActionKind::Load];
+    if plan.workload.vacuum_after_load {
+        kinds.push(ActionKind::Vacuum);
+    }
+    kinds
 }
 
 fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {

@@ -121,7 +121,8 @@ impl RunWriter {
 /// A block that nobody is measuring any more says `running` only because its rqps was killed.
 pub(crate) fn void_cut_off(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
-        "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4",
+        "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4 \
+         AND EXISTS (SELECT 1 FROM run WHERE protocol = 'isolated')",
         params![BlockStatus::Void, CUT_OFF, now_ms(), BlockStatus::Running],
     )?;
     Ok(())
