@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use rqps_calibrate::analysis::{Analysis, Input};
-use rqps_calibrate::campaign::{ARMS_DEFAULT, Options, Place, SEAL_VARIABLE, ladder_spins};
+use rqps_calibrate::campaign::{Options, Place, SEAL_VARIABLE, ladder_spins};
 use rqps_calibrate::conclude::{Known, conclude, keep};
 use rqps_calibrate::confusion::Range;
 use rqps_calibrate::dose::Dose;
@@ -102,7 +102,7 @@ fn made_up_run(results: &std::path::Path) -> (PathBuf, Place) {
         build: "postgres-18.1".parse().unwrap(),
         config: "sized".to_owned(),
         tests: TESTS.iter().map(|(test, ..)| (*test).to_owned()).collect(),
-        arms: ARMS_DEFAULT,
+        arms: 8,
         budget: Duration::from_secs(600),
         rows: 1000,
         window_seconds: 0.5,

@@ -134,7 +134,7 @@ pub struct CalibrateArgs {
     /// Time for both runs together
     #[arg(long, default_value = "30m", value_name = "TIME")]
     pub budget: String,
-    /// Tests [default: six that read, two that write]
+    /// Tests [default: five that read, one that writes]
     #[arg(long, value_delimiter = ',', value_name = "T,T,…")]
     pub tests: Vec<String>,
     /// Arms beside base and its control, half of them with a dose

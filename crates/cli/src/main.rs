@@ -54,6 +54,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Show(args) => verbs::show::run(context, &args),
         Verb::Compare(args) => verbs::compare::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
+        Verb::Calibrate(args) => verbs::calibrate::run(context, &args),
         Verb::Install(args) => verbs::install::run(context, &args),
         Verb::Builds => verbs::builds::run(context),
         Verb::Configs(args) => verbs::configs::run(context, &args),
@@ -84,6 +85,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let is_usage = error.is::<Usage>()
         || error.is::<rqps_report::Error>()
         || error.downcast_ref().is_some_and(Error::is_usage)
+        || error.downcast_ref().is_some_and(rqps_calibrate::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_store::Error::is_usage);
     match error.downcast_ref() {

@@ -171,7 +171,8 @@ fn every_crate_takes_the_workspace_s_lints() {
 #[test]
 fn nothing_depends_on_the_library_with_unsafe_code() {
     let manifests = texts().into_iter().filter(|text| text.path.ends_with("Cargo.toml"));
-    let naming = manifests.filter(|text| text.content.contains("rqps-dose") && text.path != "crates/dose/Cargo.toml");
+    let naming =
+        manifests.filter(|text| text.content.contains("rqps-dose") && text.path != "crates/dose/Cargo.toml");
     none(naming.map(|text| text.path).collect());
 }
 

@@ -1,6 +1,7 @@
 //! The verbs, one a file.
 
 pub mod builds;
+pub mod calibrate;
 pub mod clean;
 pub mod compare;
 pub mod configs;
