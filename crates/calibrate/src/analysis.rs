@@ -5,6 +5,7 @@ use crate::confusion::{Range, Row};
 use crate::dose::Dose;
 use crate::error::Result;
 use crate::frozen::{Call, Frozen};
+use crate::goals::{Goal, goals};
 use crate::pairing::{Look, Sample, repair};
 use crate::share::Share;
 use crate::truth::{Size, Truth};
@@ -78,6 +79,8 @@ pub struct Column {
 pub struct Analysis {
     /// What was said blindly, by detector and true size.
     pub blind: BTreeMap<(Detector, Range), Row>,
+    /// What was aimed at.
+    pub goals: Vec<Goal>,
     /// Verdicts of draws, by look.
     pub looks: Vec<AtLook>,
     /// What each column says of the arms that wait and write.
@@ -101,11 +104,13 @@ impl Analysis {
         let nulls: Vec<usize> = (0..input.doses.len()).filter(|arm| input.doses[*arm].is_null()).collect();
         let looks = repair(input.experiment, &nulls, input.rules, DRAWS, SEED)?;
         let blocks = crate::pairing::complete_blocks(input.experiment).len();
+        let noise: Vec<TestNoise> = input.experiment.tests.iter().map(|test| noise(input, test)).collect();
         Ok(Self {
             blind: blind(input),
+            goals: goals(input, &looks, &noise, blocks),
             looks: looks.iter().map(|look| at_look(input, look, blocks)).collect(),
             columns: columns(input),
-            noise: input.experiment.tests.iter().map(|test| noise(input, test)).collect(),
+            noise,
             sizes: sizes(input),
             nulls: nulls.len(),
             blocks,
@@ -114,7 +119,7 @@ impl Analysis {
 }
 
 /// The range of the true size of what an arm does in a test; none where it was not measured.
-fn range(input: &Input<'_>, test: &str, arm: usize, detector: Detector) -> Option<Range> {
+pub(crate) fn range(input: &Input<'_>, test: &str, arm: usize, detector: Detector) -> Option<Range> {
     let dose = *input.doses.get(arm)?;
     if dose.is_null() {
         return Some(Range::Null);

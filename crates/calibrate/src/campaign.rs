@@ -32,10 +32,10 @@ pub const TESTS_DEFAULT: [&str; 6] = [
 /// Multiplications per message of the arms that tell what one costs. Many, since what is fitted to them is a line
 /// through 0, and noise is small beside a large change.
 const RUNGS: [u64; 3] = [500, 1500, 4500];
-/// The first run's share of the budget.
-const LADDER_SHARE: f64 = 0.25;
-/// More blocks than any budget pays for.
-const BLOCKS: u32 = 1_000;
+/// Blocks of the first run.
+const LADDER_BLOCKS: u32 = 4;
+/// Blocks of the second run: more than any budget pays for.
+const BLIND_BLOCKS: u32 = 1_000;
 /// The variable that holds the digest of the doses.
 pub const SEAL_VARIABLE: &str = "RQPS_DOSE_SEAL";
 /// The variable that names an arm's dose.
@@ -54,7 +54,7 @@ pub struct Options {
     pub tests: Vec<String>,
     /// Arms beside base and control; half of them have no dose.
     pub arms: usize,
-    /// Wall-clock time of both runs together.
+    /// Wall-clock time of the second run.
     pub budget: Duration,
     /// Rows of the table.
     pub rows: u64,
@@ -142,10 +142,11 @@ impl Place {
     /// When options contradict each other or files cannot be written.
     pub fn ladder(&self, options: &Options) -> Result<Plan> {
         let doses: Vec<Dose> = [0, 0].into_iter().chain(RUNGS).map(Dose::spin).collect();
-        plan("calibrate-ladder", options, self.arms(options, 'r', &doses)?, LADDER_SHARE)
+        plan("calibrate-ladder", options, self.arms(options, 'r', &doses)?, (LADDER_BLOCKS, None))
     }
 
-    /// The second run: doses that nobody knows, sized by what the first run has shown.
+    /// The second run: doses that nobody knows, sized by what the first run has shown. It takes as long as the budget
+    /// of the options says.
     ///
     /// # Errors
     /// When options contradict each other, files cannot be written, or the first run has shown nothing.
@@ -157,7 +158,8 @@ impl Place {
         let mut rng = Rng::new(secret()? as u64);
         let mut doses = vec![Dose::default(); 2];
         doses.extend(draw(options.arms, spins_per_share, &mut rng));
-        plan("calibrate", options, self.arms(options, 'a', &doses)?, 1.0 - LADDER_SHARE)
+        let length = (BLIND_BLOCKS, Some(options.budget));
+        plan("calibrate", options, self.arms(options, 'a', &doses)?, length)
     }
 
     /// The doses of a run, checked against the digest in its arms' environment.
@@ -169,7 +171,13 @@ impl Place {
     }
 }
 
-fn plan(name: &str, options: &Options, arms: Vec<Arm>, share: f64) -> Result<Plan> {
+/// A plan that measures every test in so many blocks, or in as many as go into a time.
+fn plan(
+    name: &str,
+    options: &Options,
+    arms: Vec<Arm>,
+    (blocks, budget): (u32, Option<Duration>),
+) -> Result<Plan> {
     if !ARMS.contains(&options.arms) {
         let (least, most) = (ARMS.start(), ARMS.end());
         return Err(Error::Design(format!("{} arms: take {least} to {most}", options.arms)));
@@ -179,7 +187,7 @@ fn plan(name: &str, options: &Options, arms: Vec<Arm>, share: f64) -> Result<Pla
     let text = format!(
         "name = \"{name}\"\nprotocol = \"isolated\"\nseed = {seed}\n\
          [workload]\nrows = {rows}\nsteps = [{steps}]\n\
-         [isolated]\ncontrol = false\nwindow_seconds = {window:?}\nblocks_min = {BLOCKS}\nblocks_max = {BLOCKS}\n\
+         [isolated]\ncontrol = false\nwindow_seconds = {window:?}\nblocks_min = {blocks}\nblocks_max = {blocks}\n\
          [[arm]]\nname = \"x\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n\
          [[arm]]\nname = \"y\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n",
         seed = secret()? as u32,
@@ -192,7 +200,7 @@ fn plan(name: &str, options: &Options, arms: Vec<Arm>, share: f64) -> Result<Pla
         parsed.map(|checked| checked.plan).map_err(|problems| Error::Design(problems.to_string()))
     };
     let mut plan = check(&text)?;
-    plan.budget = Some(options.budget.mul_f64(share));
+    plan.budget = budget;
     plan.base = first;
     plan.arms = arms;
     check(&plan.to_toml().map_err(|error| Error::Design(error.to_string()))?)

@@ -14,6 +14,7 @@ pub mod dose;
 pub mod draw;
 mod error;
 pub mod frozen;
+pub mod goals;
 pub mod pairing;
 pub mod report;
 pub mod seal;

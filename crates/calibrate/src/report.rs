@@ -3,6 +3,7 @@
 use crate::analysis::{Analysis, AtLook, Input};
 use crate::confusion::{Range, Row};
 use crate::frozen::Call;
+use crate::goals::Goal;
 use crate::share::Share;
 use crate::truth::Size;
 use rqps_stats::{Detector, Rules};
@@ -130,79 +131,25 @@ fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A goal, and which verdicts tell whether it is met.
-struct Goal {
-    what: &'static str,
-    aim: f64,
-    /// More is better.
-    at_least: bool,
-    share: Option<Share>,
-}
-
 fn goals(input: &Input<'_>, analysis: &Analysis) -> String {
-    let first = analysis.looks.first();
-    let last = analysis.looks.last();
-    let found = |look: Option<&AtLook>, detector, share| {
-        look.and_then(|look| look.found.get(&(detector, Range::holding(share))).copied())
-    };
-    let false_of = |detector| last.and_then(|look| look.false_changes.get(&(detector, None)).copied());
-    let goals = [
-        Goal {
-            what: "rate: changes called where there is none",
-            aim: 0.001,
-            at_least: false,
-            share: false_of(Detector::Rate),
-        },
-        Goal {
-            what: "cost: changes called where there is none",
-            aim: 0.001,
-            at_least: false,
-            share: false_of(Detector::Cost),
-        },
-        Goal {
-            what: "cost: 1 to 2 % more found in 3 blocks",
-            aim: 0.99,
-            at_least: true,
-            share: found(first, Detector::Cost, 0.01),
-        },
-        Goal {
-            what: "cost: 0.5 to 1 % more found",
-            aim: 0.95,
-            at_least: true,
-            share: found(last, Detector::Cost, 0.005),
-        },
-        Goal {
-            what: "rate: 5 to 10 % less found",
-            aim: 0.99,
-            at_least: true,
-            share: found(last, Detector::Rate, 0.05),
-        },
-        Goal {
-            what: "rate: 2 to 3 % less found",
-            aim: 0.95,
-            at_least: true,
-            share: found(last, Detector::Rate, 0.02),
-        },
-    ];
     let row = |goal: &Goal| {
         let aim = if goal.at_least { "at least" } else { "at most" };
-        let mut row = vec![goal.what.to_owned(), format!("{aim} {}", percent(goal.aim))];
-        match &goal.share {
-            None => row.extend(["not measured".to_owned(), String::new(), String::new(), String::new()]),
-            Some(share) => {
-                let met = if goal.at_least { share.share() >= goal.aim } else { share.share() <= goal.aim };
-                let missed = format!("missed by {}", percent((share.share() - goal.aim).abs()));
-                let verdict = if met { "met".to_owned() } else { missed };
+        let mut row = vec![goal.what.clone(), format!("{aim} {}", percent(goal.aim))];
+        match (&goal.share, goal.is_met()) {
+            (Some(share), Some(is_met)) => {
+                let missed = || format!("missed by {}", percent((share.share() - goal.aim).abs()));
+                let verdict = if is_met { "met".to_owned() } else { missed() };
                 row.extend([percent(share.share()), hits(share), interval(share), verdict]);
             }
+            _ => row.extend([String::new(), "none".to_owned(), String::new(), "not measured".to_owned()]),
         }
         row
     };
-    let rows: Vec<Vec<String>> = goals.iter().map(row).collect();
-    let last_blocks = last.map_or(0, |look| look.blocks);
+    let rows: Vec<Vec<String>> = analysis.goals.iter().map(row).collect();
+    let last_blocks = analysis.looks.last().map_or(0, |look| look.blocks);
     format!(
         "## In short\n\n{}\nAfter {last_blocks} blocks unless said otherwise, over all tests, from the re-paired \
-        verdicts below. {}",
+         verdicts below. {}",
         table(&["", "goal", "share", "verdicts", "95 % interval", ""], &rows),
         rules(input.rules)
     )

@@ -12,9 +12,12 @@ use rqps_plan::{BuildSpec, parse_budget};
 use rqps_servers::list_builds;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// The build where none is here yet and none is named.
 const BUILD: &str = "postgres-18";
+/// The second run gets so much time, whatever the first has left.
+const BUDGET_MIN: Duration = Duration::from_secs(60);
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> {
@@ -33,7 +36,8 @@ pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> 
 
 /// Both runs; returns the folder of the second.
 fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
-    let options = options(context, args)?;
+    let began = Instant::now();
+    let mut options = options(context, args)?;
     context.catch_signals()?;
     context.dirs.create_work()?;
     let place = Place::create(&context.dirs.work)?;
@@ -41,6 +45,7 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     let ladder = super::run::begin(context, place.ladder(&options)?)?;
     let truth = learn(&walk(context, ladder)?)?;
     out::tell("second run: doses that nobody knows");
+    options.budget = options.budget.saturating_sub(began.elapsed()).max(BUDGET_MIN);
     let blind = super::run::begin(context, place.blind(&options, &truth)?)?;
     let folder = blind.folder();
     keep(&folder, &Known { command: command(args, &options), truth })?;
