@@ -60,9 +60,9 @@ pub fn draw(arms: usize, spins_per_share: f64, rng: &mut Rng) -> Vec<Dose> {
     if others > 0 {
         doses.push(Dose {
             spin: 0,
-            sleep_us: between(rng, 20.0, 200.0) as u64,
+            sleep_us: between(rng, 1.0, 20.0) as u64,
             wal_bytes: between(rng, 50.0, 500.0) as u64,
-            fsync_every: between(rng, 10.0, 40.0) as u64,
+            fsync_every: between(rng, 20.0, 50.0) as u64,
         });
     }
     some_of(rng, arms, arms).into_iter().map(|at| doses[at]).collect()

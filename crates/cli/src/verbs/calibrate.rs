@@ -7,6 +7,7 @@ use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_calibrate::campaign::{Options, Place, TESTS_DEFAULT};
 use rqps_calibrate::conclude::{Known, conclude, keep, learn};
+use rqps_calibrate::truth::Truth;
 use rqps_executor::Execution;
 use rqps_plan::{BuildSpec, parse_budget};
 use rqps_servers::list_builds;
@@ -42,8 +43,12 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     context.dirs.create_work()?;
     let place = Place::create(&context.dirs.work)?;
     out::tell("first run: what a dose is worth");
-    let ladder = super::run::begin(context, place.ladder(&options)?)?;
-    let truth = learn(&walk(context, ladder)?)?;
+    let truth = first_run(context, &place, &options);
+    if truth.is_err() {
+        // Without it there is nothing to go on with. The error is the one to tell.
+        let _removed = place.remove();
+    }
+    let truth = truth?;
     out::tell("second run: doses that nobody knows");
     options.budget = options.budget.saturating_sub(began.elapsed()).max(BUDGET_MIN);
     let blind = super::run::begin(context, place.blind(&options, &truth)?)?;
@@ -53,6 +58,11 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     walk(context, blind).with_context(|| {
         format!("go on with `rqps resume {shown}`, then make the report with `rqps calibrate --from {shown}`")
     })
+}
+
+fn first_run(context: &Context, place: &Place, options: &Options) -> anyhow::Result<Truth> {
+    let ladder = super::run::begin(context, place.ladder(options)?)?;
+    Ok(learn(&walk(context, ladder)?)?)
 }
 
 fn walk(context: &Context, mut execution: Execution) -> anyhow::Result<PathBuf> {
