@@ -163,6 +163,18 @@ mod tests {
         }
     }
 
+    /// A variance that is there four times in its test teaches what it teaches once.
+    #[test]
+    fn a_test_is_one_observation() {
+        let mut rng = Rng::new(3);
+        let names = names(9);
+        let once = draw(&mut rng, &names, 1, 6, 3.0);
+        let often: Vec<Sample> = (0..4).flat_map(|_| once.clone()).collect();
+        let (once, often) = (fit(&once), fit(&often));
+        assert!((once.df - often.df).abs() < 1e-6 && once.df < 9.0, "{once:?} and {often:?}");
+        assert!((once.variance / often.variance - 1.0).abs() < 1e-6, "{once:?} and {often:?}");
+    }
+
     #[test]
     fn two_tests_say_nothing_and_exact_counters_are_left_out() {
         let sample = |test, variance| Sample { test, variance, df: 4.0 };

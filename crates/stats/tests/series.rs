@@ -43,6 +43,25 @@ fn rows_without_a_step_have_none() {
     assert!(any <= 20, "{any} of 3200");
 }
 
+/// The more metrics a test has, the surer each step has to be: at 5 %, four metrics, 640 tests.
+#[test]
+fn metrics_share_the_error_of_their_test() {
+    let mut rng = Rng::new(6);
+    let rules = SeriesRules { alpha: 0.05, ..SeriesRules::default() };
+    let metrics = [Metric::Rate, Metric::Instructions, Metric::CpuUs, Metric::Blocks];
+    let mut any = 0;
+    for _ in 0..20 {
+        let mut data = |number: usize| SeriesData {
+            test: number.to_string(),
+            metrics: metrics.map(|metric| (metric, rows(&mut rng, &[0.0; 5], 0.01, 4))).to_vec(),
+        };
+        let data: Vec<SeriesData> = (0..32).map(&mut data).collect();
+        let has_step = |one: &TestSteps| one.metrics.iter().any(|(_, found)| !found.steps.is_empty());
+        any += steps(&data, &rules).iter().filter(|one| has_step(one)).count();
+    }
+    assert!((10..=55).contains(&any), "{any} of 640");
+}
+
 #[test]
 fn steps_are_found_in_the_right_version() {
     for (size, found_min, right_min) in [(0.01, 0.78, 0.84), (0.02, 0.995, 0.98), (-0.02, 0.995, 0.98)] {

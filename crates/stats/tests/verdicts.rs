@@ -59,6 +59,10 @@ fn exact_counters_are_compared_exactly() {
     assert_eq!(class(&[0.99, 0.98, 0.99]), (IMPROVEMENT, vec![Tag::Exact]));
     assert_eq!(class(&[1.001, 1.002, 1.001]), (Class::Same, vec![Tag::TinyShift, Tag::Exact]));
     assert_eq!(class(&[1.01, 1.02]).0, Class::Inconclusive, "no decision before the first look");
+    let lacking =
+        metric(Metric::WalBytes, &[[400.0, 400.0, 404.0], [400.0, 400.0, 404.0], [400.0, 400.0, -1.0]]);
+    assert_eq!(one(vec![lacking]).class, Class::Inconclusive, "nor with fewer blocks than the control");
+    assert_eq!(class(&[1.01, 0.99, 1.01]).0, Class::Inconclusive, "both ways is no change");
     let (inconsistent, tags) = class(&[1.01, 0.99, 1.0]);
     assert!(
         inconsistent == Class::Inconclusive && !tags.contains(&Tag::Exact),
@@ -191,6 +195,16 @@ fn blocks_count_where_both_arms_were_measured() {
     assert!(none.class == Class::Inconclusive && none.deciding().ratio.is_nan());
 }
 
+/// By hand: t with 2 degrees of freedom is 99.9925 at 0.00005 and 1.0607 at 0.2, the standard error is 0.01 / sqrt(3).
+#[test]
+fn the_detectable_change_is_the_formula_s() {
+    let verdict = judged(2, None, vec![test("t", vec![three_blocks(0.0, 0.01)])]).verdicts.remove(0);
+    let figures = verdict.deciding();
+    let expected = 1.0 - (-(99.9925f64 + 1.0607) * 0.01 / 3f64.sqrt()).exp();
+    assert!((figures.mde80 - expected).abs() < 1e-4, "{} for {expected}", figures.mde80);
+    assert!((figures.block_sd - 0.01).abs() < 1e-9 && (figures.moderated_sd - 0.01).abs() < 1e-9);
+}
+
 /// Earlier variances of this host make three blocks enough for a single test.
 #[test]
 fn the_archive_makes_small_experiments_surer() {
@@ -225,7 +239,7 @@ fn a_single_far_block_calls_nothing() {
         variance: 1e-6,
         df: 20.0,
     };
-    let archive = Archive { variances: (0..500).map(old).collect() };
+    let archive = Archive { variances: (0..5000).map(old).collect() };
     for lns in [vec![0.0, 0.0, -0.4], vec![0.0, 0.001, -0.001, 0.0, -5.0]] {
         let rows: Vec<[f64; 2]> = lns.iter().map(|ln: &f64| [100.0, 100.0 * ln.exp()]).collect();
         let tests = vec![test("t", vec![metric(Metric::Rate, &rows)])];

@@ -146,3 +146,18 @@ pub(super) fn arrival_set(values: &[f64], df: f64, confidence: f64, rng: &mut Rn
     };
     (1..values.len()).filter(not_refuted).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With two versions the search has one cut to try, and the penalty is the square of t: 4.0321 with 5 degrees of
+    /// freedom at 1 %.
+    #[test]
+    fn the_penalty_is_t_squared_where_there_is_one_cut() {
+        let penalty = null_penalty(2, 5.0, 0.01, &mut Rng::new(1));
+        assert!((penalty / 4.0321f64.powi(2) - 1.0).abs() < 0.12, "{penalty}");
+        let more = null_penalty(7, 5.0, 0.01, &mut Rng::new(1));
+        assert!(more > 1.5 * penalty, "six cuts to try: {more}");
+    }
+}
