@@ -1,0 +1,83 @@
+//! What verdicts are meant to achieve, and what they did.
+
+use crate::analysis::{Input, TestNoise, range};
+use crate::confusion::Range;
+use crate::pairing::{Look, Sample};
+use crate::share::Share;
+use rqps_stats::Detector;
+
+/// Rates of tests whose blocks differ by less are held to goals: standard deviation of one block's logarithm.
+const QUIET_SD: f64 = 0.015;
+
+/// A goal, and which share of verdicts tells whether it is met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// What is counted.
+    pub what: String,
+    /// The share aimed at.
+    pub aim: f64,
+    /// Whether the share is to be that large; else at most so large.
+    pub at_least: bool,
+    /// The share; none where nothing of the kind was measured.
+    pub share: Option<Share>,
+}
+
+impl Goal {
+    /// Whether it is met; none where it was not measured.
+    pub fn is_met(&self) -> Option<bool> {
+        let share = self.share?.share();
+        Some(if self.at_least { share >= self.aim } else { share <= self.aim })
+    }
+}
+
+/// All goals. Where nothing else is said they are about the verdicts after the most blocks.
+pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], blocks: usize) -> Vec<Goal> {
+    let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
+        return Vec::new();
+    };
+    let tests = &input.experiment.tests;
+    let of = |look: &Look, detector: Detector, range_wanted: Range, in_test: &dyn Fn(usize) -> bool| {
+        let wanted = |sample: &Sample| {
+            let its = || range(input, &tests[sample.test].name, sample.arm, detector);
+            sample.detector == detector && in_test(sample.test) && its() == Some(range_wanted)
+        };
+        let is_null = range_wanted == Range::Null;
+        let hit = |sample: &Sample| {
+            if is_null { sample.class.is_change() } else { sample.class.is_regression() }
+        };
+        Share::of(look, blocks, wanted, hit)
+    };
+    let any = |_: usize| true;
+    let reads = |test: usize| tests[test].group != "write";
+    let quiet = |test: usize| {
+        let sd = noise.iter().find(|one| one.test == tests[test].name).and_then(|one| one.rate);
+        sd.is_some_and(|(sd, _)| sd < QUIET_SD)
+    };
+    let goal =
+        |what: String, aim: f64, at_least: bool, share: Option<Share>| Goal { what, aim, at_least, share };
+    let found = |what: &str, share: f64| format!("{what}, {} found", Range::holding(share).words());
+    let quiet_words = format!("rate, where blocks differ by less than {} %", QUIET_SD * 100.0);
+    vec![
+        goal(
+            "rate: change called, none there".to_owned(),
+            0.001,
+            false,
+            of(last, Detector::Rate, Range::Null, &any),
+        ),
+        goal(
+            "cost: change called, none there".to_owned(),
+            0.001,
+            false,
+            of(last, Detector::Cost, Range::Null, &any),
+        ),
+        goal(
+            found(&format!("cost, reads, {} blocks", first.blocks), 0.01),
+            0.99,
+            true,
+            of(first, Detector::Cost, Range::holding(0.01), &reads),
+        ),
+        goal(found("cost", 0.005), 0.95, true, of(last, Detector::Cost, Range::holding(0.005), &any)),
+        goal(found(&quiet_words, 0.05), 0.99, true, of(last, Detector::Rate, Range::holding(0.05), &quiet)),
+        goal(found(&quiet_words, 0.02), 0.95, true, of(last, Detector::Rate, Range::holding(0.02), &quiet)),
+    ]
+}
