@@ -12,7 +12,7 @@ use crate::truth::{Size, Truth};
 use rqps_stats::{Detector, Experiment, Metric, Rules, TestData};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often base, control and the order of blocks are drawn.
+/// Draws that make shares of a thousandth visible.
 pub const DRAWS: usize = 200;
 /// Of the draws: the same report from the same run.
 const SEED: u64 = 20_260;
@@ -32,6 +32,8 @@ pub struct Input<'a> {
     pub truth: &'a Truth,
     /// The verdicts as they were before the doses were known.
     pub frozen: &'a Frozen,
+    /// How often base, control and the order of blocks are drawn.
+    pub draws: usize,
 }
 
 /// Verdicts after so many blocks, over all draws.
@@ -102,7 +104,7 @@ impl Analysis {
     /// When there are too few blocks or arms.
     pub fn of(input: &Input<'_>) -> Result<Self> {
         let nulls: Vec<usize> = (0..input.doses.len()).filter(|arm| input.doses[*arm].is_null()).collect();
-        let looks = repair(input.experiment, &nulls, input.rules, DRAWS, SEED)?;
+        let looks = repair(input.experiment, &nulls, input.rules, input.draws, SEED)?;
         let blocks = crate::pairing::complete_blocks(input.experiment).len();
         let noise: Vec<TestNoise> = input.experiment.tests.iter().map(|test| noise(input, test)).collect();
         Ok(Self {

@@ -7,7 +7,7 @@
 //! | `doses.json` | the doses; their SHA-256 has been in every arm's environment since the run began |
 //! | `report.md` | the report |
 
-use crate::analysis::{Analysis, Input};
+use crate::analysis::{Analysis, DRAWS, Input};
 use crate::campaign::{Place, SEAL_VARIABLE, ladder_spins};
 use crate::dose::Dose;
 use crate::error::{Error, Result};
@@ -94,6 +94,7 @@ pub fn conclude(path: &Path) -> Result<String> {
         doses: &doses,
         truth: &known.truth,
         frozen: &frozen,
+        draws: DRAWS,
     };
     let analysis = Analysis::of(&input)?;
     let about = about(&run, &committed, &frozen_digest, &known.command);

@@ -45,7 +45,7 @@ pub fn report(input: &Input<'_>, analysis: &Analysis, about: &About) -> String {
         head(input, analysis, about),
         goals(input, analysis),
         blind(analysis),
-        false_changes(analysis),
+        false_changes(input, analysis),
         found(analysis),
         columns(analysis),
         noise(analysis),
@@ -189,7 +189,7 @@ fn blind(analysis: &Analysis) -> String {
     text
 }
 
-fn false_changes(analysis: &Analysis) -> String {
+fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
     let mut rows = Vec::new();
     for look in &analysis.looks {
         for ((detector, group), share) in &look.false_changes {
@@ -227,7 +227,7 @@ fn false_changes(analysis: &Analysis) -> String {
         judged. These verdicts share blocks. The first interval draws whole blocks again (none where the draws \
         have most blocks in common, and it says nothing where nothing was found); the second is Clopper and \
         Pearson's for as many verdicts as can be independent: disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
-        draws = crate::analysis::DRAWS,
+        draws = input.draws,
         blocks = analysis.blocks,
         nulls = analysis.nulls,
         table = table(&heads, &rows)
