@@ -188,7 +188,7 @@ mod tests {
         (false, false, 18)
     }
 
-    /// The method's operating points with tests whose sd differs by 30 %: shares of calls and of `same`, and blocks used.
+    /// The operating points with tests whose sd differs by 30 %: shares of calls and of `same`, and blocks used.
     /// A wrong sign, an error not spent, no `same`, or windows taken for blocks move at least one of them.
     #[test]
     fn operating_points_are_as_designed() {
@@ -277,7 +277,7 @@ mod tests {
         assert!((share - 0.8).abs() < 0.015, "{share}");
     }
 
-    /// `((t_a + t_b) s / g)²` by hand: for a mean of 0 the next of 5 blocks suffices at an sd of 0.9 %, 8 at 1.3 %; half
+    /// `((t_a + t_b) s / g)²` by hand: for a mean of 0 the look at 5 blocks does at an sd of 1.3 %, 8 at 1.4 %; half
     /// way to the band takes most; what no look can show is said to be so.
     #[test]
     fn predictions_are_the_formula_s() {

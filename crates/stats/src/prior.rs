@@ -7,9 +7,9 @@
 //! Two things are stricter here than there. Variances of one test (several arms against one base, several earlier
 //! runs) count as one observation of the spread, since they are correlated. And `d0` comes from an upper bound of the
 //! spread, not from its estimate: with the few tests of a report the estimate is often 0, which would say that all
-//! tests are equally noisy, and a test that is not would be called; nor is it ever more than the number of tests. In
-//! simulation (three tests, true `d0` 3 to 6, no stopping) the plain fit rejects 0.16 to 0.19 % of nulls at an `alpha` of
-//! 0.1 %, this one 0.10 to 0.12 %, at a cost of one block for a change of 2 % with eight tests.
+//! tests are equally noisy, and a test that is not would be called. Nor is it ever more than the number of tests: in
+//! simulation (three tests, true `d0` 3 to 6, all looks without stopping, an `alpha` of 0.1 %) 0.16 to 0.19 % of nulls
+//! are rejected without that cap and 0.10 to 0.12 % with it; it costs up to one block for a change of 2 %.
 
 use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
 use crate::experiment::ArchivedVariance;
@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    /// With the few tests of a report the spread is believed to be larger rather than smaller than it is, also where six
-    /// arms share a base and look like six times as many tests.
+    /// With the few tests of a report the spread is believed to be larger rather than smaller than it is, also where
+    /// six arms share a base and look like six times as many tests.
     #[test]
     fn few_tests_are_not_believed_too_much() {
         let truth = 6.0;

@@ -47,9 +47,8 @@ impl Steady {
 /// Looks for changes of level in a series of one value a second.
 ///
 /// Levels are those with the least sum of squares plus penalty, found by PELT (Killick, Fearnhead and Eckley 2012). The
-/// penalty is that of the modified BIC, `3 ln n` (Zhang and Siegmund 2007; BIC's own `2 ln n` finds changes in one of six
-/// series that have none), in units of the long-run variance: neighbouring seconds are
-/// alike, and a change point at every slow swing would say nothing.
+/// penalty is that of the modified BIC, `3 ln n` (Zhang and Siegmund 2007), in units of the long-run variance:
+/// neighbouring seconds are alike, and a change point at every slow swing would say nothing.
 pub fn is_steady(rates: &[f64]) -> Steady {
     let (variance, phi) = long_run_variance(rates);
     let penalty = 3.0 * (rates.len().max(2) as f64).ln() * variance;
@@ -69,7 +68,7 @@ pub fn converged_at(costs: &[f64]) -> Option<usize> {
     costs.windows(2).position(close).map(|before| before + 1)
 }
 
-/// Variance of a sum of many seconds, per second, and the correlation it rests on, for first-order autoregressive noise.
+/// Variance of a sum of many seconds, per second, and the correlation it rests on: noise is autoregressive, of order 1.
 ///
 /// From differences over one and over two seconds, without the largest tenth, so that changes of level do not count as
 /// noise: their variances are `2 v (1 - phi)` and `2 v (1 - phi²)` (after Chakar, Lebarbier, Levy-Leduc and Robin

@@ -64,8 +64,8 @@ fn nulls_are_left_alone() {
     assert!(all.verdicts == 28_800 && all.changes <= 46, "{all:?}");
 }
 
-/// Changes of 2, 3 and 5 % are found as often, and with as few blocks, as where the spread of noise is known, although a
-/// report of 32 tests has to learn it. What is missing at a quiet 2 % is `same`, which it nearly is.
+/// Changes of 2, 3 and 5 % are found as often, and with as few blocks, as where the spread of noise is known, although
+/// a report of 32 tests has to learn it. What is missing at a quiet 2 % is `same`, which it nearly is.
 /// (ratio, block sd, found at least, blocks at most)
 #[test]
 fn changes_are_found() {

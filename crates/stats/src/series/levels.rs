@@ -3,7 +3,7 @@
 use crate::pairs::mean;
 use crate::sim::Rng;
 
-/// Draws of the null that lie beyond the quantile sought, so that the quantile is known to a tenth of its size or better.
+/// Draws of the null that lie beyond the quantile sought: enough to know it to a tenth of its size.
 const TAIL_DRAWS: f64 = 30.0;
 /// Draws of each arrival.
 const ARRIVAL_DRAWS: usize = 1_000;
@@ -123,8 +123,8 @@ fn most_saved_per_cut(values: &[f64]) -> f64 {
     most
 }
 
-/// Which cuts of a stretch with one step the data do not refute: those whose misfit above the best cut's is no more than
-/// in all but a share `1 - confidence` of rows drawn with the step there.
+/// Which cuts of a stretch with one step the data do not refute: those whose misfit above the best cut's is no more
+/// than in all but a share `1 - confidence` of rows drawn with the step there.
 pub(super) fn arrival_set(values: &[f64], df: f64, confidence: f64, rng: &mut Rng) -> Vec<usize> {
     let misfit = |values: &[f64], cut: usize| squares(&values[..cut]) + squares(&values[cut..]);
     let least =
