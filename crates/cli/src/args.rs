@@ -67,6 +67,8 @@ pub enum Verb {
     Show(ShowArgs),
     /// Lay arms of one or more runs side by side
     Compare(CompareArgs),
+    /// Say whether a change may pass: measure base and head together, or judge a run
+    Gate(GateArgs),
     /// Write a run's whole report
     Report(ReportArgs),
     /// Measure how often verdicts are wrong on this host
@@ -172,7 +174,7 @@ pub struct RunName {
 /// What to show of one or more runs.
 #[derive(Debug, Args, Default)]
 pub struct SectionArgs {
-    /// Only these sections, in this order: arms, host, headline, relative, absolute, chain, per-op, rates, latency,
+    /// Only these sections, in this order: verdicts, findings, evidence, blocks, arms, host, headline, relative, absolute, chain, per-op, rates, latency,
     /// counters, connections, loads, settles, left-out, fingerprints, plans, remarks
     #[arg(long = "section", value_name = "SECTION,…", value_delimiter = ',')]
     pub sections: Vec<Section>,
@@ -214,6 +216,56 @@ pub struct CompareArgs {
     pub tests: Vec<String>,
     #[command(flatten)]
     pub sections: SectionArgs,
+}
+
+/// Arguments of `gate`.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// A run that is there: its folder, its name, or `last`
+    #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan"])]
+    pub run: Option<String>,
+    /// What head is held against: postgres-18.1, or a directory with bin/postgres
+    #[arg(long, value_name = "BUILD", requires = "head")]
+    pub base: Option<String>,
+    /// What is to pass
+    #[arg(long, value_name = "BUILD", requires = "base")]
+    pub head: Option<String>,
+    /// A shipped config's name, or a file [default: the plan's]
+    #[arg(long)]
+    pub config: Option<String>,
+    /// Only these tests
+    #[arg(long, value_delimiter = ',', value_name = "TEST,…")]
+    pub tests: Vec<String>,
+    /// How long to measure at most (15m, 1h) [default: the plan's]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// A plan with protocol isolated: its arms are replaced by base and head [default: verdicts]
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// Write a summary for people; `-` is standard output, where it goes unless another output does
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
+    /// Write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<String>,
+    /// Write a list for benchmark-action (customSmallerIsBetter)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<String>,
+    /// What a regression of which ends with exit code 1
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "rate,cost", value_name = "WHAT,…")]
+    pub fail_on: Vec<FailOn>,
+    /// End with exit code 4 while verdicts are not reached
+    #[arg(long)]
+    pub inconclusive_is_failure: bool,
+}
+
+/// What the gate can fail on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Fewer operations per second
+    Rate,
+    /// More work for an operation: instructions, CPU time, WAL, rows, blocks, fsyncs
+    Cost,
 }
 
 /// Arguments of `report`.

@@ -11,10 +11,14 @@ use clap::Parser;
 use context::Context;
 use std::process::ExitCode;
 
+/// Something got slower or dearer.
+const EXIT_REGRESSION: u8 = 1;
 /// Usage or plan error.
 const EXIT_USAGE: u8 = 2;
 /// A run failed.
 const EXIT_FAILED: u8 = 3;
+/// Verdicts that were asked for are missing.
+const EXIT_INCONCLUSIVE: u8 = 4;
 /// Ctrl-C.
 const EXIT_INTERRUPTED: u8 = 130;
 
@@ -53,6 +57,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Ls => verbs::ls::run(context),
         Verb::Show(args) => verbs::show::run(context, &args),
         Verb::Compare(args) => verbs::compare::run(context, &args),
+        Verb::Gate(args) => verbs::gate::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
         Verb::Calibrate(args) => verbs::calibrate::run(context, &args),
         Verb::Install(args) => verbs::install::run(context, &args),
@@ -83,7 +88,7 @@ fn chain(error: &anyhow::Error) -> String {
 fn exit_code(error: &anyhow::Error) -> u8 {
     use rqps_executor::Error;
     let is_usage = error.is::<Usage>()
-        || error.is::<rqps_report::Error>()
+        || error.downcast_ref().is_some_and(rqps_report::Error::is_usage)
         || error.downcast_ref().is_some_and(Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_calibrate::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)

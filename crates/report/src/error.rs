@@ -86,6 +86,13 @@ pub enum Error {
     Output(String),
 }
 
+impl Error {
+    /// Whether what was asked for is at fault, not how it went.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, Self::NothingJudged { .. } | Self::Output(_))
+    }
+}
+
 fn list(differences: &[Difference]) -> String {
     differences.iter().map(|difference| format!("  - {difference}")).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,6 @@
 //! Verdicts of one arm, a line for each test: what the table of verdicts, its headline and the gate's outputs share.
 
-use rqps_stats::{Class, Detector, Verdict};
+use rqps_stats::{Class, Detector, Tag, Verdict};
 use rqps_store::{RateUnit, Run};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
@@ -142,7 +142,11 @@ impl Line<'_> {
     /// The line in a sentence or two: `hot-points: 3.1 % slower (2.4 to 3.9 %), 5 blocks; a query executes 4.0 % more
     /// instructions (3.9 to 4.1 %)`.
     pub fn sentence(&self, judged: &Judged<'_>) -> String {
-        let parts: Vec<String> = self.verdicts().map(|verdict| self.part(verdict, judged)).collect();
+        let mut parts: Vec<String> = self.verdicts().map(|verdict| self.part(verdict, judged)).collect();
+        // What the line is listed for comes first.
+        if self.rank().is_some_and(|(rank, _)| rank % 2 == 1) {
+            parts.reverse();
+        }
         format!("{}: {}", self.test, parts.join("; "))
     }
 
@@ -160,6 +164,9 @@ impl Line<'_> {
                 let what = if detector == Detector::Rate { "its rate" } else { "its cost" };
                 match judged.still_takes(verdict) {
                     Some(takes) => format!("{what} is not decided ({takes})"),
+                    None if verdict.tags.contains(&Tag::BeyondLooks) => {
+                        format!("{what} is too noisy to be decided")
+                    }
                     None => format!("{what} is not decided"),
                 }
             }

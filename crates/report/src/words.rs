@@ -121,10 +121,10 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
     let deciding = verdict.deciding();
     let mut remarks = Vec::new();
     if let Class::Regression { proven: false } | Class::Improvement { proven: false } = verdict.class {
-        remarks.push(format!("may be less than the {} that matter", percent(deciding.mei)));
+        remarks.push(format!("may be less than the {} that matters", percent(deciding.mei)));
     }
     remarks.extend(verdict.tags.iter().filter_map(|tag| match tag {
-        Tag::TinyShift => Some(format!("a real change, below the {} that matter", percent(deciding.mei))),
+        Tag::TinyShift => Some(format!("a real change, below the {} that matters", percent(deciding.mei))),
         Tag::Bimodal => Some("bimodal: restarts end up in one of two states".to_owned()),
         Tag::OutlierBlock => {
             Some(format!("one block is far off; held in, the ratio is {:.3}", deciding.huber_ratio))
@@ -136,7 +136,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         }
         Tag::Unconfirmed => Some("unconfirmed: among so many verdicts one like it may be chance".to_owned()),
         Tag::Suspect => Some("suspect: a change is likely, not shown".to_owned()),
-        Tag::BeyondLooks => Some("too noisy to be decided in the blocks that the rules allow".to_owned()),
+        Tag::BeyondLooks => Some("too noisy for a verdict in as many blocks as the rules allow".to_owned()),
         Tag::Exact | Tag::Zeros | Tag::FromZero => None,
     }));
     remarks
@@ -159,18 +159,28 @@ pub(crate) fn remark(remark: &Remark) -> String {
     }
 }
 
-/// A remark on the host.
-pub(crate) fn host_remark(remark: &HostRemark) -> String {
-    match remark {
-        HostRemark::ManyVoid { void, done } => format!(
-            "void environment: the host spoilt {void} of {} blocks. Measure again on a quiet machine",
-            void + done
-        ),
-        HostRemark::CanaryMoved { name, ratio } => format!(
-            "void environment: the canary {name} moved by a factor of {ratio:.2} between blocks that count. Something \
-             else uses this machine, or its clock changes; the section blocks shows when"
-        ),
+/// Remarks on the host, those of canaries in one.
+pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
+    let (mut said, mut moved) = (Vec::new(), Vec::new());
+    for remark in remarks {
+        match remark {
+            HostRemark::ManyVoid { void, done } => said.push(format!(
+                "void environment: the host spoilt {void} of {} blocks. Measure again on a quiet machine",
+                void + done
+            )),
+            HostRemark::CanaryMoved { name, ratio } => {
+                moved.push(format!("{name} by a factor of {ratio:.1}"))
+            }
+        }
     }
+    if !moved.is_empty() {
+        said.push(format!(
+            "void environment: between blocks that count, canaries moved: {}. Something else uses this machine, or its \
+             clock changes; the section blocks shows when. Rates suffer most, counted instructions do not",
+            moved.join(", ")
+        ));
+    }
+    said
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Rules, Verdict};
+use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Run};
 
 use crate::alarm::FalseAlarmCheck;
@@ -125,9 +125,10 @@ impl RunVerdicts {
         self.judgement.verdicts.iter().filter(|verdict| !verdict.is_control)
     }
 
-    /// Further blocks after which this verdict is probably reached; none when it is, or when nothing can be said.
+    /// Further blocks after which this verdict is probably reached; none when it is, when nothing can be said, or when it
+    /// takes more than the rules allow.
     pub fn blocks_to_resolve(verdict: &Verdict) -> Option<usize> {
-        if verdict.class.is_decided() {
+        if verdict.class.is_decided() || verdict.tags.contains(&Tag::BeyondLooks) {
             return None;
         }
         verdict.deciding().blocks_to_resolve

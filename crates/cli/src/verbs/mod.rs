@@ -7,6 +7,7 @@ pub mod compare;
 pub mod configs;
 pub mod demo;
 pub mod drive;
+pub mod gate;
 pub mod host;
 pub mod install;
 pub mod ls;

@@ -4,7 +4,7 @@ use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::{Usage, out};
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{BuildSource, BuildSpec, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{BuildSource, BuildSpec, CheckedPlan, Plan, PlanContext, render_schedule, schedule};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -54,12 +54,17 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
             .map_err(|e| Usage(format!("{name} is neither a file nor a shipped plan: {e}")))?
             .to_owned()
     };
-    let context = PlanContext { known_config: &known_config, known_build: &known_build };
-    let checked = Plan::parse(&text, name, &context).map_err(|e| Usage(e.to_string()))?;
+    let checked = check_plan(&text, name)?;
     for warning in &checked.warnings {
         eprintln!("warning: {}", warning.display(name));
     }
     Ok(checked.plan)
+}
+
+/// Checks the text of a plan that is called `name`.
+pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
+    let context = PlanContext { known_config: &known_config, known_build: &known_build };
+    Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
 }
 
 fn known_config(name: &str) -> Result<(), String> {

@@ -8,7 +8,7 @@ use crate::{EXIT_FAILED, out};
 use rqps_executor::{Execution, Finish};
 use rqps_plan::Plan;
 use rqps_store::RunFolder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Name of the report in a run folder.
@@ -42,7 +42,19 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
 }
 
 /// Runs what is left of an execution, writes the report and prints the tables.
-pub fn carry_out(context: &Context, mut execution: Execution) -> anyhow::Result<ExitCode> {
+pub fn carry_out(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
+    carry_out_to(context, execution, |folder| {
+        conclude(context, folder)?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Runs what is left of an execution, then `conclude` on its folder, whose exit code holds unless arms were given up.
+pub fn carry_out_to(
+    context: &Context,
+    mut execution: Execution,
+    conclude: impl FnOnce(&Path) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
     context.catch_signals()?;
     let folder = execution.folder();
     out::tell(&format!("run folder {}", folder.display()));
@@ -67,12 +79,12 @@ pub fn carry_out(context: &Context, mut execution: Execution) -> anyhow::Result<
         how_to_go_on();
     }
     let finish = finish?;
-    conclude(context, &folder)?;
+    let code = conclude(&folder)?;
     let errors = match finish {
-        Finish::Complete => return Ok(ExitCode::SUCCESS),
+        Finish::Complete => return Ok(code),
         Finish::Ended(why) => {
             out::tell(&format!("ended       {why}"));
-            return Ok(ExitCode::SUCCESS);
+            return Ok(code);
         }
         Finish::Partly(errors) => errors,
     };
@@ -85,12 +97,18 @@ pub fn carry_out(context: &Context, mut execution: Execution) -> anyhow::Result<
 }
 
 fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
+    let report = write_report(folder)?;
     let run = RunFolder::open(folder)?;
-    let report = folder.join(REPORT_FILE);
-    std::fs::write(&report, rqps_report::markdown_report(&run)?)?;
     let options = super::show::options(context, &SectionArgs::default());
     out::print_line(&rqps_report::show(&run, &options)?)?;
     out::tell(&format!("\nreport      {}", report.display()));
     out::tell(&format!("everything  rqps show {}", folder.display()));
     Ok(())
+}
+
+/// Writes the report of a run into its folder; returns where it is.
+pub fn write_report(folder: &Path) -> anyhow::Result<PathBuf> {
+    let report = folder.join(REPORT_FILE);
+    std::fs::write(&report, rqps_report::markdown_report(&RunFolder::open(folder)?)?)?;
+    Ok(report)
 }

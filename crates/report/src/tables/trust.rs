@@ -10,7 +10,7 @@ use crate::words;
 pub(crate) fn lines(judged: &Judged<'_>) -> Vec<String> {
     let mut lines = vec![false_alarms(judged), source(judged)];
     lines.push(blocks(judged));
-    lines.extend(judged.verdicts.host.iter().map(words::host_remark));
+    lines.extend(words::host_remarks(&judged.verdicts.host));
     lines
 }
 
@@ -45,26 +45,22 @@ pub(crate) fn alarms(check: &FalseAlarmCheck) -> String {
 }
 
 fn source(judged: &Judged<'_>) -> String {
+    let told = judged.run.meta.method.iter().find(|setting| setting.name == "instructions");
+    let told = told.map(|setting| format!(": {}", setting.value)).unwrap_or_default();
     match &judged.verdicts.source {
         InstructionSource::Processor => {
             "cost is decided by instructions, which the processor counted in every window".to_owned()
         }
-        InstructionSource::Counted(program) => format!(
-            "cost is decided by instructions, which {program} counted in a part of each block of its own{}",
-            because(judged)
-        ),
+        InstructionSource::Counted(program) => {
+            let who = if told.is_empty() { format!(": counted under {program}") } else { told };
+            format!("cost is decided by instructions{who}; counting is a part of its own of each block")
+        }
         InstructionSource::None => format!(
-            "cost is decided by CPU time: nobody counted instructions{}. CPU time varies much more, so small changes \
-             cannot be seen",
-            because(judged)
+            "cost is decided by CPU time, which varies much more than instructions: small changes cannot be seen. \
+             Source of instructions{}",
+            if told.is_empty() { ": none" } else { &told }
         ),
     }
-}
-
-/// The run's own words for where instructions come from.
-fn because(judged: &Judged<'_>) -> String {
-    let told = judged.run.meta.method.iter().find(|setting| setting.name == "instructions");
-    told.map(|setting| format!(" ({})", setting.value)).unwrap_or_default()
 }
 
 fn blocks(judged: &Judged<'_>) -> String {

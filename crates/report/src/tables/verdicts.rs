@@ -12,7 +12,7 @@
 //! | `of` | the counter that decided |
 //! | `remarks` | what else must be known; for an inconclusive line what it would take |
 
-use rqps_stats::{Class, Detector, Metric, MetricVerdict, Verdict};
+use rqps_stats::{Class, Detector, Metric, MetricVerdict, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
@@ -123,15 +123,23 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         1 => "1 verdict is".to_owned(),
         many => format!("{many} verdicts are"),
     };
+    let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
+    let how_many = match noisy {
+        0 => format!("{how_many} not reached."),
+        noisy if noisy == open.len() => format!("{how_many} not reached: too noisy."),
+        noisy => format!("{how_many} not reached, {noisy} of them because they are too noisy."),
+    };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
+        (false, false) if noisy == open.len() => Some(how_many),
         (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
-            "{how_many} not reached. About {} more would probably do: rqps resume {run} --more {}",
+            "{how_many} About {} more would probably do{}: rqps resume {run} --more {}",
             words::about(seconds),
+            if noisy > 0 { " for the rest" } else { "" },
             words::budget(seconds)
         )),
-        (false, true) => Some(format!("{how_many} not reached: more passes would do.")),
-        (false, false) => Some(format!("{how_many} not reached; how long that takes cannot be told yet.")),
+        (false, true) => Some(format!("{how_many} More passes would do.")),
+        (false, false) => Some(format!("{how_many} How long that takes cannot be told yet.")),
     }
 }
 

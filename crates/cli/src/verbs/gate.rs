@@ -1,0 +1,127 @@
+//! `gate`: whether a change may pass, by verdicts on base and head measured together here, or on a run that is there.
+
+use super::plan::{check_plan, read_plan};
+use crate::args::{FailOn, GateArgs};
+use crate::context::Context;
+use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
+use anyhow::Context as _;
+use rqps_plan::{Arm, BuildSource, BuildSpec, Plan, Protocol, parse_budget};
+use rqps_report::{Gate, GateRules, Outcome};
+use rqps_store::{RunFolder, Status};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The shipped plan that says what is measured, where none is named.
+const PLAN: &str = "verdicts";
+/// What stands for standard output.
+const STDOUT: &str = "-";
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
+    check_outputs(args)?;
+    match (&args.run, &args.base, &args.head) {
+        (Some(run), ..) => judge(&context.run_path(run)?, args),
+        (None, Some(base), Some(head)) => {
+            let execution = super::run::begin(context, plan(base, head, args)?)?;
+            super::run::carry_out_to(context, execution, |folder| {
+                super::run::write_report(folder)?;
+                judge(folder, args)
+            })
+        }
+        _ => Err(Usage(
+            "name a run to judge, or what to measure: rqps gate RUN, or rqps gate --base BUILD --head BUILD"
+                .into(),
+        )
+        .into()),
+    }
+}
+
+/// The plan that measures head against base. Base is measured twice, unless the plan says otherwise.
+fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
+    let name = args.plan.as_deref().unwrap_or(PLAN);
+    let mut plan = read_plan(name)?;
+    if plan.protocol != Protocol::Isolated {
+        return Err(
+            Usage(format!("the plan {name} has no blocks: write protocol = \"isolated\" in it")).into()
+        );
+    }
+    let config = args.config.clone().unwrap_or_else(|| plan.arms[plan.base_index()].config.clone());
+    plan.arms = vec![arm("base", base, &config)?, arm("head", head, &config)?];
+    plan.base = "base".to_owned();
+    plan.name = "gate".to_owned();
+    if let Some(budget) = &args.budget {
+        let budget = parse_budget(budget);
+        plan.budget =
+            Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
+    }
+    if !args.tests.is_empty() {
+        plan.workload.steps.clone_from(&args.tests);
+    }
+    // What the resolved plan says is checked like any other; of what has no effect the user has been told.
+    Ok(check_plan(&plan.to_toml()?, "gate")?.plan)
+}
+
+fn arm(name: &str, build: &str, config: &str) -> anyhow::Result<Arm> {
+    let mut build: BuildSpec = build.parse().map_err(|error| Usage(format!("--{name}: {error}")))?;
+    if let BuildSource::Path(path) = &build.source {
+        build.source = BuildSource::Path(std::path::absolute(path)?);
+    }
+    Ok(Arm { name: name.to_owned(), ..Arm::new(build, config) })
+}
+
+/// Judges the run in `folder`, writes the outputs and says by the exit code how it ends.
+fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
+    let run = RunFolder::open(folder)?;
+    if run.status.status != Status::Complete {
+        out::tell(&format!("the run is {}: what it measured so far is judged", run.status.status));
+    }
+    let gate = rqps_report::gate(&run, rules(args))?;
+    write(&gate, args)?;
+    Ok(match gate.outcome {
+        Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
+        _ if run.status.status == Status::Failed => ExitCode::from(EXIT_FAILED),
+        Outcome::Undecided => ExitCode::from(EXIT_INCONCLUSIVE),
+        Outcome::Passed => ExitCode::SUCCESS,
+    })
+}
+
+fn rules(args: &GateArgs) -> GateRules {
+    GateRules {
+        rate: args.fail_on.contains(&FailOn::Rate),
+        cost: args.fail_on.contains(&FailOn::Cost),
+        inconclusive: args.inconclusive_is_failure,
+    }
+}
+
+/// The outputs that were named; Markdown goes to standard output unless something else does.
+fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
+    let outputs = [(&args.markdown, &gate.markdown), (&args.junit, &gate.junit), (&args.json, &gate.json)];
+    for (place, text) in outputs {
+        match place.as_deref() {
+            None => {}
+            Some(STDOUT) => out::print(text)?,
+            Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {path}"))?,
+        }
+    }
+    if args.markdown.is_none() && stdouts(args) == 0 {
+        out::print(&gate.markdown)?;
+    }
+    Ok(())
+}
+
+/// Two outputs on standard output could not be told apart. Better said before anything is measured.
+fn check_outputs(args: &GateArgs) -> anyhow::Result<()> {
+    if stdouts(args) > 1 {
+        return Err(
+            Usage("only one output can go to standard output: name files for the others".into()).into()
+        );
+    }
+    Ok(())
+}
+
+fn stdouts(args: &GateArgs) -> usize {
+    [&args.markdown, &args.junit, &args.json]
+        .into_iter()
+        .filter(|place| place.as_deref() == Some(STDOUT))
+        .count()
+}
