@@ -76,6 +76,19 @@ pub struct Column {
     pub missed: Vec<String>,
 }
 
+/// What the multiplications of an arm are worth in a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrueSize {
+    /// The arm.
+    pub arm: String,
+    /// The test.
+    pub test: String,
+    /// How much more an operation costs.
+    pub cost: Option<Size>,
+    /// How much smaller the rate is.
+    pub rate: Option<Size>,
+}
+
 /// What a campaign has shown.
 #[derive(Debug, Clone)]
 pub struct Analysis {
@@ -89,8 +102,8 @@ pub struct Analysis {
     pub columns: Vec<Column>,
     /// Per test.
     pub noise: Vec<TestNoise>,
-    /// True sizes of the arms with multiplications: arm, test, cost, rate.
-    pub sizes: Vec<(String, String, Option<Size>, Option<Size>)>,
+    /// True sizes of the arms with multiplications.
+    pub sizes: Vec<TrueSize>,
     /// Arms without a dose, base and control included.
     pub nulls: usize,
     /// Blocks in which everything was measured.
@@ -252,12 +265,17 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-fn sizes(input: &Input<'_>) -> Vec<(String, String, Option<Size>, Option<Size>)> {
+fn sizes(input: &Input<'_>) -> Vec<TrueSize> {
     let spins = input.arms.iter().zip(input.doses).filter(|(_, dose)| dose.is_spin() && !dose.is_null());
     let of_arm = |(arm, dose): (&String, &Dose)| {
         let row = |test: &TestData| {
             let size = |detector| size(input.truth, &test.name, *dose, detector);
-            (arm.clone(), test.name.clone(), size(Detector::Cost), size(Detector::Rate))
+            TrueSize {
+                arm: arm.clone(),
+                test: test.name.clone(),
+                cost: size(Detector::Cost),
+                rate: size(Detector::Rate),
+            }
         };
         input.experiment.tests.iter().map(row).collect::<Vec<_>>()
     };

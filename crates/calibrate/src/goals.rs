@@ -4,7 +4,7 @@ use crate::analysis::{Input, TestNoise, range};
 use crate::confusion::Range;
 use crate::pairing::{Look, Sample};
 use crate::share::Share;
-use rqps_stats::Detector;
+use rqps_stats::{Class, Detector};
 
 /// Rates of tests whose blocks differ by less are held to goals: standard deviation of one block's logarithm.
 const QUIET_SD: f64 = 0.015;
@@ -23,10 +23,19 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Whether it is met; none where it was not measured.
-    pub fn is_met(&self) -> Option<bool> {
-        let share = self.share?.share();
-        Some(if self.at_least { share >= self.aim } else { share <= self.aim })
+    /// How it stands, in a phrase: a share that is as aimed proves little when it rests on few verdicts.
+    pub fn stands(&self) -> String {
+        let Some(share) = self.share else {
+            return "not measured".to_owned();
+        };
+        let meets = |its: f64| if self.at_least { its >= self.aim } else { its <= self.aim };
+        let off = (share.share() - self.aim).abs() * 100.0;
+        match (meets(share.share()), meets(share.low), meets(share.high)) {
+            (true, true, true) => "met".to_owned(),
+            (true, ..) => "met here; too few to prove it".to_owned(),
+            (false, false, false) => format!("missed by {off:.2} points"),
+            (false, ..) => format!("missed here by {off:.2} points; too few to prove it"),
+        }
     }
 }
 
@@ -46,6 +55,15 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
             if is_null { sample.class.is_change() } else { sample.class.is_regression() }
         };
         Share::of(look, blocks, wanted, hit)
+    };
+    // `same` where the change is as large as what is looked for.
+    let wrongly_same = |detector: Detector, least: f64| {
+        let wanted = |sample: &Sample| {
+            let its = range(input, &tests[sample.test].name, sample.arm, detector);
+            let large = |range: Range| range >= Range::holding(least) && range != Range::Null;
+            sample.detector == detector && its.is_some_and(large)
+        };
+        Share::of(last, blocks, wanted, |sample| sample.class == Class::Same)
     };
     let any = |_: usize| true;
     let reads = |test: usize| tests[test].group != "write";
@@ -79,5 +97,29 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
         goal(found("cost", 0.005), 0.95, true, of(last, Detector::Cost, Range::holding(0.005), &any)),
         goal(found(&quiet_words, 0.05), 0.99, true, of(last, Detector::Rate, Range::holding(0.05), &quiet)),
         goal(found(&quiet_words, 0.02), 0.95, true, of(last, Detector::Rate, Range::holding(0.02), &quiet)),
+        goal("rate: same said, 2 % or more".to_owned(), 0.05, false, wrongly_same(Detector::Rate, 0.02)),
+        goal("cost: same said, 0.5 % or more".to_owned(), 0.05, false, wrongly_same(Detector::Cost, 0.005)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_goal_is_met_by_a_handful_of_verdicts() {
+        let share = |hits, tries, low, high| {
+            Some(Share { hits, tries, independent: tries, low, high, bootstrap: None })
+        };
+        let stands = |aim, at_least, share| Goal { what: String::new(), aim, at_least, share }.stands();
+        assert_eq!(stands(0.001, false, share(0, 5000, 0.0, 0.0007)), "met");
+        assert_eq!(stands(0.001, false, share(0, 100, 0.0, 0.036)), "met here; too few to prove it");
+        assert_eq!(stands(0.99, true, share(20, 20, 0.83, 1.0)), "met here; too few to prove it");
+        assert_eq!(
+            stands(0.99, true, share(19, 20, 0.75, 0.999)),
+            "missed here by 4.00 points; too few to prove it"
+        );
+        assert_eq!(stands(0.99, true, share(10, 20, 0.27, 0.73)), "missed by 49.00 points");
+        assert_eq!(stands(0.99, true, None), "not measured");
+    }
 }

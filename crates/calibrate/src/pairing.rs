@@ -33,6 +33,8 @@ pub struct Sample {
 pub struct Look {
     /// Blocks.
     pub blocks: usize,
+    /// Arms that were base in a draw.
+    pub bases: BTreeSet<usize>,
     /// The blocks' numbers, by draw.
     pub draws: Vec<BTreeSet<u32>>,
     /// The verdicts, of candidates alone: not of control.
@@ -63,8 +65,15 @@ pub fn repair(
         return Err(Error::TooLittle { what });
     }
     let mut rng = Rng::new(seed);
-    let mut found: Vec<Look> =
-        looks.iter().map(|blocks| Look { blocks: *blocks, draws: Vec::new(), samples: Vec::new() }).collect();
+    let mut found: Vec<Look> = looks
+        .iter()
+        .map(|blocks| Look {
+            blocks: *blocks,
+            bases: BTreeSet::new(),
+            draws: Vec::new(),
+            samples: Vec::new(),
+        })
+        .collect();
     for draw in 0..draws {
         let pair = some_of(&mut rng, nulls.len(), 2);
         let rest = (0..experiment.arms).filter(|arm| *arm != nulls[pair[0]] && *arm != nulls[pair[1]]);
@@ -74,6 +83,7 @@ pub fn repair(
         for look in &mut found {
             let blocks = &order[..look.blocks];
             look.samples.extend(verdicts(experiment, &arms, blocks, rules, draw)?);
+            look.bases.insert(arms[0]);
             look.draws.push(blocks.iter().copied().collect());
         }
     }

@@ -117,11 +117,14 @@ fn interval(share: &Share) -> String {
     format!("{} to {}", percent(share.low), percent(share.high))
 }
 
-/// A table in Markdown; columns from the second on are numbers.
+/// A table in Markdown; a column of numbers stands to the right.
 fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|", heads.join(" | "));
     for at in 0..heads.len() {
-        text.push_str(if at == 0 { " --- |" } else { " ---: |" });
+        let is_number = |row: &Vec<String>| {
+            row.get(at).is_none_or(|cell| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        text.push_str(if at > 0 && rows.iter().all(is_number) { " ---: |" } else { " --- |" });
     }
     text.push('\n');
     for row in rows {
@@ -135,14 +138,11 @@ fn goals(input: &Input<'_>, analysis: &Analysis) -> String {
     let row = |goal: &Goal| {
         let aim = if goal.at_least { "at least" } else { "at most" };
         let mut row = vec![goal.what.clone(), format!("{aim} {}", percent(goal.aim))];
-        match (&goal.share, goal.is_met()) {
-            (Some(share), Some(is_met)) => {
-                let missed = || format!("missed by {}", percent((share.share() - goal.aim).abs()));
-                let verdict = if is_met { "met".to_owned() } else { missed() };
-                row.extend([percent(share.share()), hits(share), interval(share), verdict]);
-            }
-            _ => row.extend([String::new(), "none".to_owned(), String::new(), "not measured".to_owned()]),
-        }
+        let share = goal.share.as_ref();
+        row.push(share.map(|share| percent(share.share())).unwrap_or_default());
+        row.push(share.map(hits).unwrap_or_default());
+        row.push(share.map(interval).unwrap_or_default());
+        row.push(goal.stands());
         row
     };
     let rows: Vec<Vec<String>> = analysis.goals.iter().map(row).collect();
@@ -191,11 +191,16 @@ fn blind(analysis: &Analysis) -> String {
 
 fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
     let mut rows = Vec::new();
-    for look in &analysis.looks {
-        for ((detector, group), share) in &look.false_changes {
+    for (at, look) in analysis.looks.iter().enumerate() {
+        let is_last = at + 1 == analysis.looks.len();
+        for ((detector, group), share) in
+            look.false_changes.iter().filter(|((_, group), _)| is_last || group.is_none())
+        {
             let confirmed = look.false_confirmed.get(detector).filter(|_| group.is_none());
-            let bootstrap =
-                share.bootstrap.map(|(low, high)| format!("{} to {}", percent(low), percent(high)));
+            let bootstrap = share
+                .bootstrap
+                .filter(|_| share.hits > 0)
+                .map(|(low, high)| format!("{} to {}", percent(low), percent(high)));
             rows.push(vec![
                 word(*detector).to_owned(),
                 group.clone().unwrap_or_else(|| "all".to_owned()),
@@ -310,10 +315,20 @@ fn sizes(input: &Input<'_>, analysis: &Analysis) -> String {
         Some(size) => format!("{} ({} to {})", percent(size.share), percent(size.low), percent(size.high)),
         None => "not measured".to_owned(),
     };
-    let row = |(arm, test, cost, rate): &(String, String, Option<Size>, Option<Size>)| {
-        vec![arm.clone(), test.clone(), shown(cost), shown(rate)]
+    let arms: Vec<&String> =
+        analysis.sizes.iter().map(|size| &size.arm).collect::<BTreeSet<_>>().into_iter().collect();
+    let tests: BTreeSet<&String> = analysis.sizes.iter().map(|size| &size.test).collect();
+    let row = |test: &&String| {
+        let of_arm = |arm: &&String| {
+            let size = analysis.sizes.iter().find(|size| size.arm == **arm && size.test == **test);
+            size.map_or_else(Default::default, |size| [shown(&size.cost), shown(&size.rate)])
+        };
+        [(*test).clone()].into_iter().chain(arms.iter().flat_map(of_arm)).collect()
     };
-    let rows: Vec<Vec<String>> = analysis.sizes.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = tests.iter().map(row).collect();
+    let columns = arms.iter().flat_map(|arm| [format!("{arm}: cost"), format!("{arm}: rate")]);
+    let heads: Vec<String> = ["test".to_owned()].into_iter().chain(columns).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let dose = |(arm, dose): (&String, &crate::dose::Dose)| {
         let crate::dose::Dose { spin, sleep_us, wal_bytes, fsync_every } = *dose;
         let parts = [
@@ -332,7 +347,7 @@ fn sizes(input: &Input<'_>, analysis: &Analysis) -> String {
         multiplication takes longer than most instructions, so the two differ.\n\n{}",
         doses.join("; "),
         input.truth.blocks,
-        table(&["arm", "test", "cost", "rate"], &rows)
+        table(&heads, &rows)
     )
 }
 

@@ -8,6 +8,7 @@
 
 use crate::pairing::{Look, Sample};
 use crate::truth::CONFIDENCE;
+use rqps_stats::Detector;
 use rqps_stats::counts::clopper_pearson;
 use rqps_stats::sim::Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,7 @@ pub struct Share {
 
 impl Share {
     /// Of the verdicts of a look that are `wanted`, how many are `hit`; `blocks` there were in all. None without any.
+    /// Of arms that take turns at being base, one comparison in each test follows from the others.
     pub fn of(
         look: &Look,
         blocks: usize,
@@ -54,7 +56,11 @@ impl Share {
         if tries == 0 {
             return None;
         }
-        let independent = tries.min(cells.len() * (blocks / look.blocks).max(1));
+        let are_bases = cells.iter().any(|(_, arm, _)| look.bases.contains(arm));
+        let places: BTreeSet<(usize, Detector)> =
+            cells.iter().map(|(test, _, detector)| (*test, *detector)).collect();
+        let comparisons = cells.len() - if are_bases { places.len() } else { 0 };
+        let independent = tries.min(comparisons.max(1) * (blocks / look.blocks).max(1));
         let scaled = (hits as f64 * independent as f64 / tries as f64).round() as u64;
         let (low, high) = clopper_pearson(scaled, independent as u64, CONFIDENCE);
         let bootstrap = (2 * look.blocks <= blocks).then(|| bootstrap(look, &by_draw)).flatten();
