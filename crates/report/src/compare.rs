@@ -55,8 +55,8 @@ fn unlike(found: Vec<Difference>, force: bool) -> Result<Vec<String>> {
     Ok(found.iter().map(|difference| format!("the runs are unlike in {difference}")).collect())
 }
 
-/// The same arms by two protocols. Their figures never share a table: each run is shown by its own verdicts, and then what
-/// only the sequence shows.
+/// The same arms by two protocols. Their figures never share a table: each run is shown by its own verdicts, and then
+/// what only the sequence shows.
 fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result<String> {
     let warnings = unlike(differences_across_protocols(one, other), options.force)?;
     let is_isolated = |run: &Run| run.meta.protocol == "isolated";

@@ -289,8 +289,8 @@ impl Observation {
     }
 }
 
-/// A window, load, settle or count as read back, with the action it belongs to. Big details (counters, series, histograms,
-/// plans, fingerprints) are read on demand through [`crate::Run`] by `action.seq`.
+/// A window, load, settle or count as read back, with the action it belongs to. Big details (counters, series,
+/// histograms, plans, fingerprints) are read on demand through [`crate::Run`] by `action.seq`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded<T> {
     /// The action that made it.

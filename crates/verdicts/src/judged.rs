@@ -125,8 +125,8 @@ impl RunVerdicts {
         self.judgement.verdicts.iter().filter(|verdict| !verdict.is_control)
     }
 
-    /// Further blocks after which this verdict is probably reached; none when it is, when nothing can be said, or when it
-    /// takes more than the rules allow.
+    /// Further blocks after which this verdict is probably reached; none when it is, when nothing can be said, or when
+    /// it takes more than the rules allow.
     pub fn blocks_to_resolve(verdict: &Verdict) -> Option<usize> {
         if verdict.class.is_decided() || verdict.tags.contains(&Tag::BeyondLooks) {
             return None;

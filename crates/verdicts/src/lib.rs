@@ -1,8 +1,8 @@
 //! From a run folder to verdicts: which windows are paired, which rules hold, and what a verdict would still take.
 //!
 //! [`experiment`] turns windows into blocks of figures that [`rqps_stats::judge`] understands, [`rules_of`] reads the
-//! rules from the run's plan, [`judge_run`] does both and adds what only the run folder can tell: the false-alarm check of
-//! base against itself, seconds that a further block takes, and remarks that need more than one test's figures. Nothing
+//! rules from the run's plan, [`judge_run`] does both and adds what only the run folder can tell: the false-alarm check
+//! of base against itself, seconds that a further block takes, and remarks that need more than one test's figures. Nothing
 //! here computes a probability: that is the business of `rqps-stats`.
 
 mod alarm;

@@ -1,5 +1,5 @@
-//! The gate as a list for benchmark-action's `customSmallerIsBetter`: every value is a ratio to base measured in the same
-//! blocks, so a history of them has no steps where the machine changed.
+//! The gate as a list for benchmark-action's `customSmallerIsBetter`: every value is a ratio to base measured in the
+//! same blocks, so a history of them has no steps where the machine changed.
 
 use rqps_stats::{Metric, MetricVerdict};
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
     Ok(text)
 }
 
-/// An entry for each metric, whichever decided, so that names stay the same from run to run. None where there is no finite
-/// ratio: a list for charts has no place for it.
+/// An entry for each metric, whichever decided, so that names stay the same from run to run. None where there is no
+/// finite ratio: a list for charts has no place for it.
 fn entry(arm: &str, test: &str, one: &MetricVerdict) -> Option<Value> {
     // Of the rate less is worse: what is charted is the time of an operation.
     let (what, value, low, high) = match one.metric {
