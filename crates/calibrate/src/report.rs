@@ -230,7 +230,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
         "## False alarms\n\n{draws} draws from {blocks} blocks: two of the {nulls} arms without a dose become \
         base and control, the blocks come in a random order, and after each number of blocks all arms are \
         judged. These verdicts share blocks. The first interval draws whole blocks again (none where the draws \
-        have most blocks in common, and it says nothing where nothing was found); the second is Clopper and \
+        have most blocks in common, or where nothing was found); the second is Clopper and \
         Pearson's for as many verdicts as can be independent: disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
         draws = input.draws,
         blocks = analysis.blocks,
