@@ -1,7 +1,7 @@
 //! The pilot: how much work a window of each test is. Found once, on base, and then the same for every arm and block.
 //!
-//! A first window by time tells how many events fit into it. Windows of that many events follow until two in a row agree:
-//! what came before them is the warm-up that a server needs after a restart.
+//! A first window by time tells how many events fit into it. Windows of that many events follow as long as each is cheaper than
+//! all before it by more than noise: what they gained is the warm-up that a server needs after a restart.
 
 use super::block::{Visit, window_step};
 use super::data::{Data, Seat, warm};
@@ -17,13 +17,12 @@ use rqps_workloads::{Test, microbenchmarks};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Fixed windows until two agree, at the most.
-const WINDOWS_MAX: u32 = 5;
-/// Instructions per operation of two windows agree within this share.
-const AGREE_INSTRUCTIONS: f64 = 0.001;
-/// CPU time per operation and rate agree within these shares: they are far noisier.
-const AGREE_CPU: f64 = 0.03;
-const AGREE_RATE: f64 = 0.05;
+/// Windows that look for a warm-up, at the most.
+const WINDOWS_MAX: u32 = 3;
+/// By how much a window must be cheaper than the best before it for the server to be called cold: user instructions per
+/// event repeat well, CPU time doesn't.
+const GAIN_INSTRUCTIONS: f64 = 0.001;
+const GAIN_CPU: f64 = 0.05;
 /// Part of a window's events that precede every window: each has sessions of its own, whose caches are empty.
 const SESSION_WARMUP_SHARE: f64 = 0.1;
 /// Events that a session's caches need at least.
@@ -97,26 +96,23 @@ impl Blocks<'_> {
         let given = self.plan.options_of(test.name).events;
         let window_events = given.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
-        let mut before = first;
-        let mut warm_windows = 0;
-        for window in 1..=WINDOWS_MAX {
-            if test.shrinks {
-                // Every window takes rows away for good: two don't compare.
+        let mut best = first;
+        let mut cold_windows = 0;
+        // Where every window takes rows away for good, two don't compare.
+        let most = if test.shrinks { 0 } else { WINDOWS_MAX };
+        for window in 1..=most {
+            let after = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?;
+            if !gained(&best, &after) {
                 break;
             }
-            let limit = Limit::Events(window_events);
-            let after = run(limit, Warmup::Time(Duration::ZERO), window)?;
-            if agree(&before, &after) {
-                break;
-            }
-            warm_windows = window.min(WINDOWS_MAX - 1);
-            before = after;
+            cold_windows = window;
+            best = after;
         }
         let session =
             ((window_events as f64 * SESSION_WARMUP_SHARE) as u64).max(SESSION_WARMUP_MIN * clients);
         // An event of a second warms nothing that the one before it has not.
         let session = session.min((rate * seconds).max(1.0) as u64).max(1);
-        let warmup_events = session + u64::from(warm_windows) * window_events / 2;
+        let warmup_events = session + u64::from(cold_windows) * window_events / 2;
         let mut work = TestWork {
             test: test.name.to_owned(),
             warmup_events,
@@ -171,17 +167,14 @@ fn elapsed_s(observation: &Observation) -> f64 {
     }
 }
 
-/// Whether two windows cost the same and went at the same rate.
-fn agree(before: &Observation, after: &Observation) -> bool {
+/// Whether an event was cheaper in the later window, by more than noise.
+fn gained(best: &Observation, after: &Observation) -> bool {
     let per_event = |observation: &Observation, metric: &str| {
         observation.metrics.get(metric).map(|total| total / events(observation) as f64)
     };
-    let near = |a: f64, b: f64, share: f64| a > 0.0 && (b / a - 1.0).abs() < share;
-    let rate = |observation: &Observation| events(observation) as f64 / elapsed_s(observation).max(1e-9);
-    let cost =
-        |metric: &str, share: f64| Some(near(per_event(before, metric)?, per_event(after, metric)?, share));
-    let steady = cost("server_instructions_user", AGREE_INSTRUCTIONS)
-        .or_else(|| cost("server_cpu_us", AGREE_CPU))
-        .unwrap_or(true);
-    steady && near(rate(before), rate(after), AGREE_RATE)
+    let is_below =
+        |metric: &str, share: f64| Some(per_event(after, metric)? < per_event(best, metric)? * (1.0 - share));
+    is_below("server_instructions_user", GAIN_INSTRUCTIONS)
+        .or_else(|| is_below("server_cpu_us", GAIN_CPU))
+        .unwrap_or(false)
 }
