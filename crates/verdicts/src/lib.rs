@@ -2,8 +2,8 @@
 //!
 //! [`experiment`] turns windows into blocks of figures that [`rqps_stats::judge`] understands, [`rules_of`] reads the
 //! rules from the run's plan, [`judge_run`] does both and adds what only the run folder can tell: the false-alarm check
-//! of base against itself, seconds that a further block takes, and remarks that need more than one test's figures. Nothing
-//! here computes a probability: that is the business of `rqps-stats`.
+//! of base against itself, seconds that a further block takes, and remarks that need more than one test's figures.
+//! Nothing here computes a probability: that is the business of `rqps-stats`.
 
 mod alarm;
 mod data;

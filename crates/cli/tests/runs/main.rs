@@ -6,10 +6,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 mod bench;
+mod blocks;
 mod data;
 mod died;
 mod disk;
 mod equal;
+mod gate;
 mod interrupted;
 mod killed;
 mod ordinary;

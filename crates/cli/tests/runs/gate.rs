@@ -1,0 +1,51 @@
+//! `rqps gate`: its exit codes on runs whose truth is known, and the way from two builds to a verdict.
+
+use crate::bench::{Bench, exact_version};
+use rqps_verdicts::testing::{Spec, write_run};
+use std::fs;
+
+#[test]
+fn exit_codes_say_whether_a_change_may_pass() {
+    let bench = Bench::new();
+    let made = |spec: &Spec| write_run(&bench.results(), spec).unwrap().display().to_string();
+    let same = made(&Spec::default());
+    let dearer = made(&Spec { effects: vec![(2, "insert", 1.0, 1.02)], ..Spec::default() });
+    let noisy = made(&Spec { block_sd: 0.05, ..Spec::default() });
+    let too_few = made(&Spec { blocks: 2, ..Spec::default() });
+    let gate = |arguments: &[&str], code| bench.call(&[&["gate"], arguments].concat()).expect(code);
+    assert!(gate(&[&same], 0).stdout.contains("rqps gate: passed"));
+    assert!(gate(&[&dearer], 1).stdout.contains("REGRESSION of cost insert"));
+    gate(&[&dearer, "--fail-on", "rate"], 0);
+    gate(&[&noisy], 0);
+    gate(&[&noisy, "--inconclusive-is-failure"], 4);
+    assert!(gate(&[&too_few], 3).stderr.contains("--more"));
+    gate(&[], 2);
+    gate(&[&same, "--junit", "-", "--json", "-"], 2);
+    // Outputs go where they were sent, and nothing but the one asked for to standard output.
+    let json = bench.path().join("gate.json").display().to_string();
+    let said = gate(&[&dearer, "--junit", "-", "--json", &json], 1).stdout;
+    assert!(said.starts_with("<?xml") && !said.contains("rqps gate:"), "{said}");
+    let entries: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    assert!(entries.as_array().is_some_and(|entries| entries.len() > 20), "{entries}");
+}
+
+/// Builds to verdicts, once. The two builds are one, so that no verdict may close the gate, however busy the machine.
+#[test]
+fn base_and_head_are_measured_together() {
+    let bench = Bench::new();
+    let version = exact_version("18");
+    let plan = bench.plan_text(&format!(
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
+         blocks_max = 3\ncount_instructions = false\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n"
+    ));
+    let build = format!("postgres-{version}");
+    let plan = plan.display().to_string();
+    let gate = ["gate", "--base", &build, "--head", &build, "--plan", &plan, "--tests", "point-query"];
+    let ended = bench.call(&gate).expect(0);
+    assert!(ended.stdout.contains("## rqps gate: passed"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("base against itself: 2 verdicts, 0 false"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("blocks: 3 done"), "{}", ended.stdout);
+    // The run is there like any other.
+    bench.call(&["gate", "last", "--fail-on", "cost"]).expect(0);
+}
