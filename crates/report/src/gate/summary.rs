@@ -8,16 +8,23 @@ use crate::format::Format;
 use crate::gate::{ArmAtGate, Outcome};
 use crate::render::render;
 use crate::tables::{findings, trust, verdicts};
-use crate::verdict_lines::Judged;
+use crate::verdict_lines::{Judged, Line};
 
 pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Outcome) -> Result<String> {
     let mut document = Document::default();
+    let verdicts_of = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::verdicts));
+    let open = verdicts_of().filter(|verdict| !verdict.class.is_decided()).count();
+    let open = if open == 0 {
+        String::new()
+    } else {
+        format!(", {open} of {} verdicts open", verdicts_of().count())
+    };
     let says = match outcome {
         Outcome::Passed => "passed",
         Outcome::Regressed => "REGRESSION",
         Outcome::Undecided => "not decided",
     };
-    document.push(Block::Heading(2, format!("rqps gate: {says}")));
+    document.push(Block::Heading(2, format!("rqps gate: {says}{open}")));
     let base = judged.name(judged.base);
     for ArmAtGate { arm, lines } in arms {
         let label = judged.name(*arm);
