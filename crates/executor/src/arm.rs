@@ -197,6 +197,6 @@ pub(crate) fn record(
             .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
             .collect(),
         control: arm.control,
-        env: std::collections::BTreeMap::new(),
+        env: arm.env.clone(),
     }
 }

@@ -341,15 +341,15 @@ impl Execution {
 
     fn spec(&self, arm: usize) -> ServerSpec {
         let Ingredients { build, config } = self.ingredients[arm].clone();
-        let name = &self.plan.arms[arm].name;
+        let planned = &self.plan.arms[arm];
         ServerSpec {
             build,
             config,
-            data_dir: self.place.data_dir(name),
-            log_dir: self.writer.folder().logs_dir().join(name),
+            data_dir: self.place.data_dir(&planned.name),
+            log_dir: self.writer.folder().logs_dir().join(&planned.name),
             clients_max: self.schedule.clients_max(),
             tcp: self.plan.workload.transport == Transport::Tcp,
-            env: std::collections::BTreeMap::new(),
+            env: planned.env.clone(),
             cpus: None,
             instrument: None,
         }
