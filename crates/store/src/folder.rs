@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::journal::RunStatus;
 use crate::lock;
@@ -121,8 +122,10 @@ pub struct RunSummary {
     pub variants: Vec<String>,
     /// Finished actions.
     pub actions_done: u32,
-    /// Actions in the schedule.
+    /// Actions in the schedule; 0: open-ended, the run goes on block by block.
     pub actions_total: u32,
+    /// Blocks that are done.
+    pub blocks_done: u32,
     /// Why it cannot be read.
     pub problem: Option<String>,
 }
@@ -131,15 +134,19 @@ impl RunSummary {
     /// The line of one run.
     pub fn of(folder: &RunFolder) -> Self {
         match RunFolder::open(&folder.path) {
-            Ok(run) => Self {
-                created_at_ms: run.meta.created_at_ms,
-                variants: run.arms.iter().map(crate::Arm::variant).collect(),
-                actions_done: run.actions.len() as u32,
-                actions_total: run.meta.actions_total,
-                status: Some(run.status),
-                problem: None,
-                folder: folder.clone(),
-            },
+            Ok(run) => {
+                let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+                Self {
+                    created_at_ms: run.meta.created_at_ms,
+                    variants: run.arms.iter().map(crate::Arm::variant).collect(),
+                    actions_done: run.actions.len() as u32,
+                    actions_total: run.meta.actions_total,
+                    blocks_done: done.count() as u32,
+                    status: Some(run.status),
+                    problem: None,
+                    folder: folder.clone(),
+                }
+            }
             Err(error) => Self {
                 folder: folder.clone(),
                 created_at_ms: 0,
@@ -147,8 +154,16 @@ impl RunSummary {
                 variants: Vec::new(),
                 actions_done: 0,
                 actions_total: 0,
+                blocks_done: 0,
                 problem: Some(error.to_string()),
             },
+        }
+    }
+    /// How far it is: `12/40` actions, or `5 blocks`.
+    pub fn progress(&self) -> String {
+        match self.actions_total {
+            0 => format!("{} blocks", self.blocks_done),
+            total => format!("{}/{total}", self.actions_done),
         }
     }
 }

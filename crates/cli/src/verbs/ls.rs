@@ -21,7 +21,7 @@ pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     let width = runs.iter().map(|run| run.folder.name().len()).max().unwrap_or(0);
     for run in &runs {
         let name = run.folder.name();
-        let progress = format!("{}/{}", run.actions_done, run.actions_total);
+        let progress = run.progress();
         let state = match &run.problem {
             Some(problem) => problem.clone(),
             None => format!("{:11} {progress:>9}  {}", state(run), run.variants.join(" ")),
@@ -49,6 +49,7 @@ fn as_json(run: &RunSummary) -> serde_json::Value {
         "variants": run.variants,
         "actions_done": run.actions_done,
         "actions_total": run.actions_total,
+        "blocks_done": run.blocks_done,
         "problem": run.problem,
     })
 }

@@ -20,17 +20,17 @@ pub fn run(context: &Context, args: &RunName) -> anyhow::Result<ExitCode> {
         let value = json!({
             "name": folder.name(), "path": path, "state": state, "reason": run.status.reason,
             "actions_done": run.actions.len(), "actions_total": run.meta.actions_total,
+            "blocks_done": summary.blocks_done,
             "invalid": invalid, "notes": run.notes,
         });
         out::print_line(&serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    out::print_line(&format!(
-        "{}: {state}, {} of {} actions done",
-        path.display(),
-        run.actions.len(),
-        run.meta.actions_total
-    ))?;
+    let done = match summary.actions_total {
+        0 => format!("{} blocks done", summary.blocks_done),
+        total => format!("{} of {total} actions done", summary.actions_done),
+    };
+    out::print_line(&format!("{}: {state}, {done}", path.display()))?;
     if let Some(reason) = &run.status.reason {
         out::print_line(&format!("reason: {reason}"))?;
     }
