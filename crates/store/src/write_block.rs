@@ -118,7 +118,8 @@ impl RunWriter {
     }
 }
 
-/// A block that nobody is measuring any more says `running` only because its rqps was killed.
+/// A block that nobody is measuring any more says `running` only because its rqps was killed. A pass of a sequence
+/// goes on where it was cut off.
 pub(crate) fn void_cut_off(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4 \

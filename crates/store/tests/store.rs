@@ -57,11 +57,16 @@ fn step() -> PlannedStep {
 }
 
 fn create(results: &Path) -> RunWriter {
+    create_by(results, "sequence")
+}
+
+fn create_by(results: &Path, protocol: &str) -> RunWriter {
     let folder = RunFolder::create(results, "demo").unwrap();
     let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
     let arms = [arm("base", Role::Base), arm("new", Role::Candidate)];
     let host = [Fact { key: "kernel".into(), value: "6.1".into(), comparable: true }];
-    writer.begin_run("plan = 1\n", &meta(), &[step()], &arms, &host).unwrap();
+    let meta = Meta { protocol: protocol.into(), ..meta() };
+    writer.begin_run("plan = 1\n", &meta, &[step()], &arms, &host).unwrap();
     writer
 }
 
@@ -264,10 +269,10 @@ fn blocks_and_what_stands_in_them_are_read_back() {
     assert!(writer.finish_block(2, BlockStatus::Done, None).is_err());
 }
 
-#[test]
-fn a_block_whose_writer_died_is_void_and_its_numbers_are_not_used_again() {
+/// What its blocks are after a writer died in the second, and the run was opened for writing again.
+fn after_death(protocol: &str) -> Vec<Block> {
     let results = tempfile::tempdir().unwrap();
-    let mut writer = create(results.path());
+    let mut writer = create_by(results.path(), protocol);
     writer.begin_block(&block(1)).unwrap();
     writer.finish_block(1, BlockStatus::Done, None).unwrap();
     writer.begin_block(&block(2)).unwrap();
@@ -275,10 +280,17 @@ fn a_block_whose_writer_died_is_void_and_its_numbers_are_not_used_again() {
     let path = writer.folder().path().to_owned();
     drop(writer);
     let writer = RunFolder::open_for_writing(&path).unwrap();
-    assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (Some(2), 42));
-    let blocks = RunFolder::open(&path).unwrap().blocks;
+    assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (Some(2), 42), "used once");
+    RunFolder::open(&path).unwrap().blocks
+}
+
+#[test]
+fn a_block_whose_writer_died_is_void() {
+    let blocks = after_death("isolated");
     assert_eq!((blocks[0].status, blocks[1].status), (BlockStatus::Done, BlockStatus::Void));
-    assert_eq!(blocks[1].note.as_deref(), Some("cut off"));
+    assert_eq!(blocks[1].note.as_deref(), Some(CUT_OFF));
+    let passes = after_death("sequence");
+    assert_eq!(passes[1].status, BlockStatus::Running, "a pass of a sequence is resumed, not lost");
 }
 
 #[test]
