@@ -43,6 +43,8 @@ pub struct AtLook {
     pub blocks: usize,
     /// False changes among verdicts on arms without a dose, by detector and group of tests; no group: all of them.
     pub false_changes: BTreeMap<(Detector, Option<String>), Share>,
+    /// How often which metric called them.
+    pub false_by: BTreeMap<(Detector, Metric), usize>,
     /// Those that were confirmed among all verdicts of their draw.
     pub false_confirmed: BTreeMap<Detector, Share>,
     /// Regressions among verdicts on slower arms, by detector and true size.
@@ -184,10 +186,14 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
     let mut at_look = AtLook {
         blocks: look.blocks,
         false_changes: BTreeMap::new(),
+        false_by: BTreeMap::new(),
         false_confirmed: BTreeMap::new(),
         found: BTreeMap::new(),
         said,
     };
+    for sample in look.samples.iter().filter(|sample| is_null(sample) && changed(sample)) {
+        *at_look.false_by.entry((sample.detector, sample.decided_by)).or_default() += 1;
+    }
     for detector in Detector::ALL {
         for group in &groups {
             let wanted = |sample: &Sample| {

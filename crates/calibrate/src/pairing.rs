@@ -8,7 +8,9 @@
 use crate::draw::some_of;
 use crate::error::{Error, Result};
 use rqps_stats::sim::Rng;
-use rqps_stats::{Archive, BlockData, Class, Detector, Experiment, MetricData, Rules, TestData, judge};
+use rqps_stats::{
+    Archive, BlockData, Class, Detector, Experiment, Metric, MetricData, Rules, TestData, judge,
+};
 use std::collections::BTreeSet;
 
 /// A verdict of a draw.
@@ -24,6 +26,8 @@ pub struct Sample {
     pub detector: Detector,
     /// What was said.
     pub class: Class,
+    /// The metric that decided.
+    pub decided_by: Metric,
     /// Whether it holds among all verdicts of the draw.
     pub confirmed: bool,
 }
@@ -119,6 +123,7 @@ fn verdicts(
             arm: arms[verdict.arm],
             detector: verdict.detector,
             class: verdict.class,
+            decided_by: verdict.deciding().metric,
             confirmed: verdict.confirmed,
         })
     };

@@ -197,6 +197,8 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
             look.false_changes.iter().filter(|((_, group), _)| is_last || group.is_none())
         {
             let confirmed = look.false_confirmed.get(detector).filter(|_| group.is_none());
+            let by = look.false_by.iter().filter(|((its, _), _)| its == detector && group.is_none());
+            let by: Vec<String> = by.map(|((_, metric), count)| format!("{metric} {count}")).collect();
             let bootstrap = share
                 .bootstrap
                 .filter(|_| share.hits > 0)
@@ -207,6 +209,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
                 look.blocks.to_string(),
                 hits(share),
                 percent(share.share()),
+                by.join(", "),
                 confirmed.map_or_else(String::new, |confirmed| confirmed.hits.to_string()),
                 bootstrap.unwrap_or_default(),
                 share.independent.to_string(),
@@ -221,6 +224,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
         "blocks",
         "false changes",
         "share",
+        "called by",
         "confirmed",
         "95 % interval by blocks",
         "independent",
