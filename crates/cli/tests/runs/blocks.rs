@@ -1,0 +1,162 @@
+//! Runs of blocks: what is in them, what a kill leaves, more time, passes of a sequence.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rqps_store::{BlockStatus, Moment, Run};
+
+use crate::bench::Bench;
+
+const TOP: &str = "protocol = \"isolated\"\nbudget = \"1s\"\n";
+
+/// Two tests that read and two that write.
+const WORKLOAD: &str = "rows = 5_000\nsteps = [\"point-query\", \"scan\", \"update-index\", \"delete\"]\n";
+
+const ISOLATED: &str = "[isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
+
+fn plan(bench: &Bench, top: &str, isolated: &str) -> String {
+    // The bench writes keys of a sequence, too: they have no effect here.
+    let path = bench.plan(top, &format!("{WORKLOAD}{isolated}"), &["18", "17"]);
+    path.to_str().unwrap().to_owned()
+}
+
+/// Blocks that count, by number.
+fn done(run: &Run) -> Vec<u32> {
+    run.blocks.iter().filter(|b| b.status == BlockStatus::Done).map(|b| b.number).collect()
+}
+
+fn expect_whole_blocks(run: &Run) {
+    for block in done(run) {
+        let mut by_test: BTreeMap<&str, Vec<(u32, &str, u64)>> = BTreeMap::new();
+        for window in &run.windows {
+            let at = window.placement.unwrap();
+            if at.block == block {
+                assert!(window.valid(), "{:?}", window.action);
+                by_test.entry(&window.action.step).or_default().push((
+                    at.slot,
+                    &window.action.arm,
+                    window.result.events,
+                ));
+            }
+        }
+        assert_eq!(by_test.len(), 4, "block {block}: {by_test:?}");
+        for (test, mut slots) in by_test {
+            slots.sort_unstable();
+            let arms: Vec<&str> = slots.iter().map(|(_, arm, _)| *arm).collect();
+            let mirrored: Vec<&str> = arms.iter().rev().copied().collect();
+            assert_eq!(arms, mirrored, "{test}: six windows in mirrored order");
+            assert_eq!(arms.len(), 6, "{test}: base, its control and one other, twice each");
+            assert!(
+                slots.iter().all(|slot| slot.2 == slots[0].2),
+                "{test}: the same work for all: {slots:?}"
+            );
+        }
+        let moments: Vec<Moment> =
+            run.canaries.iter().filter(|canary| canary.block == block).map(|canary| canary.moment).collect();
+        assert!(moments.contains(&Moment::Before) && moments.contains(&Moment::After), "{moments:?}");
+    }
+}
+
+#[test]
+fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
+    let bench = Bench::new();
+    let plan = plan(&bench, TOP, ISOLATED);
+    let ended = bench.call(&["run", &plan]).expect(0);
+    let run = bench.run();
+    assert_eq!(run.status.status, rqps_store::Status::Complete, "{}", ended.stderr);
+    assert_eq!(done(&run), [1], "a second is over after the first block: {}", ended.stderr);
+    expect_whole_blocks(&run);
+    let control: Vec<&str> = run.arms.iter().filter(|arm| arm.control).map(|arm| arm.name.as_str()).collect();
+    assert_eq!(control, ["a-again"]);
+    if rqps_probe::counts_instructions().is_err() {
+        // Without hardware counters every test was counted on every arm, base and control almost alike.
+        assert_eq!(run.counts.len(), 12, "{}", ended.stderr);
+        let of = |arm: &str, test: &str| {
+            let count = run.counts.iter().find(|c| c.action.arm == arm && c.result.test == test).unwrap();
+            count.result.instructions_per_op().unwrap()
+        };
+        for test in ["point-query", "scan"] {
+            let ratio = of("a-again", test) / of("a", test);
+            assert!((ratio - 1.0).abs() < 0.01, "{test}: base again / base = {ratio}");
+            assert!(of("a", test) > 1_000.0, "{test}: {}", of("a", test));
+        }
+    }
+    assert!(ended.stdout.contains("inconclusive"), "one block proves nothing: {}", ended.stdout);
+    bench.expect_no_process();
+    let again = bench.call(&["resume"]);
+    assert_eq!(again.code(), Some(2), "{}", again.stderr);
+    assert!(again.stderr.contains("--more"), "{}", again.stderr);
+    let more = bench.call(&["resume", "--more", "soon"]);
+    assert_eq!(more.code(), Some(2), "{}", more.stderr);
+    assert!(more.stderr.contains("--more 20m"), "the remedy: {}", more.stderr);
+    let mut running = bench.start(&["resume", "--more", "10m"]);
+    running.expect_line(&["block 3: "]);
+    running.signal(rustix::process::Signal::INT);
+    running.end().expect(130);
+    bench.expect_no_process();
+    let run = bench.run();
+    assert!(done(&run).len() >= 3, "{:?}", run.blocks);
+    expect_whole_blocks(&run);
+    let show = bench.call(&["show", "--format", "json"]).expect(0).stdout;
+    assert!(serde_json::from_str::<serde_json::Value>(&show).is_ok(), "{show}");
+}
+
+#[test]
+fn a_block_that_a_kill_cut_off_does_not_count() {
+    let bench = Bench::new();
+    let top = TOP.replace("1s", "10m");
+    let plan = plan(&bench, &top, ISOLATED);
+    let mut running = bench.start(&["run", &plan]);
+    running.expect_line(&["block 1 of 3"]);
+    std::thread::sleep(Duration::from_secs(3));
+    running.kill();
+    bench.expect_no_process();
+    let mut running = bench.start(&["resume"]);
+    running.expect_line(&["block 2: done"]);
+    running.signal(rustix::process::Signal::INT);
+    running.end().expect(130);
+    let run = bench.run();
+    let first = run.blocks.iter().find(|block| block.number == 1).unwrap();
+    assert_eq!(first.status, BlockStatus::Void, "{first:?}");
+    assert!(done(&run).contains(&2), "{:?}", run.blocks);
+    expect_whole_blocks(&run);
+    bench.call(&["clean"]).expect(0);
+}
+
+#[test]
+fn a_preloaded_library_that_is_not_there_is_refused_before_anything_starts() {
+    let bench = Bench::new();
+    let path = plan(&bench, TOP, ISOLATED);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let env = "env = { LD_PRELOAD = \"/nowhere/dose.so\" }\n\n[[arm]]\nname = \"b\"";
+    std::fs::write(&path, text.replace("[[arm]]\nname = \"b\"", env)).unwrap();
+    let ended = bench.call(&["run", &path]);
+    assert_ne!(ended.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("/nowhere/dose.so"), "{}", ended.stderr);
+    bench.expect_no_process();
+}
+
+#[test]
+fn passes_of_a_sequence_advance_in_lockstep_with_equal_work() {
+    let bench = Bench::new();
+    let workload = "rows = 5_000\nsteps = [\"point-query\", \"update-index\", \"scan\"]\n";
+    let plan = bench.plan("passes = 2\n", workload, &["18", "17"]);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    assert_eq!(done(&run), [1, 2], "{:?}", run.blocks);
+    let order = |pass: u32| -> Vec<String> {
+        let windows = run.windows.iter().filter(|w| w.placement.is_some_and(|at| at.block == pass));
+        windows.map(|w| format!("{} {}", w.action.step, w.action.arm)).collect()
+    };
+    assert_eq!(order(1).len(), 6);
+    assert_ne!(order(1)[..2], order(2)[..2], "the order of arms turns from pass to pass");
+    assert!(
+        order(1)[0].starts_with("point-query") && order(1)[1].starts_with("point-query"),
+        "{:?}",
+        order(1)
+    );
+    let updates: Vec<u64> =
+        run.windows.iter().filter(|w| w.action.step == "update-index").map(|w| w.result.events).collect();
+    assert!(updates.iter().all(|events| *events == updates[0]), "equal work in every pass: {updates:?}");
+    bench.expect_complete(0);
+}
