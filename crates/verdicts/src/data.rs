@@ -91,7 +91,7 @@ fn test_data(run: &Run, source: &InstructionSource, name: &str, group: &str) -> 
             (Metric::Instructions, InstructionSource::Counted(_)) => counted(run, name),
             _ => measured(run, name, metric),
         };
-        matters(metric, &blocks).then_some(MetricData { metric, blocks })
+        of_operations(metric, blocks).map(|blocks| MetricData { metric, blocks })
     };
     let metrics = Metric::ALL.into_iter().filter_map(of_metric).collect();
     TestData { name: name.to_owned(), group: group.to_owned(), metrics }
@@ -148,12 +148,12 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
     (operations > 0.0).then_some(window.metric(name)? / operations)
 }
 
-/// Whether the metric says something about the test: it was measured, and at least one arm spends as much of it on an
-/// operation as the operation itself could. What lies below is the server's housekeeping, which goes by the clock and
-/// not by operations.
-fn matters(metric: Metric, blocks: &[BlockData]) -> bool {
+/// What the metric says about the test; none where it was not measured, or no arm spends as much of it on an operation
+/// as the operation itself could. What lies below is the server's housekeeping, which goes by the clock and not by
+/// operations: on an arm with no more than that it counts as nothing, also where another arm has more.
+fn of_operations(metric: Metric, mut blocks: Vec<BlockData>) -> Option<Vec<BlockData>> {
     let per_op_min = match metric {
-        Metric::Rate | Metric::Instructions | Metric::CpuUs => return !blocks.is_empty(),
+        Metric::Rate | Metric::Instructions | Metric::CpuUs => 0.0,
         // The smallest WAL record has 24 bytes, and a transaction of 20 statements that writes at all writes one.
         Metric::WalBytes => 1.0,
         // A row of a statement that finds one in ten times.
@@ -162,8 +162,39 @@ fn matters(metric: Metric, blocks: &[BlockData]) -> bool {
         Metric::Fsyncs => 0.01,
     };
     let arms = blocks.first().map_or(0, |block| block.values.len());
-    (0..arms).any(|arm| {
+    let mut is_any = false;
+    for arm in 0..arms {
         let values: Vec<f64> = blocks.iter().filter_map(|block| block.values[arm]).collect();
-        !values.is_empty() && values.iter().sum::<f64>() / values.len() as f64 >= per_op_min
-    })
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        if !values.is_empty() && mean >= per_op_min {
+            is_any = true;
+            continue;
+        }
+        for block in &mut blocks {
+            block.values[arm] = block.values[arm].map(|_| 0.0);
+            block.ln[arm] = None;
+        }
+    }
+    is_any.then_some(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn housekeeping_is_nothing_beside_an_arm_that_has_more() {
+        let block = |block: u32, values: [f64; 3]| BlockData {
+            block,
+            values: values.map(Some).to_vec(),
+            ln: values.map(|value| (value > 0.0).then(|| value.ln())).to_vec(),
+        };
+        let blocks = || vec![block(1, [0.0, 0.002, 0.03]), block(2, [0.001, 0.0, 0.02])];
+        let fsyncs = of_operations(Metric::Fsyncs, blocks()).unwrap();
+        let values: Vec<_> = fsyncs.iter().map(|block| block.values.clone()).collect();
+        assert_eq!(values, [vec![Some(0.0), Some(0.0), Some(0.03)], vec![Some(0.0), Some(0.0), Some(0.02)]]);
+        assert!(fsyncs.iter().all(|block| block.ln[0].is_none() && block.ln[2].is_some()));
+        assert_eq!(of_operations(Metric::Blocks, blocks()), None, "no arm has a block in ten operations");
+        assert_eq!(of_operations(Metric::Rate, blocks()).unwrap(), blocks());
+    }
 }
