@@ -1,5 +1,5 @@
-//! Sequences of several passes: every pass is a replicate, and its arms advance in lockstep, all servers running and all but
-//! one held still.
+//! Sequences of several passes: every pass is a replicate, and its arms advance in lockstep, all servers running and
+//! all but one held still.
 
 use crate::arm::ActiveArm;
 use crate::error::Result;

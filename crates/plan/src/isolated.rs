@@ -1,9 +1,9 @@
 //! Blocks of the protocol `isolated`: who starts when and where, and in which order windows are measured.
 //!
-//! A block is a pure function of plan, number and the tests it measures, so a block that was cut off is drawn again the
-//! same. Everything that could favour an arm by its place is drawn at random: the order of starts, the side (directory
-//! and socket), the order of tests, and the order of arms within a test, which is then mirrored: `ABC CBA`, and with four
-//! windows `ABC CBA CBA ABC`. So a drift that is linear in time cancels within each test.
+//! A block is a pure function of plan, number and the tests it measures, so a block that was cut off is drawn again
+//! the same. Everything that could favour an arm by its place is drawn at random: the order of starts, the side
+//! (directory and socket), the order of tests, and the order of arms within a test, which is then mirrored: `ABC
+//! CBA`, and with four windows `ABC CBA CBA ABC`. So a drift that is linear in time cancels within each test.
 
 use rqps_workloads::random::Stream;
 use rqps_workloads::{Test, microbenchmarks};

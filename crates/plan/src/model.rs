@@ -19,8 +19,8 @@ pub struct Plan {
     pub name: String,
     /// How state is carried from test to test.
     pub protocol: Protocol,
-    /// How often the whole sequence is repeated from the load on; with two or more, arms advance in lockstep and each pass is
-    /// one replicate. Always 1 with [`Protocol::Isolated`].
+    /// How often the whole sequence is repeated from the load on; with two or more, arms advance in lockstep and each
+    /// pass is one replicate. Always 1 with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "is_one")]
     pub passes: u32,
     /// Wall-clock time after which no further block begins; `None`: until every verdict is reached.
@@ -169,7 +169,8 @@ impl Default for Isolated {
     }
 }
 
-/// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`, `instructions`,
+/// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`,
+/// `instructions`,
 /// `wal_bytes`, `rows`, `blocks`, `fsyncs`. A metric that is not there has the default of the statistics.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VerdictOptions {

@@ -1,6 +1,6 @@
-//! Counting instructions where the host has no counters for them: each arm's server runs under an instrumenting program, and
-//! each test runs a few events and then more in sessions of their own. The difference of the two sessions' instructions,
-//! over the difference of their events, is what one event costs: starting a session cancels.
+//! Counting instructions where the host has no counters for them: each arm's server runs under an instrumenting
+//! program, and each test runs a few events and then more in sessions of their own. The difference of the two
+//! sessions' instructions, over the difference of their events, is what one event costs: starting a session cancels.
 //!
 //! Counts don't depend on what else the machine does, so arms are counted at the same time.
 
@@ -20,8 +20,10 @@ use rqps_workloads::{RateUnit, Test};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time that the counted events of a test take where nothing instruments them; about fifty times as much where it does.
-const NATIVE_SECONDS: f64 = 0.012;
+/// CPU time that the counted events of a test take the server where nothing instruments it; under valgrind some
+/// thirty times as much. A session's own instructions vary by about 20,000 from start to start; in this time there
+/// are some 100 million.
+const NATIVE_CPU_US: f64 = 30_000.0;
 /// Events of the shorter session: enough for a session to have chosen its plans and filled its caches.
 const SHORT_MAX: u64 = 40;
 /// Servers that are counted at the same time. More than there are CPUs keeps these busy while sessions begin and end.
@@ -55,10 +57,11 @@ pub(super) fn source(plan: &Plan) -> Source {
     }
 }
 
-/// Events that are counted of a test which does so many a second.
-pub(super) fn events(events_per_s: f64, test: &Test) -> u64 {
-    let most = if test.shrinks { 2_000.0 } else { 20_000.0 };
-    (events_per_s * NATIVE_SECONDS).clamp(1.0, most).ceil() as u64
+/// Events that are counted of a test whose events take the server so much CPU time.
+pub(super) fn events(cpu_us_per_event: f64, test: &Test) -> u64 {
+    // A table does not run out of rows by being counted.
+    let most = if test.shrinks { 1_000.0 } else { 20_000.0 };
+    (NATIVE_CPU_US / cpu_us_per_event.max(1.0)).clamp(1.0, most).ceil() as u64
 }
 
 impl Blocks<'_> {

@@ -1,6 +1,7 @@
 //! The data of arms: made once by load, vacuum and a clean stop, then restored on the sides of every block.
 //!
-//! Arms of the same build and config share what was loaded, so that base and its control start from the very same bytes.
+//! Arms of the same build and config share what was loaded, so that base and its control start from the very same
+//! bytes.
 
 use super::Blocks;
 use crate::arm::{ActiveArm, not_started, record};
@@ -80,8 +81,8 @@ impl Data {
         self.names.iter().try_for_each(|name| self.place.remove_arm(name))
     }
 
-    /// The CPUs of a test's clients and their sessions: one that they share for a single client, since client and session
-    /// take turns; else all. None where the host has one CPU.
+    /// The CPUs of a test's clients and their sessions: one that they share for a single client, since client and
+    /// session take turns; else all. None where the host has one CPU.
     pub fn session_cpus(&self, clients: u32, cpu_turn: u32) -> Option<CpuSet> {
         if clients > 1 || self.cpus.is_empty() {
             return None;
@@ -163,8 +164,8 @@ fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
     }
 }
 
-/// Without autovacuum, which runs when the clock says so: what it does in memory that all sessions share changes how many
-/// instructions they need, and counts have no other noise. A setting behind others of its name wins.
+/// Without autovacuum, which runs when the clock says so: what it does in memory that all sessions share changes how
+/// many instructions they need, and counts have no other noise. A setting behind others of its name wins.
 fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     let text = format!("{}\nautovacuum = off\n", spec.config.text);
     let config = config_from_text(&spec.config.name, &text)?;

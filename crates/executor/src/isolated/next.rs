@@ -1,5 +1,5 @@
-//! What the next block measures: tests whose verdicts can still be reached within the budget, the cheapest first. A test is
-//! always measured on all arms together, base and its control included.
+//! What the next block measures: tests whose verdicts can still be reached within the budget, the cheapest first. A
+//! test is always measured on all arms together, base and its control included.
 
 use crate::error::Result;
 use rqps_plan::Plan;

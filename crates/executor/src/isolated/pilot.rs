@@ -1,7 +1,8 @@
 //! The pilot: how much work a window of each test is. Found once, on base, and then the same for every arm and block.
 //!
-//! A first window by time tells how many events fit into it. Windows of that many events follow as long as each is cheaper than
-//! all before it by more than noise: what they gained is the warm-up that a server needs after a restart.
+//! A first window by time tells how many events fit into it. Windows of that many events follow as long as each is
+//! cheaper than all before it by more than noise: what they gained is the warm-up that a server needs after a
+//! restart.
 
 use super::block::{Visit, window_step};
 use super::data::{Data, Seat, warm};
@@ -96,6 +97,8 @@ impl Blocks<'_> {
         let given = self.plan.options_of(test.name).events;
         let window_events = given.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
+        let cpu_us = first.metrics.get("server_cpu_us").copied().unwrap_or(seconds * 1e6);
+        let cpu_us_per_event = cpu_us / events_by_time as f64;
         let mut best = first;
         let mut cold_windows = 0;
         // Where every window takes rows away for good, two don't compare.
@@ -117,7 +120,7 @@ impl Blocks<'_> {
             test: test.name.to_owned(),
             warmup_events,
             window_events,
-            count_events: count::events(rate, test),
+            count_events: count::events(cpu_us_per_event, test),
         };
         if test.shrinks {
             self.keep_rows(&mut work);
