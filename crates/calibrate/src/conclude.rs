@@ -19,7 +19,7 @@ use rqps_store::{BlockStatus, Run, RunFolder};
 use rqps_verdicts::{InstructionSource, judge_run, rules_of};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Folder of a calibration in a run folder.
 const FOLDER: &str = "calibration";
@@ -56,7 +56,9 @@ pub fn learn(ladder: &Path) -> Result<Truth> {
 /// # Errors
 /// When it cannot be written.
 pub fn keep(run: &Path, known: &Known) -> Result<()> {
-    let path = folder(run)?.join(KNOWN_FILE);
+    let folder = RunFolder::at(run)?.path().join(FOLDER);
+    fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    let path = folder.join(KNOWN_FILE);
     let text =
         serde_json::to_string_pretty(known).map_err(|source| Error::Format { path: path.clone(), source })?;
     fs::write(&path, text).map_err(Error::file("write", &path))
@@ -69,7 +71,7 @@ pub fn keep(run: &Path, known: &Known) -> Result<()> {
 /// When the run is no campaign's, or what it holds is not what was sealed or frozen.
 pub fn conclude(path: &Path) -> Result<String> {
     let run = RunFolder::open(path)?;
-    let folder = folder(path)?;
+    let folder = run.folder.path().join(FOLDER);
     let known = read_known(&folder, path)?;
     let env = run.arms.first().map(|arm| arm.env.clone()).unwrap_or_default();
     let Some(committed) = env.get(SEAL_VARIABLE).cloned() else {
@@ -102,12 +104,6 @@ pub fn conclude(path: &Path) -> Result<String> {
     let report_path = folder.join("report.md");
     fs::write(&report_path, &text).map_err(Error::file("write", &report_path))?;
     Ok(text)
-}
-
-fn folder(run: &Path) -> Result<PathBuf> {
-    let folder = RunFolder::at(run)?.path().join(FOLDER);
-    fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-    Ok(folder)
 }
 
 fn read_known(folder: &Path, run: &Path) -> Result<Known> {

@@ -168,3 +168,18 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     assert!(!ended.stderr.contains("bad-1: the"), "{}", ended.stderr);
     bench.expect_no_process();
 }
+
+#[test]
+fn a_calibration_that_cannot_be_leaves_nothing() {
+    let bench = Bench::new();
+    let no_test = bench.call(&["calibrate", "--tests", "point-qurey"]).expect(2);
+    expect_words(&no_test, &["point-qurey", "point-query"]);
+    let too_few = bench.call(&["calibrate", "--arms", "1"]).expect(2);
+    expect_words(&too_few, &["1 arms: take 2 to 14"]);
+    assert_eq!(fs::read_dir(bench.work()).map_or(0, |left| left.count()), 0);
+    let plan = bench.plan("", STEPS, &["18"]);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let no_calibration = bench.call(&["calibrate", "--from", "last"]).expect(2);
+    expect_words(&no_calibration, &["is no calibration", "campaign.json"]);
+    assert!(!bench.folder().join("calibration").exists());
+}
