@@ -3,6 +3,9 @@
 use rqps_stats::{Class, Metric, MetricVerdict, Tag, Verdict};
 use rqps_verdicts::{HostRemark, Remark};
 
+/// A cost is told as a multiple from this ratio on.
+const TIMES_FROM: f64 = 2.0;
+
 /// The class as tables, CSV and JSON call it.
 pub(crate) fn class(class: Class) -> &'static str {
     match class {
@@ -57,9 +60,21 @@ pub(crate) fn change(one: &MetricVerdict) -> String {
             if one.ratio.is_infinite() {
                 return format!("{verb} {name}, of which base needs none");
             }
+            if one.ratio >= TIMES_FROM {
+                let much = if few { "many" } else { "much" };
+                return format!("{verb} {:.1} times as {much} {name}{}", one.ratio, times(one));
+            }
             format!("{verb} {size} {direction} {name}{}", interval(one))
         }
     }
+}
+
+/// ` (2.8 to 3.4 times)`.
+fn times(one: &MetricVerdict) -> String {
+    if !one.low.is_finite() || !one.high.is_finite() {
+        return String::new();
+    }
+    format!(" ({:.1} to {:.1} times)", one.low, one.high)
 }
 
 /// Verb, whether it can be counted, and what it is.

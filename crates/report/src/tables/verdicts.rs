@@ -240,12 +240,7 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
             matters(verdicts, lines),
             looks.join(", ")
         ),
-        format!(
-            "from, to: interval of the ratio, with {} confidence for regressions and improvements, {} for the rest, \
-             over all looks",
-            confidence(lines, true),
-            confidence(lines, false)
-        ),
+        format!("from, to: interval of the ratio, with {}, over all looks", confidences(lines)),
         "could show: the smallest loss of rate, or rise of cost, that these blocks would have shown with 80 % \
          probability. blocks: restarts of every server from the same data; nothing else is counted as a sample"
             .to_owned(),
@@ -277,9 +272,20 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
 }
 
 /// The least confidence among the intervals of changes, or of the rest.
-fn confidence(lines: &[Line<'_>], of_changes: bool) -> String {
+fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
     let wanted = |one: &&MetricVerdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
     let all = lines.iter().flat_map(Line::verdicts).map(Verdict::deciding).filter(wanted);
     let least = all.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
-    if least.is_finite() { format!("{:.2} %", least * 100.0).replace(".00 %", " %") } else { "no".to_owned() }
+    least.is_finite().then(|| format!("{:.2} %", least * 100.0).replace(".00 %", " %"))
+}
+
+/// The confidence of intervals, which depends on what they are for.
+fn confidences(lines: &[Line<'_>]) -> String {
+    match (confidence(lines, true), confidence(lines, false)) {
+        (Some(changes), Some(rest)) => {
+            format!("{changes} confidence for regressions and improvements, {rest} for the rest")
+        }
+        (Some(all), None) | (None, Some(all)) => format!("{all} confidence"),
+        (None, None) => "no confidence yet, as one block gives none".to_owned(),
+    }
 }
