@@ -8,7 +8,6 @@
 use rqps_workloads::random::Stream;
 use rqps_workloads::{Test, microbenchmarks};
 
-use crate::estimate;
 use crate::model::{Isolated, Plan};
 
 /// Keeps the draws of blocks apart from those of keys.
@@ -92,12 +91,51 @@ fn permutation(stream: &mut Stream, count: usize) -> Vec<usize> {
     order
 }
 
-/// Seconds that a block of these tests is taken to last before one has been measured.
+/// Blocks that a budget is to be enough for, where a plan leaves the length of windows open.
+const BLOCKS_WANTED: f64 = 5.0;
+/// Share of a budget that blocks get; load and pilot take the rest.
+const BLOCKS_SHARE: f64 = 0.85;
+/// Longest and shortest window of such a plan, seconds.
+const WINDOW_MAX_SECONDS: f64 = 5.0;
+const WINDOW_MIN_SECONDS: f64 = 0.2;
+/// Seconds of a block that are no window, measured with tables of 200,000 rows on 2 virtual CPUs: a restart of an arm,
+/// what surrounds a window, counting the instructions of a test on an arm.
+const RESTART_SECONDS: f64 = 1.5;
+const AROUND_WINDOW_SECONDS: f64 = 0.15;
+const COUNT_SECONDS: f64 = 0.9;
+/// Warm-up on top of a window, as a share of it.
+const WARMUP_SHARE: f64 = 0.2;
+
+/// Seconds of a window with which the budget is enough for five blocks of all tests; the longest without a budget.
+pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
+    let Some(budget) = plan.budget else {
+        return WINDOW_MAX_SECONDS;
+    };
+    let (windows, around) = windows_and_around(plan, plan.workload.steps.len());
+    let seconds = budget.as_secs_f64() * BLOCKS_SHARE / BLOCKS_WANTED - around;
+    let window = seconds / (windows * (1.0 + WARMUP_SHARE)).max(1.0);
+    // Two decimals are as exact as the estimate is not.
+    ((window * 100.0).floor() / 100.0).clamp(WINDOW_MIN_SECONDS, WINDOW_MAX_SECONDS)
+}
+
+/// Seconds that a block of so many tests is taken to last before one has been measured.
 pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
+    let (windows, around) = windows_and_around(plan, tests);
+    let seconds = plan.isolated.clone().unwrap_or_default().window_seconds;
+    around + windows * seconds * (1.0 + WARMUP_SHARE)
+}
+
+/// How many windows a block has, and how many seconds of it are none.
+fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
     let isolated = plan.isolated.clone().unwrap_or_default();
-    let arms = plan.arms.len() as f64;
-    let window = isolated.window_seconds * 1.2 + estimate::STEP_OVERHEAD_SECONDS;
-    arms * (estimate::START_SECONDS + tests as f64 * f64::from(isolated.windows) * window)
+    let (arms, tests) = (plan.arms.len() as f64, tests as f64);
+    let names = plan.workload.steps.iter();
+    let writes = names.filter_map(|name| microbenchmarks::test_by_name(name)).filter(|test| test.writes());
+    let restarts = arms * (1.0 + (writes.count() as f64).min(tests));
+    let windows = arms * tests * f64::from(isolated.windows);
+    let counts = if isolated.count_instructions { arms * tests } else { 0.0 };
+    let around = restarts * RESTART_SECONDS + windows * AROUND_WINDOW_SECONDS + counts * COUNT_SECONDS;
+    (windows, around)
 }
 
 #[cfg(test)]
@@ -144,6 +182,27 @@ mod tests {
                 Plan::parse(&plan.to_toml().unwrap(), "p.toml", &PlanContext::trusting()).unwrap().plan;
             assert_eq!(plan, again);
             assert_eq!(plan.arms.iter().filter(|arm| arm.control).count(), usize::from(control));
+        }
+    }
+
+    #[test]
+    fn windows_fit_the_budget_unless_the_plan_gives_them() {
+        let seconds = |top: &str, isolated: &str| {
+            let text = format!(
+                "protocol = \"isolated\"\n{top}\n[workload]\nrows = 1000\n[isolated]\n{isolated}\n\
+                 [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n"
+            );
+            let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;
+            (plan.isolated.clone().unwrap().window_seconds, block_seconds(&plan, 32))
+        };
+        assert_eq!(seconds("", "").0, 5.0);
+        assert_eq!(seconds("budget = \"15m\"", "window_seconds = 3").0, 3.0);
+        assert_eq!(seconds("budget = \"1m\"", "").0, 0.2);
+        for (budget, minutes) in [("30m", 30.0), ("1h", 60.0)] {
+            let (window_s, block_s) = seconds(&format!("budget = \"{budget}\""), "");
+            assert!((0.2..5.0).contains(&window_s), "{window_s}");
+            let all = 5.0 * block_s / 60.0 / minutes;
+            assert!((0.83..=0.86).contains(&all), "five blocks of {block_s} s take {all} of {budget}");
         }
     }
 

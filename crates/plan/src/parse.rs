@@ -6,6 +6,7 @@ use toml::de::DeTable;
 
 use crate::arms::{self, ArmRules};
 use crate::build::BuildSpec;
+use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
 use crate::problem::{PlanErrors, Problem, Problems};
@@ -147,7 +148,7 @@ fn read_plan(
     if protocol.control {
         arms::add_control(&mut arms, &base);
     }
-    let plan = Plan {
+    let mut plan = Plan {
         name: read_name(top, problems, file),
         protocol: protocol.protocol,
         passes: protocol.passes,
@@ -163,6 +164,10 @@ fn read_plan(
         tests,
         arms,
     };
+    if protocol.fits_windows {
+        let seconds = fitting_window_seconds(&plan);
+        plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = seconds);
+    }
     protocol::check(top, problems, &plan);
     Some(plan)
 }

@@ -1,5 +1,5 @@
-//! What a plan says of its protocol: `protocol`, `passes`, `budget`, `[isolated]`, `[verdict]`, and what of the rest does not
-//! go with it.
+//! What a plan says of its protocol: `protocol`, `passes`, `budget`, `[isolated]`, `[verdict]`, and what of the rest
+//! does not go with it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub(crate) struct Found {
     pub isolated: Option<Isolated>,
     /// Whether base is to be measured twice.
     pub control: bool,
+    /// Whether windows are to be as long as the budget allows.
+    pub fits_windows: bool,
 }
 
 /// Reads it.
@@ -35,6 +37,7 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> Found {
     let words = [("sequence", Protocol::Sequence), ("isolated", Protocol::Isolated)];
     let protocol = top.choice("protocol", &words).unwrap_or(Protocol::Sequence);
     let section = top.table("isolated", "[isolated]");
+    let gives_windows = section.as_ref().is_some_and(|section| section.node("window_seconds").is_some());
     let is_isolated = protocol == Protocol::Isolated;
     if let (Some(section), false) = (&section, is_isolated) {
         let remedy = "Write protocol = \"isolated\" at the top of the file, or remove the table.";
@@ -56,6 +59,7 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> Found {
         passes: if is_isolated { 1 } else { passes },
         budget: budget.filter(|_| is_isolated),
         control: is_isolated && isolated.control,
+        fits_windows: is_isolated && !gives_windows,
         isolated: is_isolated.then_some(isolated),
     }
 }

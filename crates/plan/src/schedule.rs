@@ -134,8 +134,8 @@ pub fn schedule(plan: &Plan) -> Schedule {
 
 /// One pass: arm after arm, each from an empty directory. Base comes first: it sets the work that the others repeat.
 ///
-/// Several passes: in each, all arms start and load, then go through the steps in lockstep, in an order that is reversed
-/// from step to step and from pass to pass, so that a drift of the machine does not favour one of them.
+/// Several passes: in each, all arms start and load, then go through the steps in lockstep, in an order that is
+/// reversed from step to step and from pass to pass, so that a drift of the machine does not favour one of them.
 fn sequence(plan: &Plan) -> Schedule {
     let base = plan.base_index();
     let order: Vec<usize> =

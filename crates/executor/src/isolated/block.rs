@@ -1,6 +1,6 @@
 //! One block: every arm restarted from the same data, its windows in mirrored order, the others held still meanwhile.
 
-use super::data::{Seat, side_letter, warm};
+use super::data::{Seat, WARM_ROWS_MAX, side_letter, warm};
 use super::environment::{canaries, spoilt};
 use super::pilot::clients_of;
 use super::{Blocks, Ended, Hand};
@@ -100,7 +100,7 @@ impl Blocks<'_> {
             Self::go_on(outside)?;
             let seat = Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None };
             let mut active = hand.data.start(self, arm, &seat, outside)?;
-            warm(&active, self.plan)?;
+            warm(&active, self.plan, WARM_ROWS_MAX)?;
             active.server.freeze()?;
             servers.arms[arm] = Some(active);
         }

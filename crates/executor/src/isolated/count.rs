@@ -24,6 +24,10 @@ use std::time::{Duration, Instant};
 /// thirty times as much. A session's own instructions vary by about 20,000 from start to start; in this time there
 /// are some 100 million.
 const NATIVE_CPU_US: f64 = 30_000.0;
+/// A test whose single event takes more CPU time is not counted: its sessions would take minutes each.
+const NATIVE_CPU_US_MAX: f64 = 1_000_000.0;
+/// Rows of a table that are read before its server counts; the instrumenting program reads some thirty times slower.
+const WARM_ROWS_MAX: u64 = 300_000;
 /// Events of the shorter session: enough for a session to have chosen its plans and filled its caches.
 const SHORT_MAX: u64 = 40;
 /// Servers that are counted at the same time. More than there are CPUs keeps these busy while sessions begin and end.
@@ -57,8 +61,11 @@ pub(super) fn source(plan: &Plan) -> Source {
     }
 }
 
-/// Events that are counted of a test whose events take the server so much CPU time.
+/// Events that are counted of a test whose events take the server so much CPU time; 0 where that would take too long.
 pub(super) fn events(cpu_us_per_event: f64, test: &Test) -> u64 {
+    if cpu_us_per_event > NATIVE_CPU_US_MAX {
+        return 0;
+    }
     // A table does not run out of rows by being counted.
     let most = if test.shrinks { 1_000.0 } else { 20_000.0 };
     (NATIVE_CPU_US / cpu_us_per_event.max(1.0)).clamp(1.0, most).ceil() as u64
@@ -73,7 +80,11 @@ impl Blocks<'_> {
         outside: &mut Outside<'_>,
     ) -> Result<()> {
         let tests: Vec<&'static Test> = drawn.tests.iter().map(|turns| turns.test).collect();
-        let tests: Vec<_> = tests.into_iter().filter(|test| !hand.cost_decided.contains(test.name)).collect();
+        let counts = |test: &&Test| {
+            let work = hand.works.get(test.name);
+            work.is_some_and(|work| work.count_events > 0) && !hand.cost_decided.contains(test.name)
+        };
+        let tests: Vec<_> = tests.into_iter().filter(|test| counts(test)).collect();
         if hand.counting.counted_by.is_none() || tests.is_empty() {
             return Ok(());
         }
@@ -115,7 +126,7 @@ impl Blocks<'_> {
         let plan = self.plan;
         let stop = outside.stop;
         let one = |arm: &ActiveArm| -> Result<Vec<Counted>> {
-            warm(arm, plan)?;
+            warm(arm, plan, WARM_ROWS_MAX)?;
             let lane = Lane { plan, arm, dir, stop, hand, block };
             tests.iter().map(|test| lane.count(test)).collect()
         };

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Rows of a table that are read before a block's first window: what is beyond does not fit into memory by any luck.
-const WARM_ROWS_MAX: u64 = 50_000_000;
+pub(super) const WARM_ROWS_MAX: u64 = 50_000_000;
 
 /// What blocks start from.
 pub(super) struct Data {
@@ -225,10 +225,10 @@ fn make(
 }
 
 /// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.
-pub(super) fn warm(arm: &ActiveArm, plan: &Plan) -> Result<()> {
+pub(super) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
     let doing = "reading the tables once";
     let mut admin: Connection = arm.admin(doing)?;
-    let rows = plan.workload.rows.min(WARM_ROWS_MAX);
+    let rows = plan.workload.rows.min(rows_max);
     let mut say = |sql: &str| admin.query(sql).map(|_| ()).map_err(Error::session(&arm.name, doing));
     for option in ["enable_seqscan", "enable_bitmapscan"] {
         say(&format!("SET {option} = off"))?;

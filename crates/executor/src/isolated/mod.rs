@@ -1,9 +1,9 @@
 //! The protocol `isolated`: blocks, each a restart of every arm from the same data, until every verdict is reached or
 //! the budget is used up.
 //!
-//! `data` makes each arm's data once and restores them on the sides of a block; `pilot` finds the fixed work of every test;
-//! `block` measures one block; `count` counts instructions where the host has no counters for them; `environment` judges
-//! whether the host was itself; `next` says what the next block measures, or that there is none.
+//! `data` makes each arm's data once and restores them on the sides of a block; `pilot` finds the fixed work of every
+//! test; `block` measures one block; `count` counts instructions where the host has no counters for them;
+//! `environment` judges whether the host was itself; `next` says what the next block measures, or that there is none.
 
 mod block;
 mod count;

@@ -5,7 +5,7 @@
 //! restart.
 
 use super::block::{Visit, window_step};
-use super::data::{Data, Seat, warm};
+use super::data::{Data, Seat, WARM_ROWS_MAX, warm};
 use super::{Blocks, count};
 use crate::arm::ActiveArm;
 use crate::error::Result;
@@ -62,7 +62,7 @@ impl Blocks<'_> {
                 Some(ready) => ready,
                 None => {
                     let started = data.start(self, base, &seat, outside)?;
-                    warm(&started, self.plan)?;
+                    warm(&started, self.plan, WARM_ROWS_MAX)?;
                     started
                 }
             };
