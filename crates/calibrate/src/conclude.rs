@@ -12,9 +12,11 @@ use crate::campaign::{Place, SEAL_VARIABLE, ladder_spins};
 use crate::dose::Dose;
 use crate::error::{Error, Result};
 use crate::frozen::Frozen;
+use crate::pairing::complete_blocks;
 use crate::report::{About, report};
 use crate::seal::Sealed;
 use crate::truth::Truth;
+use rqps_stats::{Experiment, Rules};
 use rqps_store::{BlockStatus, Run, RunFolder};
 use rqps_verdicts::{InstructionSource, judge_run, rules_of};
 use serde::{Deserialize, Serialize};
@@ -78,9 +80,10 @@ pub fn conclude(path: &Path) -> Result<String> {
         let reason = format!("its arms have no {SEAL_VARIABLE}");
         return Err(Error::NoCalibration { path: path.to_owned(), reason });
     };
+    let (rules, experiment) = (rules_of(&run)?, rqps_verdicts::experiment(&run));
+    enough(&experiment, &rules)?;
     let (frozen, frozen_digest) = freeze(&run, &folder)?;
     let sealed = open(&Place::of(&env, path)?, &folder, &committed)?;
-    let rules = rules_of(&run)?;
     let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
     let dose_of = |arm: &String| {
         let reason = || format!("{arm} has no sealed dose");
@@ -88,7 +91,6 @@ pub fn conclude(path: &Path) -> Result<String> {
         dose.ok_or_else(|| Error::NoCalibration { path: path.to_owned(), reason: reason() })
     };
     let doses: Vec<Dose> = arms.iter().map(dose_of).collect::<Result<_>>()?;
-    let experiment = rqps_verdicts::experiment(&run);
     let input = Input {
         experiment: &experiment,
         rules: &rules,
@@ -104,6 +106,20 @@ pub fn conclude(path: &Path) -> Result<String> {
     let report_path = folder.join("report.md");
     fs::write(&report_path, &text).map_err(Error::file("write", &report_path))?;
     Ok(text)
+}
+
+/// A seal that is opened too early cannot be closed again.
+fn enough(experiment: &Experiment, rules: &Rules) -> Result<()> {
+    let blocks = complete_blocks(experiment).len();
+    let least = rules.looks.first().map_or(1, |look| look.blocks);
+    if blocks >= least {
+        return Ok(());
+    }
+    let what = format!(
+        "{blocks} blocks in which every test was measured on every arm, and {least} are the least; the doses are still \
+         sealed, so that `rqps resume --more` can add to them before `rqps calibrate --from`"
+    );
+    Err(Error::TooLittle { what })
 }
 
 fn read_known(folder: &Path, run: &Path) -> Result<Known> {

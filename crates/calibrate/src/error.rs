@@ -60,7 +60,7 @@ pub enum Error {
         reason: String,
     },
     /// There are too few blocks or arms to say anything.
-    #[error("{what}; give it a larger --budget, or fewer --tests")]
+    #[error("{what}; a campaign of its own needs a larger --budget, or fewer --tests")]
     TooLittle {
         /// What is too little.
         what: String,

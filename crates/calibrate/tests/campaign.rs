@@ -95,7 +95,7 @@ fn an_arm_that_is_taken_for_a_null_and_is_none_shows_as_false_alarms() {
 }
 
 /// A made-up run whose arms have the doses of a campaign; its folder and the place of the doses.
-fn made_up_run(results: &std::path::Path) -> (PathBuf, Place) {
+fn made_up_run(results: &std::path::Path, blocks: u32) -> (PathBuf, Place) {
     let work = results.join("work");
     fs::create_dir(&work).unwrap();
     let place = Place::create(&work).unwrap();
@@ -121,7 +121,7 @@ fn made_up_run(results: &std::path::Path) -> (PathBuf, Place) {
     let plan = place.blind(&options, &truth).unwrap();
     let sealed = place.open_seal(&plan.arms[0].env[SEAL_VARIABLE]).unwrap();
     let names = ["a00", "a01", "a02", "a03", "a04", "a05", "a06", "a07", "a08", "a09"];
-    let mut spec = Spec { name: "calibrate", blocks: 8, block_sd: 0.003, ..Spec::default() };
+    let mut spec = Spec { name: "calibrate", blocks, block_sd: 0.003, ..Spec::default() };
     spec.arms = names.map(|name| (name, "18.1")).to_vec();
     for (at, name) in names.into_iter().enumerate() {
         let dose = sealed.doses[name];
@@ -147,7 +147,7 @@ fn made_up_run(results: &std::path::Path) -> (PathBuf, Place) {
 #[test]
 fn a_campaign_is_concluded_once_and_nothing_changed_afterwards_passes() {
     let results = tempfile::tempdir().unwrap();
-    let (folder, place) = made_up_run(results.path());
+    let (folder, place) = made_up_run(results.path(), 8);
     let report = conclude(&folder).unwrap();
     for part in ["## In short", "| cost: change called, none there | at most 0.10 % | 0 % |", "## True sizes"]
     {
@@ -174,4 +174,13 @@ fn a_campaign_is_concluded_once_and_nothing_changed_afterwards_passes() {
     fs::write(&doses, was.replacen("\"spin\": 0", "\"spin\": 9", 1)).unwrap();
     let error = conclude(&folder).unwrap_err().to_string();
     assert!(error.contains("not those that were sealed"), "{error}");
+}
+
+#[test]
+fn a_run_with_too_few_blocks_keeps_its_seal() {
+    let results = tempfile::tempdir().unwrap();
+    let (folder, place) = made_up_run(results.path(), 2);
+    let error = conclude(&folder).unwrap_err().to_string();
+    assert!(error.contains("2 blocks") && error.contains("still sealed"), "{error}");
+    assert!(place.sealed_path().exists() && !folder.join("calibration/verdicts.json").exists());
 }
