@@ -111,15 +111,15 @@ impl Data {
     ) -> Result<ActiveArm> {
         let plan = blocks.plan;
         let name = &plan.arms[arm].name;
-        // Who counts instructions needs no quiet CPU: all that are there are used.
-        let session_cpus = match seat.instrument {
-            Some(_) => None,
-            None => self.session_cpus(plan.workload.clients, seat.cpu_turn),
-        };
+        let clients = if seat.instrument.is_some() { 1 } else { plan.workload.clients };
+        let session_cpus = self.session_cpus(clients, seat.cpu_turn);
         let data_dir = self.place.data_dir(&side_name(seat.side));
         restore(&self.snapshots[arm], &data_dir).map_err(not_started(name, &data_dir))?;
         let spec = ServerSpec {
-            cpus: session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
+            cpus: match seat.instrument {
+                Some(_) => session_cpus.clone(),
+                None => session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
+            },
             instrument: seat.instrument.cloned(),
             env: plan.arms[arm].env.clone(),
             ..spec(blocks, arm, data_dir)
@@ -169,7 +169,7 @@ fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
 fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     let text = format!("{}\nautovacuum = off\n", spec.config.text);
     let config = config_from_text(&spec.config.name, &text)?;
-    Ok(ServerSpec { config, cpus: None, ..spec })
+    Ok(ServerSpec { config, ..spec })
 }
 
 /// Loads an arm's tables, brings the server to rest, stops it, and keeps its data directory.
