@@ -150,8 +150,8 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
             Some(format!("{} moved the other way", names.join(", ")))
         }
         Tag::Unconfirmed => Some("unconfirmed: among so many verdicts one like it may be chance".to_owned()),
-        Tag::Suspect => Some("suspect: a change is likely, not shown".to_owned()),
-        Tag::BeyondLooks => Some("too noisy for a verdict in as many blocks as the rules allow".to_owned()),
+        Tag::Suspect => Some("suspect".to_owned()),
+        Tag::BeyondLooks => Some("too noisy".to_owned()),
         Tag::Exact | Tag::Zeros | Tag::FromZero => None,
     }));
     remarks

@@ -127,7 +127,7 @@ impl Blocks<'_> {
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
             // The restart before a test that writes is part of what its first window takes.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
-            self.window(arm, (turns.test, work), placement, started_at_ms, outside)?;
+            self.window(arm, (turns.test, work), (placement, started_at_ms), hand, outside)?;
             if let Some(arm) = &mut servers.arms[slot.arm] {
                 arm.server.freeze()?;
             }
@@ -140,8 +140,8 @@ impl Blocks<'_> {
         &mut self,
         arm: &mut ActiveArm,
         (test, work): (&'static Test, &TestWork),
-        placement: Placement,
-        started_at_ms: i64,
+        (placement, started_at_ms): (Placement, i64),
+        hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
         outside.serve(&arm.endpoint);
@@ -151,7 +151,8 @@ impl Blocks<'_> {
         let visit = Visit::fixed(work, step.clients, placement.window);
         // Plans and state are the same all over a run: the first block shows them.
         let describes = placement.block == 1 && placement.window == 1;
-        let how = Specified { spec: visit.spec(self.plan, &step), describes };
+        let gives_way = hand.data.session_cpus(step.clients, 0).is_some();
+        let how = Specified { spec: visit.spec(self.plan, &step), describes, gives_way };
         let output = measure_as(arm, self.plan, &step, how, outside).map_err(|failure| {
             if outside.stopped() { Error::Interrupted } else { arm.judge(test.name, failure) }
         })?;

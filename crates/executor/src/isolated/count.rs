@@ -9,6 +9,7 @@ use super::data::{Seat, warm};
 use super::{Blocks, Hand};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
+use crate::measure::give_way;
 use crate::outside::Outside;
 use rqps_driver::{Limit, Observer, Warmup, Work, run_step};
 use rqps_plan::isolated::BlockPlan;
@@ -127,7 +128,6 @@ impl Blocks<'_> {
         let stop = outside.stop;
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
             let _pinned = hand.data.pin(1, lane as u32)?;
-            step_back();
             warm(arm, plan, WARM_ROWS_MAX)?;
             let lane = Lane { plan, arm, dir, stop, hand, block };
             tests.iter().map(|test| lane.count(test)).collect()
@@ -154,14 +154,6 @@ impl Blocks<'_> {
         }
         Ok(all)
     }
-}
-
-/// Has this thread, and clients that it starts, give way to the server, which runs on the same CPU. Else it depends
-/// on the scheduler whether a client's next statement is there before the server looks for it, and a server that
-/// finds none executes some more instructions to wait for it. Lowering one's own priority is never refused.
-fn step_back() {
-    const NICEST: i32 = 19;
-    let _lowered = rustix::process::setpriority_process(None, NICEST);
 }
 
 /// One test's count on one arm.
@@ -214,7 +206,10 @@ impl Lane<'_> {
         let visit = Visit { window: draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) };
         let spec = visit.spec(self.plan, step);
         let mut eyes = Backend { pid: 0, arm: self.arm, stop: self.stop };
-        let connect = |_| Connection::connect(&self.arm.endpoint, CLIENT_NAME);
+        let connect = |_| {
+            give_way();
+            Connection::connect(&self.arm.endpoint, CLIENT_NAME)
+        };
         let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.step.clone(), source };
         run_step(&spec, connect, &mut eyes).map_err(failed)?;
         let since = Instant::now();

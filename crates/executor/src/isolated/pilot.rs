@@ -11,7 +11,7 @@ use crate::arm::ActiveArm;
 use crate::error::Result;
 use crate::measure::{Specified, measure_as};
 use crate::outside::Outside;
-use rqps_driver::{Limit, StepSpec, Warmup};
+use rqps_driver::{Limit, Warmup};
 use rqps_plan::Plan;
 use rqps_store::{Measured, Observation, RunFolder, TestWork};
 use rqps_workloads::{Test, microbenchmarks};
@@ -85,11 +85,15 @@ impl Blocks<'_> {
         let seconds = seconds_of(self.plan, test).max(PILOT_SECONDS_MIN);
         let clients = u64::from(clients_of(self.plan, test));
         let _pinned = data.pin(clients as u32, 0)?;
+        let gives_way = data.session_cpus(clients as u32, 0).is_some();
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
             let step = window_step(self.plan, test);
             let visit = Visit { window: PILOT_DRAWS + window, limit, warmup };
             let spec = visit.spec(self.plan, &step);
-            Ok::<_, crate::Error>(measure_as(arm, self.plan, &step, describe_not(spec), outside)?.observation)
+            Ok::<_, crate::Error>(
+                measure_as(arm, self.plan, &step, Specified { spec, describes: false, gives_way }, outside)?
+                    .observation,
+            )
         };
         let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
         let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
@@ -139,10 +143,6 @@ impl Blocks<'_> {
             work.window_events = most.saturating_sub(work.warmup_events).max(1);
         }
     }
-}
-
-fn describe_not(spec: StepSpec) -> Specified {
-    Specified { spec, describes: false }
 }
 
 /// Seconds that a window of a test lasts on base.

@@ -244,6 +244,11 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
         "could show: the smallest loss of rate, or rise of cost, that these blocks would have shown with 80 % \
          probability. blocks: restarts of every server from the same data; nothing else is counted as a sample"
             .to_owned(),
+        format!(
+            "too noisy: {} blocks, the most that are looked at, would probably not decide it. suspect: a change is \
+             likely, not shown",
+            looks.last().map_or("", String::as_str)
+        ),
         "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the counter in `of`".to_owned(),
     ]
 }
