@@ -41,6 +41,7 @@ pub(crate) fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Me
             ("window", format!("the events that base does in {} s", isolated.window_seconds)),
             ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
             ("blocks at most", isolated.blocks_max.to_string()),
+            ("autovacuum", "off in blocks".to_owned()),
             connections,
             delete,
             settle,

@@ -117,13 +117,17 @@ impl Blocks<'_> {
         let Some(work) = hand.works.get(turns.test.name) else {
             return Ok(());
         };
-        let _pinned = hand.data.pin(clients_of(self.plan, turns.test), drawn.cpu_turn)?;
+        let clients = clients_of(self.plan, turns.test);
+        let _pinned = hand.data.pin(clients, drawn.cpu_turn)?;
+        let shared = hand.data.session_cpus(clients, drawn.cpu_turn);
+        let cpus = shared.unwrap_or_else(|| hand.data.online().clone());
         for (at, slot) in turns.slots.iter().enumerate() {
             Self::go_on(outside)?;
             let Some(arm) = &mut servers.arms[slot.arm] else {
                 continue;
             };
             arm.server.thaw();
+            arm.server.place_sessions(&cpus)?;
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
             // The restart before a test that writes is part of what its first window takes.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
@@ -149,8 +153,8 @@ impl Blocks<'_> {
         let attempt = self.writer.begin_action(seq)?;
         let step = window_step(self.plan, test);
         let visit = Visit::fixed(work, step.clients, placement.window);
-        // Plans and state are the same all over a run: the first block shows them.
-        let describes = placement.block == 1 && placement.window == 1;
+        // Plans and state are the same all over a run: the first block that counts shows them.
+        let describes = hand.describes && placement.window == 1;
         let gives_way = hand.data.session_cpus(step.clients, 0).is_some();
         let how = Specified { spec: visit.spec(self.plan, &step), describes, gives_way };
         let output = measure_as(arm, self.plan, &step, how, outside).map_err(|failure| {

@@ -59,3 +59,30 @@ fn outside_of(all: &[Canary], number: u32, name: &str, most: f64) -> Option<Stri
         worst.value, worst.moment
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canary(block: u32, moment: Moment, value: f64) -> Canary {
+        Canary { block, moment, name: "spin_ns".to_owned(), value }
+    }
+
+    #[test]
+    fn a_block_is_void_only_outside_what_earlier_blocks_saw() {
+        let mut all: Vec<Canary> = (1..=3)
+            .flat_map(|block| {
+                [(Moment::Before, 1.30), (Moment::After, 1.36)].map(|(m, v)| canary(block, m, v))
+            })
+            .collect();
+        all.push(canary(4, Moment::Before, 1.33));
+        all.push(canary(4, Moment::After, 1.41));
+        assert_eq!(outside_of(&all, 4, "spin_ns", 0.05), None, "1.41 is less than 5 % above 1.36");
+        all.push(canary(5, Moment::After, 1.6));
+        let why = outside_of(&all, 5, "spin_ns", 0.05).unwrap();
+        assert!(why.contains("spin_ns was 1.6000 after") && why.contains("1.4100"), "{why}");
+        assert_eq!(outside_of(&all, 5, "memory_ns", 0.05), None, "nothing is known of it");
+        let few = &all[..4];
+        assert_eq!(outside_of(few, 2, "spin_ns", 0.0), None, "two canaries are too few to judge by");
+    }
+}

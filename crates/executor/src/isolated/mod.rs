@@ -52,7 +52,8 @@ impl Blocks<'_> {
         let data = Data::prepare(self, outside)?;
         let works = self.works(&data, outside)?;
         let cost_decided = BTreeSet::new();
-        let hand = Hand { data: &data, works: &works, counting: &counting, start, cost_decided };
+        let hand =
+            Hand { data: &data, works: &works, counting: &counting, start, cost_decided, describes: true };
         let ended = self.blocks(&hand, outside);
         if ended.is_ok() && !self.keep_data {
             data.remove()?;
@@ -77,7 +78,8 @@ impl Blocks<'_> {
             outside.watcher.says(&next.why);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
             let began = Instant::now();
-            let hand = Hand { cost_decided: next.cost_decided, ..*hand };
+            let describes = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
+            let hand = Hand { cost_decided: next.cost_decided, describes, ..*hand };
             let ended = self.block(number, &tests, &hand, outside);
             self.conclude(number, ended, began.elapsed(), &run, outside)?;
         }
@@ -133,4 +135,6 @@ struct Hand<'a> {
     start: Instant,
     /// Tests whose cost needs no further counting.
     cost_decided: BTreeSet<String>,
+    /// Whether query plans and the servers' state are kept with the first windows.
+    describes: bool,
 }

@@ -209,3 +209,7 @@ fn counted(number: usize, thing: &str) -> String {
         (_, None) => format!("{number} {thing}s"),
     }
 }
+
+#[cfg(test)]
+#[path = "next_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+//! What follows from runs with known truth.
+
+use super::*;
+use rqps_plan::PlanContext;
+use rqps_store::RunFolder;
+use rqps_verdicts::testing::{Spec, TESTS, write_run};
+
+/// The outlook after a made-up run.
+fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = write_run(dir.path(), spec).unwrap();
+    let run = RunFolder::open(&folder).unwrap();
+    let names: Vec<String> = TESTS.iter().map(|(name, ..)| format!("{name:?}")).collect();
+    let text = format!(
+        "protocol = \"isolated\"\n[workload]\nrows = 1000\nsteps = [{}]\n[isolated]\ncontrol = false\n{isolated}\n\
+         [matrix]\nbuilds = [\"postgres-17.7\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n",
+        names.join(", ")
+    );
+    let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;
+    next(&plan, &run, left_s.map(Duration::from_secs)).unwrap()
+}
+
+fn tests_of(outlook: &Outlook) -> Vec<String> {
+    match &outlook.what {
+        Next::Measure(tests) => tests.clone(),
+        Next::Stop(_) => Vec::new(),
+    }
+}
+
+fn why_stopped(outlook: &Outlook) -> &str {
+    match &outlook.what {
+        Next::Measure(tests) => panic!("not stopped, but {tests:?}"),
+        Next::Stop(stop) => &stop.why,
+    }
+}
+
+#[test]
+fn all_tests_are_measured_until_the_first_look() {
+    let two = Spec { blocks: 2, ..Spec::default() };
+    assert_eq!(tests_of(&outlook(&two, "", None)).len(), TESTS.len());
+    let void = Spec { blocks: 5, void: 3, ..Spec::default() };
+    assert_eq!(tests_of(&outlook(&void, "", None)).len(), TESTS.len(), "void blocks don't count");
+    let more = Spec { blocks: 5, ..Spec::default() };
+    assert_eq!(tests_of(&outlook(&more, "blocks_min = 6", None)).len(), TESTS.len());
+    let short = outlook(&two, "", Some(20));
+    assert!(why_stopped(&short).contains("before block 3"), "a block takes 130 s: {}", why_stopped(&short));
+}
+
+#[test]
+fn it_ends_when_every_verdict_is_reached() {
+    let quiet = Spec { block_sd: 0.002, ..Spec::default() };
+    let ended = outlook(&quiet, "", None);
+    assert!(why_stopped(&ended).contains("12 of 12 verdicts reached"), "{}", why_stopped(&ended));
+}
+
+#[test]
+fn what_is_open_and_affordable_is_measured_and_nothing_else() {
+    // Rates that differ by about what matters take more blocks; the counted instructions are decided long before.
+    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let all = outlook(&noisy, "", None);
+    let open = tests_of(&all);
+    assert!(!open.is_empty() && open.len() <= TESTS.len(), "{open:?}");
+    assert_eq!(all.cost_decided.len(), TESTS.len(), "no test is counted further: {:?}", all.cost_decided);
+    let some = tests_of(&outlook(&noisy, "", Some(450)));
+    assert!(some.len() <= open.len() && some.iter().all(|test| open.contains(test)), "{some:?} of {open:?}");
+    let none = outlook(&noisy, "", Some(5));
+    assert!(why_stopped(&none).contains("rqps resume --more"), "{}", why_stopped(&none));
+    let capped = outlook(&noisy, "blocks_max = 5", None);
+    assert!(why_stopped(&capped).contains("no further block"), "{}", why_stopped(&capped));
+}
