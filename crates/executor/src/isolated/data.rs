@@ -167,7 +167,7 @@ fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
 }
 
 /// Without autovacuum, which runs when the clock says so: in the window of one arm and not in that of another. It
-/// added a tenth to the log of one window in thirty of a test that updates, and 2 million instructions to a counted
+/// added a tenth to the log of one window in twenty of a test that updates, and 2 million instructions to a counted
 /// session. What vacuum debt costs is the question of a sequence. A setting behind others of its name wins.
 fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     let text = format!("{}\nautovacuum = off\n", spec.config.text);
