@@ -9,6 +9,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rqps_plan::Dbms;
@@ -33,6 +34,10 @@ const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a server may take to end whose rqps was killed while it started.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a lock may be held by what only passes by, and how often that is looked at.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Written into each data directory that rqps makes; also keeps what a client needs to get in, so that a copy of the
 /// directory is complete.
@@ -92,25 +97,32 @@ impl DataDir {
         self.beside(".lock")
     }
 
-    /// Keeps every other rqps off this directory until the returned file is dropped.
+    /// Keeps every other rqps off this directory until the returned file is dropped. A lock that is held for a moment only
+    /// is waited for: what another thread has just forked holds all open files until it runs its own program.
     pub fn lock(&self) -> Result<File> {
         let path = self.lock_path();
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(Error::file("create", &path))?;
-        match file.try_lock() {
-            // Who held it before may have removed it with the data.
-            Ok(()) if !is_same_file(&file, &path) => self.lock(),
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(Error::InUse {
-                path: self.path.clone(),
-                holder: "another server of this or another running rqps".to_owned(),
-            }),
-            Err(TryLockError::Error(error)) => Err(Error::file("lock", &path)(error)),
+        let start = Instant::now();
+        loop {
+            let file = OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                .open(&path)
+                .map_err(Error::file("create", &path))?;
+            match file.try_lock() {
+                Ok(()) if is_same_file(&file, &path) => return Ok(file),
+                // Who held it before has removed it with the data.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_WAIT => thread::sleep(LOCK_POLL),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::InUse {
+                        path: self.path.clone(),
+                        holder: "another server of this or another running rqps".to_owned(),
+                    });
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
+            }
         }
     }
 
