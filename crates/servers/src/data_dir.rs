@@ -97,8 +97,8 @@ impl DataDir {
         self.beside(".lock")
     }
 
-    /// Keeps every other rqps off this directory until the returned file is dropped. A lock that is held for a moment only
-    /// is waited for: what another thread has just forked holds all open files until it runs its own program.
+    /// Keeps every other rqps off this directory until the returned file is dropped. A lock that is held for a moment
+    /// only is waited for: what another thread has just forked holds all open files until it runs its own program.
     pub fn lock(&self) -> Result<File> {
         let path = self.lock_path();
         let start = Instant::now();
