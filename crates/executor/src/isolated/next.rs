@@ -135,10 +135,12 @@ fn undecided(
     if chosen.is_empty() {
         let more = duration_text(all_s);
         let why = format!(
-            "{state}; the budget is used up. The other {} would take about {more}: rqps resume --more",
-            open.len()
+            "{state}; what is left of the budget decides none of the other {}. About {more} more would probably decide {}: rqps \
+             resume --more",
+            open.len(),
+            counted(needs.len(), "test")
         );
-        return stop(&why, &format!("budget used up with {} open", counted(open.len(), "verdict")));
+        return stop(&why, &format!("the budget decides no more; {} open", counted(open.len(), "verdict")));
     }
     let rates = open.iter().filter(|verdict| verdict.detector == Detector::Rate).count();
     let costs = open.len() - rates;
