@@ -65,25 +65,22 @@ pub(crate) fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Me
 
 /// The tests of a plan of blocks.
 fn isolated_steps(plan: &Plan) -> Vec<PlannedStep> {
-    let seconds = plan.isolated.clone().unwrap_or_default().window_seconds;
     let steps = plan.steps().into_iter().enumerate();
     let step = |(at, step): (usize, Step)| {
         let StepKind::Measure { test, .. } = step.kind else {
             return None;
         };
-        let options = plan.options_of(&step.name);
         Some(PlannedStep {
             position: at as u32,
+            clients: plan.clients_of(&step.name),
+            amount: match plan.options_of(&step.name).events {
+                Some(events) => format!("{events} events"),
+                None => format!("what base does in {} s", plan.window_seconds_of(&step.name)),
+            },
             name: step.name,
             kind: "measure".to_owned(),
             test: Some(test.name.to_owned()),
             group: Some(test.group.key().to_owned()),
-            clients: options.clients.unwrap_or(plan.workload.clients),
-            amount: match (options.events, options.seconds) {
-                (Some(events), _) => format!("{events} events"),
-                (None, Some(seconds)) => format!("what base does in {seconds} s"),
-                (None, None) => format!("what base does in {seconds} s"),
-            },
         })
     };
     steps.filter_map(step).collect()

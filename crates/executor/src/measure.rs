@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Name by which the server knows the sessions that are measured.
-const CLIENT_NAME: &str = "rqps client";
+pub(crate) const CLIENT_NAME: &str = "rqps client";
 /// Warm-up that is detected ends after this time at the latest.
 const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
 /// How long sessions may take to leave the server.

@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// Removes the data of all arms; servers left on them are ended before. Refused while a running rqps uses them.
-    fn remove(&self) -> Result<()> {
+    pub(crate) fn remove(&self) -> Result<()> {
         self.remove_counts()?;
         let entries = fs::read_dir(&self.root).map_err(failed("list", &self.root))?;
         for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {

@@ -8,7 +8,7 @@
 use rqps_workloads::random::Stream;
 use rqps_workloads::{Test, microbenchmarks};
 
-use crate::model::{Isolated, Plan};
+use crate::model::Plan;
 
 /// Keeps the draws of blocks apart from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
@@ -52,7 +52,7 @@ pub struct Slot {
 pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
     let mut stream = Stream::new(&[plan.seed, BLOCK_WORD, u64::from(number)]);
     let seed = stream.bits();
-    let windows = plan.isolated.as_ref().map_or_else(|| Isolated::default().windows, |it| it.windows);
+    let windows = plan.blocks().windows;
     let arms = plan.arms.len();
     let starts = permutation(&mut stream, arms);
     let sides = permutation(&mut stream, arms);
@@ -121,13 +121,13 @@ pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
 /// Seconds that a block of so many tests is taken to last before one has been measured.
 pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
     let (windows, around) = windows_and_around(plan, tests);
-    let seconds = plan.isolated.clone().unwrap_or_default().window_seconds;
+    let seconds = plan.blocks().window_seconds;
     around + windows * seconds * (1.0 + WARMUP_SHARE)
 }
 
 /// How many windows a block has, and how many seconds of it are none.
 fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
-    let isolated = plan.isolated.clone().unwrap_or_default();
+    let isolated = plan.blocks();
     let (arms, tests) = (plan.arms.len() as f64, tests as f64);
     let names = plan.workload.steps.iter();
     let writes = names.filter_map(|name| microbenchmarks::test_by_name(name)).filter(|test| test.writes());

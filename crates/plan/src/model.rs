@@ -284,6 +284,21 @@ impl Plan {
         self.arms.iter().position(|arm| arm.name == self.base).unwrap_or(0)
     }
 
+    /// How its blocks are made; the defaults for a sequence.
+    pub fn blocks(&self) -> Isolated {
+        self.isolated.clone().unwrap_or_default()
+    }
+
+    /// Clients of a test in a block.
+    pub fn clients_of(&self, test: &str) -> u32 {
+        self.options_of(test).clients.unwrap_or(self.workload.clients)
+    }
+
+    /// Seconds that a window of a test in a block lasts on base.
+    pub fn window_seconds_of(&self, test: &str) -> f64 {
+        self.options_of(test).seconds.map_or_else(|| self.blocks().window_seconds, f64::from)
+    }
+
     /// The steps after the load, with settle steps numbered (`settle-1`, `settle-2`) so that every name is unique.
     pub fn steps(&self) -> Vec<Step> {
         let mut settles = 0;

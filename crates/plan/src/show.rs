@@ -36,7 +36,7 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
 
 /// A plan of blocks: its arms, its tests, how long a block takes.
 fn render_blocks(plan: &Plan) -> String {
-    let isolated = plan.isolated.clone().unwrap_or_default();
+    let isolated = plan.blocks();
     let mut out = head_of_data(plan);
     let (windows, seconds) = (isolated.windows, isolated.window_seconds);
     let _ = writeln!(

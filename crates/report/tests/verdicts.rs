@@ -6,20 +6,6 @@ use rqps_report::{Format, Options, Section, show};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Spec, write_run};
 
-/// A slower test, a dearer one, a faster one; one test that was measured too seldom to say anything.
-fn mixed() -> Spec {
-    Spec {
-        effects: vec![
-            (2, "hot-points", 0.95, 1.03),
-            (2, "update-index", 1.0, 1.012),
-            (2, "insert", 1.06, 0.97),
-            (2, "range-covered-pk", 0.985, 1.0),
-        ],
-        cut_tests: [("range-covered-pk", 3)].into(),
-        ..Spec::default()
-    }
-}
-
 fn run(results: &std::path::Path, spec: &Spec) -> Run {
     RunFolder::open(&write_run(results, spec).unwrap()).unwrap()
 }
@@ -33,25 +19,28 @@ fn shown(spec: &Spec, sections: &[Section], format: Format) -> String {
 
 #[test]
 fn a_run_with_blocks_is_shown_by_its_verdicts() {
-    assert_snapshot!("verdicts_text", shown(&mixed(), &[], Format::Text));
+    assert_snapshot!("verdicts_text", shown(&Spec::mixed(), &[], Format::Text));
 }
 
 #[test]
 fn verdicts_in_the_other_formats() {
     for format in [Format::Markdown, Format::Csv, Format::Json] {
-        assert_snapshot!(format!("verdicts_{format}"), shown(&mixed(), &[Section::Verdicts], format));
+        assert_snapshot!(format!("verdicts_{format}"), shown(&Spec::mixed(), &[Section::Verdicts], format));
     }
 }
 
 #[test]
 fn evidence_and_blocks() {
-    let spec = Spec { void: 1, blocks: 4, ..mixed() };
+    let spec = Spec { void: 1, blocks: 4, ..Spec::mixed() };
     assert_snapshot!("evidence_text", shown(&spec, &[Section::Evidence, Section::Blocks], Format::Text));
 }
 
 #[test]
 fn costs_of_a_run_with_blocks_are_of_all_its_windows() {
-    assert_snapshot!("per_op_of_blocks", shown(&mixed(), &[Section::Relative, Section::PerOp], Format::Csv));
+    assert_snapshot!(
+        "per_op_of_blocks",
+        shown(&Spec::mixed(), &[Section::Relative, Section::PerOp], Format::Csv)
+    );
 }
 
 #[test]
@@ -76,7 +65,7 @@ fn a_run_that_cannot_be_trusted_says_so() {
 #[test]
 fn a_whole_report_leads_with_verdicts() {
     let results = tempfile::tempdir().unwrap();
-    let run = run(results.path(), &mixed());
+    let run = run(results.path(), &Spec::mixed());
     let markdown = rqps_report::markdown_report(&run).unwrap();
     let heads: Vec<&str> = markdown.lines().filter(|line| line.starts_with("## ")).collect();
     assert_eq!(heads[0], "## Verdicts");

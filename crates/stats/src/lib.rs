@@ -8,6 +8,7 @@
 
 mod adjust;
 pub mod counts;
+mod cuts;
 mod distribution;
 mod exact;
 mod experiment;

@@ -1,5 +1,6 @@
 //! Whether a window may be used at all: change points in its series, and costs that no longer fall.
 
+use crate::cuts::cuts_back_from;
 use crate::pairs::{mean, variance};
 
 /// Shortest stretch that counts as a level of its own: a shorter one is a stall, not a state.
@@ -122,14 +123,7 @@ fn pelt(series: &[f64], penalty: f64) -> Vec<usize> {
         starts.push(start);
         starts.retain(|from| best[*from].is_finite());
     }
-    let mut cuts = Vec::new();
-    let mut place = previous[length];
-    while place > 0 {
-        cuts.push(place);
-        place = previous[place];
-    }
-    cuts.reverse();
-    cuts
+    cuts_back_from(length, &previous)
 }
 
 #[cfg(test)]

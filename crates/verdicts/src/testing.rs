@@ -71,6 +71,23 @@ impl Default for Spec {
     }
 }
 
+impl Spec {
+    /// A test that is slower and dearer, one that is dearer, one that is better; a fourth was measured too seldom to
+    /// say anything.
+    pub fn mixed() -> Self {
+        Self {
+            effects: vec![
+                (2, "hot-points", 0.95, 1.03),
+                (2, "update-index", 1.0, 1.012),
+                (2, "insert", 1.06, 0.97),
+                (2, "range-covered-pk", 0.985, 1.0),
+            ],
+            cut_tests: [("range-covered-pk", 3)].into(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Writes a run like `spec` into `results` and returns its folder.
 ///
 /// # Errors

@@ -2,27 +2,19 @@
 
 use super::data::{Seat, WARM_ROWS_MAX, side_letter, warm};
 use super::environment::{canaries, spoilt};
-use super::pilot::clients_of;
-use super::{Blocks, Ended, Hand};
+use super::{Blocks, Done, Ended, Hand};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::measure::{Specified, StepOutput, measure_as};
 use crate::outside::Outside;
+use crate::passes::Servers;
 use rqps_driver::{Limit, Pace, StepSpec, Warmup, Work};
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw};
 use rqps_plan::{Measure, Plan, Warmup as PlanWarmup};
-use rqps_store::{
-    ActionRecord, Block, BlockArm, BlockStatus, Measured, Moment, Observation, Outcome, Placement, TestWork,
-    now_ms,
-};
+use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Role, Test};
 use std::time::Duration;
-
-/// The servers of a block, by index of the plan's arms; all but the one that is measured are held still.
-struct Servers {
-    arms: Vec<Option<ActiveArm>>,
-}
 
 impl Blocks<'_> {
     /// Measures one block of these tests.
@@ -95,14 +87,14 @@ impl Blocks<'_> {
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<Servers> {
-        let mut servers = Servers { arms: self.plan.arms.iter().map(|_| None).collect() };
+        let mut servers = Servers::default();
         for &arm in &drawn.starts {
             Self::go_on(outside)?;
             let seat = Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None };
             let mut active = hand.data.start(self, arm, &seat, outside)?;
             warm(&active, self.plan, WARM_ROWS_MAX)?;
             active.server.freeze()?;
-            servers.arms[arm] = Some(active);
+            servers.put(active);
         }
         Ok(servers)
     }
@@ -117,13 +109,13 @@ impl Blocks<'_> {
         let Some(work) = hand.works.get(turns.test.name) else {
             return Ok(());
         };
-        let clients = clients_of(self.plan, turns.test);
+        let clients = self.plan.clients_of(turns.test.name);
         let _pinned = hand.data.pin(clients, drawn.cpu_turn)?;
         let shared = hand.data.session_cpus(clients, drawn.cpu_turn);
         let cpus = shared.unwrap_or_else(|| hand.data.online().clone());
         for (at, slot) in turns.slots.iter().enumerate() {
             Self::go_on(outside)?;
-            let Some(arm) = &mut servers.arms[slot.arm] else {
+            let Some(arm) = servers.get(slot.arm) else {
                 continue;
             };
             arm.server.thaw();
@@ -132,9 +124,7 @@ impl Blocks<'_> {
             // The restart before a test that writes is part of what its first window takes.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
             self.window(arm, (turns.test, work), (placement, started_at_ms), hand, outside)?;
-            if let Some(arm) = &mut servers.arms[slot.arm] {
-                arm.server.freeze()?;
-            }
+            arm.server.freeze()?;
         }
         Ok(())
     }
@@ -149,8 +139,7 @@ impl Blocks<'_> {
         outside: &mut Outside<'_>,
     ) -> Result<()> {
         outside.serve(&arm.endpoint);
-        let seq = self.writer.next_seq()?;
-        let attempt = self.writer.begin_action(seq)?;
+        let begun = self.begin()?;
         let step = window_step(self.plan, test);
         let visit = Visit::fixed(work, step.clients, placement.window);
         // Plans and state are the same all over a run: the first block that counts shows them.
@@ -163,18 +152,8 @@ impl Blocks<'_> {
         Self::go_on(outside)?;
         let StepOutput { mut observation, invalid, .. } = output;
         observation.placement = Some(placement);
-        let record = ActionRecord {
-            seq,
-            arm: arm.name.clone(),
-            kind: "measure".to_owned(),
-            step: test.name.to_owned(),
-            attempt,
-            started_at_ms,
-            finished_at_ms: now_ms(),
-            outcome: if invalid.is_some() { Outcome::Invalid } else { Outcome::Done },
-            note: invalid,
-        };
-        Ok(self.writer.finish_action(&record, Some(&observation))?)
+        let done = Done { arm: &arm.name, kind: "measure", step: test.name, started_at_ms, invalid };
+        self.finish(begun, done, Some(&observation))
     }
 
     /// Journals a count that took so long.
@@ -182,20 +161,10 @@ impl Blocks<'_> {
         let Measured::Count(count) = &observation.measured else {
             return Ok(());
         };
-        let seq = self.writer.next_seq()?;
-        let attempt = self.writer.begin_action(seq)?;
-        let record = ActionRecord {
-            seq,
-            arm: arm.to_owned(),
-            kind: "count".to_owned(),
-            step: count.test.clone(),
-            attempt,
-            started_at_ms: now_ms() - took_ms,
-            finished_at_ms: now_ms(),
-            outcome: Outcome::Done,
-            note: None,
-        };
-        Ok(self.writer.finish_action(&record, Some(observation))?)
+        let begun = self.begin()?;
+        let started_at_ms = now_ms() - took_ms;
+        let done = Done { arm, kind: "count", step: &count.test, started_at_ms, invalid: None };
+        self.finish(begun, done, Some(observation))
     }
 }
 
@@ -246,7 +215,7 @@ pub(super) fn window_step(plan: &Plan, test: &'static Test) -> Measure {
         position: position as u32 + 1,
         test,
         role: Role::Test,
-        clients: clients_of(plan, test),
+        clients: plan.clients_of(test.name),
         limit: rqps_plan::Limit::Events(0),
         warmup: PlanWarmup::Seconds(0.0),
         rate_per_second: plan.options_of(test.name).rate_per_second,

@@ -9,7 +9,7 @@ use super::data::{Seat, warm};
 use super::{Blocks, Hand};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
-use crate::measure::give_way;
+use crate::measure::{CLIENT_NAME, give_way};
 use crate::outside::Outside;
 use rqps_driver::{Limit, Observer, Warmup, Work, run_step};
 use rqps_plan::isolated::BlockPlan;
@@ -35,8 +35,6 @@ const SHORT_MAX: u64 = 40;
 const LANES_MAX: usize = 4;
 /// How long a session's process may take to end.
 const EXIT_MOST: Duration = Duration::from_secs(30);
-/// Name by which servers know the sessions that are counted.
-const CLIENT_NAME: &str = "rqps client";
 
 /// Where instructions come from.
 pub(super) struct Source {
@@ -48,7 +46,7 @@ pub(super) struct Source {
 
 /// The best source that this host has.
 pub(super) fn source(plan: &Plan) -> Source {
-    let wanted = plan.isolated.clone().unwrap_or_default().count_instructions;
+    let wanted = plan.blocks().count_instructions;
     let without = |text: String| Source { text, counted_by: None };
     match rqps_probe::counts_instructions() {
         Ok(()) => without("hardware counters of the processor".to_owned()),
@@ -80,12 +78,11 @@ impl Blocks<'_> {
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
-        let tests: Vec<&'static Test> = drawn.tests.iter().map(|turns| turns.test).collect();
-        let counts = |test: &&Test| {
+        let counts = |test: &&'static Test| {
             let work = hand.works.get(test.name);
             work.is_some_and(|work| work.count_events > 0) && !hand.cost_decided.contains(test.name)
         };
-        let tests: Vec<_> = tests.into_iter().filter(|test| counts(test)).collect();
+        let tests: Vec<&'static Test> = drawn.tests.iter().map(|turns| turns.test).filter(counts).collect();
         if hand.counting.counted_by.is_none() || tests.is_empty() {
             return Ok(());
         }

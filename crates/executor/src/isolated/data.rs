@@ -3,8 +3,8 @@
 //! Arms of the same build and config share what was loaded, so that base and its control start from the very same
 //! bytes.
 
-use super::Blocks;
-use crate::arm::{ActiveArm, not_started, record};
+use super::{Blocks, Done};
+use crate::arm::{ActiveArm, Ingredients, not_started, record};
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
@@ -14,7 +14,7 @@ use rqps_servers::{
     CpuSet, HowCopied, Instrument, Pinned, Server, ServerSpec, config_from_text, pin_this_thread, restore,
     snapshot,
 };
-use rqps_store::{ActionRecord, Outcome, now_ms};
+use rqps_store::now_ms;
 use rqps_wire::postgres::Connection;
 use rqps_workloads::dialect;
 use std::collections::BTreeMap;
@@ -28,8 +28,6 @@ pub(super) struct Data {
     place: Place,
     /// The snapshot of each arm, by index of the plan's arms.
     snapshots: Vec<PathBuf>,
-    /// Every name that data directories were given, for removal.
-    names: Vec<String>,
     pub restored_by: String,
     /// Which CPU single clients and their sessions share, by turns; empty where there is one CPU only.
     cpus: Vec<usize>,
@@ -48,12 +46,12 @@ impl Data {
     /// Makes the data that are not there yet.
     pub fn prepare(blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<Self> {
         let plan = blocks.plan;
-        let mut owners: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let mut owners: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut snapshots = Vec::new();
         let mut how = HowCopied::Reflink;
-        for (index, made_of) in blocks.ingredients.iter().enumerate() {
-            let key = (made_of.build.hash.clone(), made_of.config.hash.clone());
-            let owner = *owners.entry(key).or_insert(index);
+        let ingredients = blocks.ingredients;
+        for (index, made_of) in ingredients.iter().enumerate() {
+            let owner = *owners.entry(variant(made_of)).or_insert(index);
             let snapshot_dir = blocks.place.data_dir(&snapshot_name(plan, owner));
             if owner == index && !snapshot_dir.exists() {
                 how = make(blocks, index, &snapshot_dir, outside)?;
@@ -65,22 +63,13 @@ impl Data {
             snapshots.push(snapshot_dir);
         }
         let online = CpuSet::online()?;
-        let mut names: Vec<String> = (0..plan.arms.len()).map(side_name).collect();
-        names.extend(owners.values().map(|owner| snapshot_name(plan, *owner)));
-        names.extend(plan.arms.iter().map(|arm| arm.name.clone()));
         Ok(Self {
             place: blocks.place.clone(),
             snapshots,
-            names,
             restored_by: how.name().to_owned(),
             cpus: if online.len() > 1 { online.cpus().collect() } else { Vec::new() },
             online,
         })
-    }
-
-    /// Removes all of them.
-    pub fn remove(&self) -> Result<()> {
-        self.names.iter().try_for_each(|name| self.place.remove_arm(name))
     }
 
     /// The CPUs of a test's clients and their sessions: one that they share for a single client, since client and
@@ -135,6 +124,11 @@ impl Data {
     }
 }
 
+/// What makes arms alike: hashes of build and config.
+fn variant(made_of: &Ingredients) -> (&str, &str) {
+    (&made_of.build.hash, &made_of.config.hash)
+}
+
 fn side_name(side: usize) -> String {
     format!("side-{}", (b'a' + (side % 26) as u8) as char)
         + &if side >= 26 { (side / 26).to_string() } else { String::new() }
@@ -152,13 +146,18 @@ fn snapshot_name(plan: &Plan, owner: usize) -> String {
 fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
     let made_of = blocks.ingredients[arm].clone();
     let plan = blocks.plan;
-    let clients_of = |name: &String| plan.options_of(name).clients.unwrap_or(plan.workload.clients);
     ServerSpec {
         build: made_of.build,
         config: made_of.config,
         data_dir,
         log_dir: blocks.writer.folder().logs_dir().join(&plan.arms[arm].name),
-        clients_max: plan.workload.steps.iter().map(clients_of).max().unwrap_or(plan.workload.clients),
+        clients_max: plan
+            .workload
+            .steps
+            .iter()
+            .map(|test| plan.clients_of(test))
+            .max()
+            .unwrap_or(plan.workload.clients),
         tcp: plan.workload.transport == Transport::Tcp,
         env: BTreeMap::new(),
         cpus: None,
@@ -188,9 +187,8 @@ fn make(
     let spec = spec(blocks, arm, data_dir.clone());
     let applied = Server::init(&spec).map_err(not_started(&name, &data_dir))?;
     blocks.place.sign()?;
-    let seq = blocks.writer.next_seq()?;
-    let attempt = blocks.writer.begin_action(seq)?;
-    let started_at_ms = now_ms();
+    let begun = blocks.begin()?;
+    let (seq, started_at_ms) = (begun.seq, now_ms());
     outside.watcher.begins(seq, &name, "load");
     let active = ActiveArm::start(arm, &name, &spec, outside)?;
     let task = Task { plan, arm: &active };
@@ -201,28 +199,15 @@ fn make(
     let how = snapshot(&data_dir, to).map_err(not_started(&name, to))?;
     blocks.place.remove_arm(&name)?;
     for (index, other) in plan.arms.iter().enumerate() {
-        let same = |a: &crate::Ingredients, b: &crate::Ingredients| {
-            a.build.hash == b.build.hash && a.config.hash == b.config.hash
-        };
-        if same(&blocks.ingredients[index], &blocks.ingredients[arm]) {
+        if variant(&blocks.ingredients[index]) == variant(&blocks.ingredients[arm]) {
             let is_base = other.name == plan.base;
             let entry =
                 record(other, is_base, &blocks.ingredients[index], Some(&applied), Some(version.clone()));
             blocks.writer.put_arm(&entry)?;
         }
     }
-    let record = ActionRecord {
-        seq,
-        arm: name.clone(),
-        kind: "load".to_owned(),
-        step: "load".to_owned(),
-        attempt,
-        started_at_ms,
-        finished_at_ms: now_ms(),
-        outcome: Outcome::Done,
-        note: None,
-    };
-    blocks.writer.finish_action(&record, loaded.observation.as_ref())?;
+    let done = Done { arm: &name, kind: "load", step: "load", started_at_ms, invalid: None };
+    blocks.finish(begun, done, loaded.observation.as_ref())?;
     outside.watcher.ends(seq, &name, "load", &loaded.summary);
     Ok(how.how)
 }

@@ -19,7 +19,7 @@ use crate::place::Place;
 use data::Data;
 use next::{Next, Stop};
 use rqps_plan::Plan;
-use rqps_store::{BlockStatus, RunFolder, RunWriter, TestWork};
+use rqps_store::{ActionRecord, BlockStatus, Observation, Outcome, RunFolder, RunWriter, TestWork, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ impl Blocks<'_> {
             Hand { data: &data, works: &works, counting: &counting, start, cost_decided, describes: true };
         let ended = self.blocks(&hand, outside);
         if ended.is_ok() && !self.keep_data {
-            data.remove()?;
+            self.place.remove()?;
         }
         ended
     }
@@ -121,10 +121,48 @@ impl Blocks<'_> {
         }
     }
 
+    /// Takes the next number of the journal for an action that begins.
+    fn begin(&mut self) -> Result<Begun> {
+        let seq = self.writer.next_seq()?;
+        Ok(Begun { seq, attempt: self.writer.begin_action(seq)? })
+    }
+
+    /// Journals an action that is done now.
+    fn finish(&mut self, begun: Begun, done: Done<'_>, observation: Option<&Observation>) -> Result<()> {
+        let record = ActionRecord {
+            seq: begun.seq,
+            arm: done.arm.to_owned(),
+            kind: done.kind.to_owned(),
+            step: done.step.to_owned(),
+            attempt: begun.attempt,
+            started_at_ms: done.started_at_ms,
+            finished_at_ms: now_ms(),
+            outcome: if done.invalid.is_some() { Outcome::Invalid } else { Outcome::Done },
+            note: done.invalid,
+        };
+        Ok(self.writer.finish_action(&record, observation)?)
+    }
+
     /// Fails when the user wants the run to end.
     fn go_on(outside: &Outside<'_>) -> Result<()> {
         if outside.stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }
+}
+
+/// An action that has begun.
+struct Begun {
+    seq: u32,
+    attempt: u32,
+}
+
+/// An action that is done.
+struct Done<'a> {
+    arm: &'a str,
+    kind: &'static str,
+    step: &'a str,
+    started_at_ms: i64,
+    /// Why its result must not be used, if so.
+    invalid: Option<String>,
 }
 
 /// What all blocks share.

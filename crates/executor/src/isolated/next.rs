@@ -58,8 +58,7 @@ fn first_look(rules: &Rules) -> usize {
 
 /// Blocks that every test gets, decided or not.
 fn least_blocks(plan: &Plan, rules: &Rules) -> usize {
-    let wanted = plan.isolated.as_ref().map_or(0, |isolated| isolated.blocks_min as usize);
-    first_look(rules).max(wanted)
+    first_look(rules).max(plan.blocks().blocks_min as usize)
 }
 
 /// Before the first look, all tests are measured.
@@ -108,7 +107,7 @@ fn undecided(
     measured: &BTreeMap<String, usize>,
     left: Option<Duration>,
 ) -> Outlook {
-    let blocks_max = plan.isolated.clone().unwrap_or_default().blocks_max as usize;
+    let blocks_max = plan.blocks().blocks_max as usize;
     let all: Vec<&Verdict> = verdicts.on_candidates().collect();
     let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();

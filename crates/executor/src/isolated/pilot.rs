@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::measure::{Specified, measure_as};
 use crate::outside::Outside;
 use rqps_driver::{Limit, Warmup};
-use rqps_plan::Plan;
 use rqps_store::{Measured, Observation, RunFolder, TestWork};
 use rqps_workloads::{Test, microbenchmarks};
 use std::collections::BTreeMap;
@@ -82,8 +81,8 @@ impl Blocks<'_> {
         data: &Data,
         outside: &mut Outside<'_>,
     ) -> Result<TestWork> {
-        let seconds = seconds_of(self.plan, test).max(PILOT_SECONDS_MIN);
-        let clients = u64::from(clients_of(self.plan, test));
+        let seconds = self.plan.window_seconds_of(test.name).max(PILOT_SECONDS_MIN);
+        let clients = u64::from(self.plan.clients_of(test.name));
         let _pinned = data.pin(clients as u32, 0)?;
         let gives_way = data.session_cpus(clients as u32, 0).is_some();
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
@@ -134,7 +133,7 @@ impl Blocks<'_> {
 
     /// All windows of a block together remove no more rows than the plan allows.
     fn keep_rows(&self, work: &mut TestWork) {
-        let windows = self.plan.isolated.clone().unwrap_or_default().windows;
+        let windows = self.plan.blocks().windows;
         let rows = self.plan.workload.rows_total() as f64 * self.plan.workload.delete_share_max;
         let most = (rows / f64::from(windows)) as u64;
         let all = work.warmup_events + work.window_events;
@@ -143,17 +142,6 @@ impl Blocks<'_> {
             work.window_events = most.saturating_sub(work.warmup_events).max(1);
         }
     }
-}
-
-/// Seconds that a window of a test lasts on base.
-fn seconds_of(plan: &Plan, test: &Test) -> f64 {
-    let own = plan.options_of(test.name).seconds.map(f64::from);
-    own.unwrap_or_else(|| plan.isolated.clone().unwrap_or_default().window_seconds)
-}
-
-/// Clients of a test.
-pub(super) fn clients_of(plan: &Plan, test: &Test) -> u32 {
-    plan.options_of(test.name).clients.unwrap_or(plan.workload.clients)
 }
 
 fn events(observation: &Observation) -> u64 {

@@ -1,5 +1,6 @@
 //! The arithmetic of levels over versions in order: means, cuts, and what chance alone would do.
 
+use crate::cuts::cuts_back_from;
 use crate::pairs::mean;
 use crate::sim::Rng;
 
@@ -84,14 +85,7 @@ pub(super) fn segment(values: &[f64], penalty: f64) -> Vec<usize> {
             }
         }
     }
-    let mut cuts = Vec::new();
-    let mut place = previous[length];
-    while place > 0 {
-        cuts.push(place);
-        place = previous[place];
-    }
-    cuts.reverse();
-    cuts
+    cuts_back_from(length, &previous)
 }
 
 /// The penalty a cut at which a share `alpha` of rows without a step are given one or more: the quantile of the most
