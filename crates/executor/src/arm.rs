@@ -3,9 +3,10 @@
 use crate::error::{Death, Error, Result, tells_of_full_disk};
 use crate::outside::Outside;
 use crate::postgres::log::{LOOK_THROUGH_LINES, telling_lines};
+use rqps_probe::postgres::about;
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
-use rqps_store::Setting;
+use rqps_store::{ServerSetting, Setting};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,15 @@ pub struct Ingredients {
     pub build: Build,
     /// Its options.
     pub config: Config,
+}
+
+/// What an arm's server says of itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Says {
+    pub version_text: String,
+    /// How it was built.
+    pub facts: Vec<Setting>,
+    pub settings: Vec<ServerSetting>,
 }
 
 /// A running server of an arm.
@@ -127,12 +137,22 @@ impl ActiveArm {
     }
 
     /// What the server says of itself.
-    pub fn version_text(&self) -> Result<String> {
-        let doing = "asking the version";
-        let table =
-            self.admin(doing)?.query("SELECT version()").map_err(Error::session(&self.name, doing))?;
-        Ok(table.value().unwrap_or_default().to_owned())
+    pub fn says(&self) -> Result<Says> {
+        let doing = "asking the server what it is";
+        let mut admin = self.admin(doing)?;
+        let table = admin.query("SELECT version()").map_err(Error::session(&self.name, doing))?;
+        let facts = about::build_facts(&mut admin)?;
+        let settings = about::settings(&mut admin)?;
+        Ok(Says {
+            version_text: table.value().unwrap_or_default().to_owned(),
+            facts: facts.into_iter().map(|(name, value)| Setting { name, value }).collect(),
+            settings: settings.into_iter().map(server_setting).collect(),
+        })
     }
+}
+
+fn server_setting(from: about::ServerSetting) -> ServerSetting {
+    ServerSetting { name: from.name, value: from.value, source: from.source, default: from.default }
 }
 
 /// Wraps what kept a server from being made or started with whose it was.
@@ -167,8 +187,10 @@ pub(crate) fn record(
     is_base: bool,
     ingredients: &Ingredients,
     applied: Option<&Applied>,
-    version_text: Option<String>,
+    says: Option<Says>,
 ) -> rqps_store::Arm {
+    let is_known = says.is_some();
+    let says = says.unwrap_or_default();
     let Ingredients { build, config } = ingredients;
     let left_out = applied.map_or(&[][..], |applied| &applied.left_out);
     let managed = applied.map_or(&[][..], |applied| &applied.added);
@@ -180,7 +202,7 @@ pub(crate) fn record(
         build_version: build.version.clone(),
         build_hash: build.hash.clone(),
         build_origin: build.origin.clone(),
-        build_version_text: version_text.unwrap_or_else(|| build.version_text.clone()),
+        build_version_text: if is_known { says.version_text } else { build.version_text.clone() },
         config_name: config.name.clone(),
         config_hash: config.hash.clone(),
         config_text: text.to_owned(),
@@ -198,5 +220,8 @@ pub(crate) fn record(
             .collect(),
         control: arm.control,
         env: arm.env.clone(),
+        after_load: arm.after_load.clone(),
+        facts: says.facts,
+        settings: says.settings,
     }
 }

@@ -367,7 +367,7 @@ impl Execution {
             arm.name == self.plan.base,
             &self.ingredients[index],
             Some(&applied),
-            Some(active.version_text()?),
+            Some(active.says()?),
         );
         self.writer.put_arm(&entry)?;
         Ok(active)

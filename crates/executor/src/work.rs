@@ -53,10 +53,28 @@ pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
         index_us: indexes.as_micros() as u64,
     };
     let rate = load.rows_per_s().unwrap_or(0.0);
+    after_load(task, outside)?;
     Ok(Done {
         observation: Some(Observation::new(Measured::Load(load))),
         ..Done::plain(format!("{rate:.0} rows/s with indexes"))
     })
+}
+
+/// What the plan wants done on this arm alone.
+fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<()> {
+    let statements = &task.plan.arms[task.arm.index].after_load;
+    if statements.is_empty() {
+        return Ok(());
+    }
+    let mut admin = task.arm.admin("running what follows the load")?;
+    for sql in statements {
+        outside.watcher.goes_on("after the load", 0.0, None);
+        admin.query(sql).map_err(Error::session(&task.arm.name, &format!("after_load: {sql}")))?;
+        if outside.stopped() {
+            return Err(Error::Interrupted);
+        }
+    }
+    Ok(())
 }
 
 /// VACUUM ANALYZE of every table.

@@ -13,7 +13,7 @@ use crate::parse::{PlanContext, check_folder_name};
 use crate::problem::{Problems, nearest};
 use crate::reader::{Found, Node, Section};
 
-const ARM_KEYS: [&str; 5] = ["name", "build", "config", "env", "control"];
+const ARM_KEYS: [&str; 6] = ["name", "build", "config", "env", "control", "after_load"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
 const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", or { path = \"/usr/lib/postgresql/15\" }.";
 
@@ -93,6 +93,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     }
     arm.control = section.boolean("control").is_some_and(|found| found.value);
     arm.env = read_env(section, problems);
+    arm.after_load = read_after_load(section, problems);
     Some(Found { value: arm, at: name_at })
 }
 
@@ -114,6 +115,26 @@ fn read_env(section: &Section<'_>, problems: &Problems<'_>) -> BTreeMap<String, 
         }
     }
     env
+}
+
+/// Statements for this arm alone.
+fn read_after_load(section: &Section<'_>, problems: &Problems<'_>) -> Vec<String> {
+    let Some(list) = section.list("after_load", "statements, in quotes") else {
+        return Vec::new();
+    };
+    let statement = |node: &Node<'_>| match node.get_ref() {
+        DeValue::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+        other => {
+            let what = match other {
+                DeValue::String(_) => "an empty statement".to_owned(),
+                _ => "not a statement in quotes".to_owned(),
+            };
+            let remedy = "Write SQL in quotes, for example \"DROP INDEX k_1\".";
+            problems.error(&node.span(), section.place_of("after_load"), what, remedy);
+            None
+        }
+    };
+    list.value.iter().filter_map(statement).collect()
 }
 
 /// Adds base once more, to be measured like any other arm, unless the plan has such an arm.

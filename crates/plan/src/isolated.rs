@@ -174,7 +174,7 @@ mod tests {
             let text = format!(
                 "protocol = \"isolated\"\nbudget = \"1h 5m\"\n[workload]\nrows = 1000\nsteps = [\"scan\"]\n\
                  [isolated]\ncontrol = {control}\n[test.scan]\nrate_mei_percent = 5\n[verdict.mei_percent]\nrate = 3\n\
-                 [[arm]]\nname = \"a\"\nbuild = \"postgres-17.1\"\nconfig = \"sized\"\nenv = {{ A = \"b c\" }}\n\
+                 [[arm]]\nname = \"a\"\nbuild = \"postgres-17.1\"\nconfig = \"sized\"\nenv = {{ A = \"b c\" }}\nafter_load = [\"DROP INDEX k_1\"]\n\
                  [[arm]]\nname = \"b\"\nbuild = \"postgres-18.1\"\nconfig = \"sized\"\n"
             );
             let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;

@@ -63,6 +63,9 @@ pub struct Arm {
     /// Environment of its server program, such as `LD_PRELOAD`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Statements that are run on this arm alone, once its data are loaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after_load: Vec<String>,
 }
 
 impl Arm {
@@ -72,7 +75,7 @@ impl Arm {
         let file_name = config.rsplit('/').next().unwrap_or(&config);
         let short = limits::folder_name_from(file_name.strip_suffix(".conf").unwrap_or(file_name));
         let name = limits::folder_name_from(&format!("{}.{short}", build.label()));
-        Arm { name, build, config, control: false, env: BTreeMap::new() }
+        Arm { name, build, config, control: false, env: BTreeMap::new(), after_load: Vec::new() }
     }
 }
 

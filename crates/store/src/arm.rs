@@ -28,6 +28,19 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// A setting of the server, as the server itself says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerSetting {
+    /// Name, such as `shared_buffers`.
+    pub name: String,
+    /// Value with its unit, as the server shows it: `128MB`.
+    pub value: String,
+    /// Where it comes from, such as `configuration file`.
+    pub source: String,
+    /// Whether it is what this build uses when nobody sets it.
+    pub default: bool,
+}
+
 /// One arm of a run: a build and a config, with their content hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
@@ -59,6 +72,12 @@ pub struct Arm {
     pub managed: Vec<Setting>,
     /// Environment of the server program, beyond what rqps sets for every arm.
     pub env: BTreeMap<String, String>,
+    /// Statements that are run on this arm alone, after its data are there.
+    pub after_load: Vec<String>,
+    /// What the server says about how it was built: `cc`, `cflags`, `configure`. Empty before its first start.
+    pub facts: Vec<Setting>,
+    /// All its settings, by name. Empty before its first start.
+    pub settings: Vec<ServerSetting>,
 }
 
 impl Arm {

@@ -13,6 +13,7 @@ mod journal;
 mod lock;
 mod meta;
 mod observation;
+mod profile;
 mod read;
 mod read_blocks;
 mod read_details;
@@ -23,7 +24,7 @@ mod write_block;
 mod write_observation;
 mod writer;
 
-pub use arm::{Arm, LeftOut, Role};
+pub use arm::{Arm, LeftOut, Role, ServerSetting};
 pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunSummary, now_ms};
@@ -33,6 +34,7 @@ pub use observation::{
     Counter, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan, RateUnit,
     Recorded, Series, Settle, SettleCondition, Window,
 };
+pub use profile::Profile;
 pub use read::Run;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use write_block::CUT_OFF;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::{Count, Placement};
 use crate::journal::{ActionRecord, Outcome};
+use crate::profile::Profile;
 use crate::text_enum::text_enum;
 
 /// Totals over the observed stretch, by free name with the unit in the name (`host_user_us`, `disk_reads`,
@@ -247,12 +248,14 @@ pub enum Measured {
     Settle(Settle),
     /// Counted instructions.
     Count(Count),
+    /// A CPU profile.
+    Profile(Profile),
 }
 
 /// Everything one action observed, written in one transaction with the action itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The window, load, settle or count.
+    /// The window, load, settle, count or profile.
     pub measured: Measured,
     /// Where it stands in its block; none in runs without blocks.
     pub placement: Option<Placement>,

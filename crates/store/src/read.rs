@@ -13,6 +13,7 @@ use crate::folder::RunFolder;
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::{Load, Metrics, Recorded, Settle, Window};
+use crate::profile::{Profile, read_profiles};
 use crate::read_blocks::{read_blocks, read_canaries, read_counts, read_placements, read_works};
 use crate::read_rows::{
     read_actions, read_arms, read_backends, read_host, read_loads, read_meta, read_metrics, read_notes,
@@ -50,6 +51,8 @@ pub struct Run {
     pub settles: Vec<Recorded<Settle>>,
     /// Counted instructions, in the schedule's order.
     pub counts: Vec<Recorded<Count>>,
+    /// CPU profiles, in the schedule's order.
+    pub profiles: Vec<Recorded<Profile>>,
     /// Replicates, in the order they were measured; empty in runs without.
     pub blocks: Vec<Block>,
     /// The host around each block, before and after.
@@ -126,6 +129,7 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
     let loads = recorded.all(read_loads(&transaction)?);
     let settles = recorded.all(read_settles(&transaction)?);
     let counts = recorded.all(read_counts(&transaction)?);
+    let profiles = recorded.all(read_profiles(&transaction)?);
     let (blocks, canaries, works) =
         (read_blocks(&transaction)?, read_canaries(&transaction)?, read_works(&transaction)?);
     let host = read_host(&transaction)?;
@@ -144,6 +148,7 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
         loads,
         settles,
         counts,
+        profiles,
         blocks,
         canaries,
         works,

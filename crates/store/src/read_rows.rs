@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row};
 
-use crate::arm::{Arm, LeftOut};
+use crate::arm::{Arm, LeftOut, ServerSetting};
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep, Setting};
 use crate::observation::{Load, Metrics, Settle, SettleCondition, Window};
@@ -98,10 +98,22 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
         rows(connection, "SELECT arm_id, name, value FROM arm_managed ORDER BY arm_id, position", |row| {
             Ok((row.get(0)?, Setting { name: row.get(1)?, value: row.get(2)? }))
         })?;
+    let mut facts =
+        rows(connection, "SELECT arm_id, name, value FROM arm_facts ORDER BY arm_id, position", |row| {
+            Ok((row.get(0)?, Setting { name: row.get(1)?, value: row.get(2)? }))
+        })?;
+    let mut settings = rows(
+        connection,
+        "SELECT arm_id, name, value, source, is_default FROM arm_settings ORDER BY arm_id, name",
+        |row| {
+            let (name, value) = (row.get(1)?, row.get(2)?);
+            Ok((row.get(0)?, ServerSetting { name, value, source: row.get(3)?, default: row.get(4)? }))
+        },
+    )?;
     rows(
         connection,
         "SELECT id, name, role, dbms, build_version, build_hash, build_origin, build_version_text, config_name, \
-         config_hash, config_text, control, env FROM arms ORDER BY id",
+         config_hash, config_text, control, env, after_load FROM arms ORDER BY id",
         |row| {
             let id: i64 = row.get(0)?;
             Ok(Arm {
@@ -119,6 +131,9 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
                 managed: take(&mut managed, id),
                 control: row.get(11)?,
                 env: json(row, 12)?,
+                after_load: json(row, 13)?,
+                facts: take(&mut facts, id),
+                settings: take(&mut settings, id),
             })
         },
     )

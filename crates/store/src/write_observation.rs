@@ -5,6 +5,7 @@ use rusqlite::{Transaction, params};
 use crate::observation::{
     Counter, Histogram, Load, Measured, Observation, QueryPlan, Series, Settle, Window,
 };
+use crate::profile::insert_profile;
 use crate::write_block::{insert_count, insert_placement};
 
 /// Inserts an observation and all its details under the action `seq`.
@@ -18,6 +19,7 @@ pub(crate) fn insert_observation(
         Measured::Load(load) => insert_load(transaction, seq, load)?,
         Measured::Settle(settle) => insert_settle(transaction, seq, settle)?,
         Measured::Count(count) => insert_count(transaction, seq, count)?,
+        Measured::Profile(profile) => insert_profile(transaction, seq, profile)?,
     }
     if let Some(placement) = observation.placement {
         insert_placement(transaction, seq, placement)?;

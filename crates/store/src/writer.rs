@@ -248,13 +248,14 @@ fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlit
 fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> {
     let arm_id: i64 = transaction.query_row(
         "INSERT INTO arms (name, role, dbms, build_version, build_hash, build_origin, build_version_text, \
-         config_name, config_hash, config_text, control, env) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) \
+         config_name, config_hash, config_text, control, env, after_load) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
          ON CONFLICT (name) DO UPDATE SET role = excluded.role, dbms = excluded.dbms, \
          build_version = excluded.build_version, build_hash = excluded.build_hash, \
          build_origin = excluded.build_origin, build_version_text = excluded.build_version_text, \
          config_name = excluded.config_name, config_hash = excluded.config_hash, \
-         config_text = excluded.config_text, control = excluded.control, env = excluded.env RETURNING id",
+         config_text = excluded.config_text, control = excluded.control, env = excluded.env, \
+         after_load = excluded.after_load RETURNING id",
         params![
             arm.name,
             arm.role,
@@ -267,12 +268,14 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
             arm.config_hash,
             arm.config_text,
             arm.control,
-            json(&arm.env)?
+            json(&arm.env)?,
+            json(&arm.after_load)?
         ],
         |row| row.get(0),
     )?;
-    transaction.execute("DELETE FROM arm_left_out WHERE arm_id = ?1", [arm_id])?;
-    transaction.execute("DELETE FROM arm_managed WHERE arm_id = ?1", [arm_id])?;
+    for table in ["arm_left_out", "arm_managed", "arm_facts", "arm_settings"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE arm_id = ?1"), [arm_id])?;
+    }
     for (position, left_out) in arm.left_out.iter().enumerate() {
         transaction.execute(
             "INSERT INTO arm_left_out (arm_id, position, option, value, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -284,6 +287,23 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
             "INSERT INTO arm_managed (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
             params![arm_id, position as i64, setting.name, setting.value],
         )?;
+    }
+    insert_server(transaction, arm_id, arm)
+}
+
+/// What the arm's server says of itself.
+fn insert_server(transaction: &Transaction<'_>, arm_id: i64, arm: &Arm) -> rusqlite::Result<()> {
+    for (position, fact) in arm.facts.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO arm_facts (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
+            params![arm_id, position as i64, fact.name, fact.value],
+        )?;
+    }
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO arm_settings (arm_id, name, value, source, is_default) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for setting in &arm.settings {
+        insert.execute(params![arm_id, setting.name, setting.value, setting.source, setting.default])?;
     }
     Ok(())
 }

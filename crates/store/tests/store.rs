@@ -41,6 +41,9 @@ fn arm(name: &str, role: Role) -> Arm {
         managed: vec![Setting { name: "port".into(), value: "5433".into() }],
         control: false,
         env: BTreeMap::new(),
+        after_load: vec![],
+        facts: vec![],
+        settings: vec![],
     }
 }
 
@@ -267,6 +270,53 @@ fn blocks_and_what_stands_in_them_are_read_back() {
         run.meta.method.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
     assert_eq!(method, [("connection", "tcp"), ("counted by", "valgrind")]);
     assert!(writer.finish_block(2, BlockStatus::Done, None).is_err());
+}
+
+#[test]
+fn what_a_server_says_and_its_profiles_are_read_back() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    let setting = |name: &str, value: &str, default| ServerSetting {
+        name: name.into(),
+        value: value.into(),
+        source: "configuration file".into(),
+        default,
+    };
+    let told = Arm {
+        after_load: vec!["DROP INDEX k_1".into(), "ANALYZE".into()],
+        facts: vec![Setting { name: "cflags".into(), value: "-O2".into() }],
+        settings: vec![setting("jit", "off", false), setting("work_mem", "4MB", true)],
+        ..arm("told", Role::Candidate)
+    };
+    writer.put_arm(&arm("told", Role::Candidate)).unwrap();
+    writer.put_arm(&told).unwrap();
+    let profile = Profile {
+        test: "point-query".into(),
+        group: "point".into(),
+        clients: 2,
+        events: 900,
+        operations: 900.0,
+        elapsed_us: 5_000_000,
+        sampled_by: "perf 6.1".into(),
+        event: "cpu-clock".into(),
+        frequency_hz: 499.0,
+        call_graph: "dwarf".into(),
+        samples: 30,
+        lost_samples: 1,
+        unresolved_samples: 2,
+        file: "profiles/told.point-query.folded".into(),
+        note: Some("stripped".into()),
+    };
+    let folded = "backend;main;ExecutorRun 29\ncheckpointer;main 1\n";
+    std::fs::write(writer.folder().path().join(&profile.file), folded).unwrap();
+    writer.finish_action(&record(0, 1), Some(&Observation::new(Measured::Profile(profile.clone())))).unwrap();
+
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    assert_eq!(run.arm("told"), Some(&told));
+    assert_eq!(run.profiles[0].result, profile);
+    assert_eq!(run.folded(&profile).unwrap(), folded);
+    let gone = Profile { file: "profiles/gone.folded".into(), ..profile };
+    assert!(run.folded(&gone).unwrap_err().to_string().contains("gone.folded"));
 }
 
 /// What its blocks are after a writer died in the second, and the run was opened for writing again.

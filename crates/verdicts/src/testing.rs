@@ -287,6 +287,9 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
         left_out: vec![],
         managed: vec![],
         env: BTreeMap::new(),
+        after_load: vec![],
+        facts: vec![],
+        settings: vec![],
     }
 }
 

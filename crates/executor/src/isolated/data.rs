@@ -4,7 +4,7 @@
 //! bytes.
 
 use super::{Blocks, Done};
-use crate::arm::{ActiveArm, Ingredients, not_started, record};
+use crate::arm::{ActiveArm, Ingredients, Says, not_started, record};
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
@@ -46,12 +46,12 @@ impl Data {
     /// Makes the data that are not there yet.
     pub fn prepare(blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<Self> {
         let plan = blocks.plan;
-        let mut owners: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut owners: BTreeMap<Variant<'_>, usize> = BTreeMap::new();
         let mut snapshots = Vec::new();
         let mut how = HowCopied::Reflink;
         let ingredients = blocks.ingredients;
         for (index, made_of) in ingredients.iter().enumerate() {
-            let owner = *owners.entry(variant(made_of)).or_insert(index);
+            let owner = *owners.entry(variant(plan, index, made_of)).or_insert(index);
             let snapshot_dir = blocks.place.data_dir(&snapshot_name(plan, owner));
             if owner == index && !snapshot_dir.exists() {
                 how = make(blocks, index, &snapshot_dir, outside)?;
@@ -124,9 +124,11 @@ impl Data {
     }
 }
 
-/// What makes arms alike: hashes of build and config.
-fn variant(made_of: &Ingredients) -> (&str, &str) {
-    (&made_of.build.hash, &made_of.config.hash)
+/// What makes the data of arms alike: hashes of build and config, and what is run after the load.
+type Variant<'a> = (&'a str, &'a str, &'a [String]);
+
+fn variant<'a>(plan: &'a Plan, arm: usize, made_of: &'a Ingredients) -> Variant<'a> {
+    (&made_of.build.hash, &made_of.config.hash, &plan.arms[arm].after_load)
 }
 
 fn side_name(side: usize) -> String {
@@ -174,6 +176,16 @@ fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     Ok(ServerSpec { config, ..spec })
 }
 
+/// What a server that was asked while it loaded will say in blocks.
+fn in_blocks(mut says: Says) -> Says {
+    for setting in says.settings.iter_mut().filter(|setting| setting.name == "autovacuum") {
+        setting.value = "off".to_owned();
+        setting.source = "rqps: off in blocks".to_owned();
+        setting.default = false;
+    }
+    says
+}
+
 /// Loads an arm's tables, brings the server to rest, stops it, and keeps its data directory.
 fn make(
     blocks: &mut Blocks<'_>,
@@ -194,15 +206,16 @@ fn make(
     let task = Task { plan, arm: &active };
     let loaded = load(&task, outside)?;
     settle(&task, plan.workload.settle_seconds_max, outside)?;
-    let version = active.version_text()?;
+    let says = in_blocks(active.says()?);
     active.server.stop().map_err(not_started(&name, &data_dir))?;
     let how = snapshot(&data_dir, to).map_err(not_started(&name, to))?;
     blocks.place.remove_arm(&name)?;
     for (index, other) in plan.arms.iter().enumerate() {
-        if variant(&blocks.ingredients[index]) == variant(&blocks.ingredients[arm]) {
+        let of = |arm: usize| variant(plan, arm, &blocks.ingredients[arm]);
+        if of(index) == of(arm) {
             let is_base = other.name == plan.base;
             let entry =
-                record(other, is_base, &blocks.ingredients[index], Some(&applied), Some(version.clone()));
+                record(other, is_base, &blocks.ingredients[index], Some(&applied), Some(says.clone()));
             blocks.writer.put_arm(&entry)?;
         }
     }

@@ -1,6 +1,7 @@
 //! What a Postgres server tells about itself, 9.6 to 18: counters, state, plans, debt. Everything here only reads,
 //! except that [`settle`] creates the extension `pg_buffercache` where it can.
 
+pub mod about;
 pub mod counters;
 pub mod explain;
 pub mod fingerprint;

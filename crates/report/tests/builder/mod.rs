@@ -125,6 +125,9 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         managed: vec![],
         control: false,
         env: BTreeMap::new(),
+        after_load: vec![],
+        facts: vec![],
+        settings: vec![],
     }
 }
 

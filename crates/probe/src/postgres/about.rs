@@ -1,0 +1,61 @@
+//! What a server says of itself: how it was built, and every setting with its value.
+
+use rqps_wire::postgres::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::ask;
+use crate::error::Result;
+
+/// What is asked of the build: compiler, its flags, how it was configured.
+const BUILD_FACTS: [(&str, &str); 5] = [
+    ("CC", "cc"),
+    ("CFLAGS", "cflags"),
+    ("CPPFLAGS", "cppflags"),
+    ("LDFLAGS", "ldflags"),
+    ("CONFIGURE", "configure"),
+];
+
+const BUILD_SQL: &str = "SELECT name, setting FROM pg_config";
+
+/// A setting is at its default when nobody set it to anything else, whatever its source says.
+const SETTINGS_SQL: &str = "\
+    SELECT name, coalesce(current_setting(name, true), ''), source, (setting IS NOT DISTINCT FROM boot_val)::text \
+    FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY name";
+
+/// A setting of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerSetting {
+    /// Name.
+    pub name: String,
+    /// Value with its unit: `128MB`.
+    pub value: String,
+    /// Where it comes from, such as `configuration file`.
+    pub source: String,
+    /// Whether it is what this build uses when nobody sets it.
+    pub default: bool,
+}
+
+/// How the server was built, as pairs of name (`cc`, `cflags`, `cppflags`, `ldflags`, `configure`) and text. Needs a
+/// superuser.
+pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>> {
+    let table = ask(connection, "how the server was built", BUILD_SQL)?;
+    let value_of = |wanted: &str| {
+        let row = table.rows.iter().find(|row| row.first().and_then(Option::as_deref) == Some(wanted))?;
+        row.get(1).cloned().flatten()
+    };
+    let facts = BUILD_FACTS.iter().filter_map(|(name, key)| Some(((*key).to_owned(), value_of(name)?)));
+    Ok(facts.collect())
+}
+
+/// All settings, by name.
+pub fn settings(connection: &mut Connection) -> Result<Vec<ServerSetting>> {
+    let table = ask(connection, "settings", SETTINGS_SQL)?;
+    let text = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten().unwrap_or_default();
+    let setting = |row: &Vec<Option<String>>| ServerSetting {
+        name: text(row, 0),
+        value: text(row, 1),
+        source: text(row, 2),
+        default: text(row, 3) == "true",
+    };
+    Ok(table.rows.iter().map(setting).collect())
+}
