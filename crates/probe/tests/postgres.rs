@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rqps_probe::postgres::counters::{self, CounterDelta, CounterSet, OWN_COMMITS};
 use rqps_probe::postgres::work::work;
-use rqps_probe::postgres::{explain, fingerprint, flush, settle};
+use rqps_probe::postgres::{about, explain, fingerprint, flush, settle};
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe};
 use rqps_servers::testing::Scratch;
 use rqps_wire::postgres::Connection;
@@ -167,9 +167,26 @@ fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
     let views = set.views();
     assert!(present.iter().all(|view| views.contains(view)), "{views:?}");
     assert!(absent.iter().all(|view| !views.contains(view)), "{views:?}");
+    check_about(&mut monitor);
     check_plan(&mut monitor);
     check_debt(&mut monitor);
     check_window(&server);
+}
+
+/// What the server says of its build and of settings agrees with what SHOW says.
+fn check_about(monitor: &mut Connection) {
+    let facts = about::build_facts(monitor).unwrap();
+    let fact = |name: &str| facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    assert!(fact("cflags").is_some_and(|flags| flags.contains("-O")), "{facts:?}");
+    assert!(fact("configure").is_some_and(|options| options.contains("--prefix")), "{facts:?}");
+    let settings = about::settings(monitor).unwrap();
+    let setting = |name: &str| settings.iter().find(|setting| setting.name == name).unwrap();
+    for name in ["shared_buffers", "checkpoint_timeout", "random_page_cost"] {
+        let shown = monitor.query(&format!("SHOW {name}")).unwrap();
+        assert_eq!(Some(setting(name).value.as_str()), shown.value(), "{name}");
+    }
+    assert!(setting("seq_page_cost").default);
+    assert!(!setting("unix_socket_directories").default, "{:?}", setting("unix_socket_directories"));
 }
 
 fn check_plan(monitor: &mut Connection) {
