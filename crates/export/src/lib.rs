@@ -1,0 +1,1 @@
+//! Run folders as flat tables that other tools read: CSV, JSON Lines and Parquet.
