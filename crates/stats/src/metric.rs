@@ -86,6 +86,14 @@ pub enum Detector {
 impl Detector {
     /// Both, in the order of verdicts.
     pub const ALL: [Detector; 2] = [Detector::Rate, Detector::Cost];
+
+    /// Its name in data and documents.
+    pub fn key(self) -> &'static str {
+        match self {
+            Detector::Rate => "rate",
+            Detector::Cost => "cost",
+        }
+    }
 }
 
 /// Where a ratio lies against 1.
