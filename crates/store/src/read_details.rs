@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use crate::error::{Error, Result};
-use crate::observation::{Counter, Histogram, QueryPlan, Series};
+use crate::observation::{Counter, CounterName, Histogram, QueryPlan, Series};
 use crate::read::Run;
 use crate::read_rows::{count, json};
 
@@ -23,6 +23,30 @@ impl Run {
                     after: row.get(4)?,
                 })
             },
+        )
+    }
+
+    /// The names of all server counters of the run, by the number that [`Run::counter_changes`] uses.
+    pub fn counter_names(&self) -> Result<Vec<(u32, CounterName)>> {
+        let read = || -> rusqlite::Result<Vec<(u32, CounterName)>> {
+            let mut names =
+                self.connection.prepare_cached("SELECT id, view, object, column_name FROM counter_names")?;
+            let make = |row: &Row<'_>| {
+                Ok((row.get(0)?, CounterName { view: row.get(1)?, object: row.get(2)?, column: row.get(3)? }))
+            };
+            names.query_map([], make)?.collect()
+        };
+        read().map_err(Error::sql(&self.folder.db_path()))
+    }
+
+    /// What each server counter rose by during the action `seq`, counting from 0 where there was nothing before: number
+    /// of its name and the difference.
+    pub fn counter_changes(&self, seq: u32) -> Result<Vec<(u32, f64)>> {
+        self.details(
+            seq,
+            "SELECT name_id, value_after - coalesce(value_before, 0) FROM counters WHERE seq = ?1 \
+             AND value_after IS NOT NULL",
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
     }
 

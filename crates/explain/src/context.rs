@@ -1,0 +1,79 @@
+//! What every search for a cause is given: the run, the two arms of one test, and their figures.
+
+use rqps_stats::{Class, Detector, Verdict};
+use rqps_store::{Arm, Recorded, Run, Window};
+use rqps_verdicts::RunVerdicts;
+
+use crate::figures::Figures;
+
+/// One test on one arm, held against base.
+pub(crate) struct Context<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its verdicts, relative to `base`; none in runs without blocks.
+    pub judged: Option<&'a RunVerdicts>,
+    /// The test's step name.
+    pub test: &'a str,
+    /// The arm, as numbered in [`Run::arms`].
+    pub arm: usize,
+    /// What it is compared with.
+    pub base: usize,
+    /// What was measured of the two in this test.
+    pub figures: &'a Figures,
+}
+
+impl<'a> Context<'a> {
+    /// The arm.
+    pub fn its_arm(&self) -> &'a Arm {
+        &self.run.arms[self.arm]
+    }
+
+    /// Base.
+    pub fn base_arm(&self) -> &'a Arm {
+        &self.run.arms[self.base]
+    }
+
+    /// Windows of this test on one arm that count, in the order they were measured. In `isolated` runs only the first has
+    /// query plans and a fingerprint.
+    pub fn windows(&self, arm: usize) -> Vec<&'a Recorded<Window>> {
+        crate::figures::windows_of(self.run, self.test, arm)
+    }
+
+    /// The verdict of a detector; none in runs without blocks.
+    pub fn verdict(&self, detector: Detector) -> Option<&'a Verdict> {
+        self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
+    }
+
+    /// Whether there is something to explain unasked: a verdict that is not `same`; without verdicts, a rate that differs.
+    pub fn is_open(&self) -> bool {
+        match self.judged {
+            None => self.changed(),
+            Some(judged) => judged
+                .of_arm(self.arm)
+                .any(|verdict| verdict.test == self.test && verdict.class != Class::Same),
+        }
+    }
+
+    /// Whether a change of rate or cost is shown; in runs without blocks, whether the rate differs by more than 5 %.
+    pub fn changed(&self) -> bool {
+        match self.judged {
+            None => self
+                .figures
+                .ratio()
+                .is_some_and(|ratio| !(crate::RATIO_LOW..=crate::RATIO_HIGH).contains(&ratio)),
+            Some(_) => [Detector::Rate, Detector::Cost]
+                .iter()
+                .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.class.is_change())),
+        }
+    }
+
+    /// Unit of a figure per operation of this test: `blocks` gives `blocks/query`.
+    pub fn per_op(&self, what: &str) -> String {
+        format!("{what}/{}", self.operation())
+    }
+
+    /// What an operation of this test is called.
+    pub fn operation(&self) -> &'static str {
+        self.figures.operation
+    }
+}

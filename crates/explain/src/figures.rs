@@ -1,0 +1,208 @@
+//! What was measured of one test on two arms and on the control, block by block, as totals over the block's windows.
+//!
+//! A quantity is any function of one arm's totals in one block. Its change is the mean over blocks of arm minus base
+//! within the block; its noise is what this difference varies from block to block, and what the control differs from
+//! base, pooled. Blocks are the units, as in verdicts; windows are not.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rqps_store::{BlockStatus, CounterName, EndedBy, RateUnit, Recorded, Run, Window};
+
+use crate::error::Result;
+use crate::quantity::{Quantity, quantity};
+
+/// Key of the measured time of all clients together, microseconds.
+pub(crate) const CLIENT_TIME: &str = "client_time_us";
+/// Key of the CPU time of the processes that serve measured clients.
+pub(crate) const BACKENDS: &str = "backends_cpu_us";
+/// Key of the instructions of a count, scaled to the operations of the windows.
+pub(crate) const COUNTED: &str = "counted_instructions";
+/// Key of the length of the windows.
+pub(crate) const ELAPSED: &str = "elapsed_us";
+
+/// Totals of one arm in one block.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Totals {
+    /// Operations, in the unit that tables divide by.
+    pub operations: f64,
+    metrics: BTreeMap<String, f64>,
+    counters: HashMap<u32, f64>,
+}
+
+/// Both arms' totals in one test.
+pub(crate) struct Figures {
+    /// What an operation is called: `query`, `1000 rows`.
+    pub operation: &'static str,
+    /// Clients of the arm's windows.
+    pub clients: u32,
+    /// Whether there are blocks, so that noise is known.
+    pub replicated: bool,
+    names: HashMap<(String, String, String), u32>,
+    /// For each block: base, arm, control.
+    blocks: Vec<[Option<Totals>; 3]>,
+}
+
+/// One arm's totals in one block, as functions of quantities see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Cell<'a> {
+    figures: &'a Figures,
+    totals: &'a Totals,
+}
+
+impl Cell<'_> {
+    /// Operations.
+    pub fn operations(&self) -> f64 {
+        self.totals.operations
+    }
+
+    /// A metric's total; none where it was not measured.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.totals.metrics.get(name).copied()
+    }
+
+    /// What a server counter rose by; none where this server has no such counter.
+    pub fn counter(&self, view: &str, object: &str, column: &str) -> Option<f64> {
+        let key = (view.to_owned(), object.to_owned(), column.to_owned());
+        self.totals.counters.get(self.figures.names.get(&key)?).copied()
+    }
+
+    /// The sum of a column over those objects of a view that `matches` accepts; none where there is none of them.
+    pub fn counter_sum(&self, view: &str, column: &str, matches: impl Fn(&str) -> bool) -> Option<f64> {
+        let wanted = self.figures.names.iter().filter(|((its_view, object, its_column), _)| {
+            its_view == view && its_column == column && matches(object)
+        });
+        let values: Vec<f64> = wanted.filter_map(|(_, id)| self.totals.counters.get(id).copied()).collect();
+        (!values.is_empty()).then(|| values.iter().sum())
+    }
+
+    /// The names of all metrics that begin with `prefix`.
+    pub fn metrics_of(&self, prefix: &str) -> Vec<&str> {
+        self.totals.metrics.keys().filter(|name| name.starts_with(prefix)).map(String::as_str).collect()
+    }
+}
+
+impl Figures {
+    /// Reads what is there of `test` on both arms, and on the control where it repeats `base`.
+    pub fn read(run: &Run, test: &str, base: usize, arm: usize, control: Option<usize>) -> Result<Self> {
+        let ids = run.counter_names()?;
+        let names =
+            ids.into_iter().map(|(id, CounterName { view, object, column })| ((view, object, column), id));
+        let windows = windows_of(run, test, arm);
+        let of_rows = windows.first().is_some_and(|window| window.result.rate_unit == RateUnit::Rows);
+        let mut figures = Self {
+            operation: if of_rows { "1000 rows" } else { "query" },
+            clients: windows.first().map_or(1, |window| window.result.clients),
+            replicated: !run.blocks.is_empty(),
+            names: names.collect(),
+            blocks: Vec::new(),
+        };
+        let mut blocks: BTreeMap<u32, [Option<Totals>; 3]> = BTreeMap::new();
+        for (place, arm) in [Some(base), Some(arm), control].into_iter().enumerate() {
+            let Some(arm) = arm else { continue };
+            for (block, totals) in totals_of(run, test, arm)? {
+                blocks.entry(block).or_default()[place] = Some(totals);
+            }
+        }
+        figures.blocks = blocks.into_values().collect();
+        Ok(figures)
+    }
+
+    /// The change of a quantity; none where no block has it for both arms.
+    pub fn of(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
+        let value = |totals: &Option<Totals>| {
+            let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
+            value(Cell { figures: self, totals }).filter(|value| value.is_finite())
+        };
+        let triples =
+            self.blocks.iter().map(|[base, arm, control]| [value(base), value(arm), value(control)]);
+        quantity(&triples.collect::<Vec<_>>(), self.replicated)
+    }
+
+    /// A metric per operation.
+    pub fn per_op(&self, metric: &str) -> Option<Quantity> {
+        self.of(|cell| Some(cell.metric(metric)? / cell.operations()))
+    }
+
+    /// A counter per operation.
+    pub fn counter_per_op(&self, view: &str, object: &str, column: &str) -> Option<Quantity> {
+        self.of(|cell| Some(cell.counter(view, object, column)? / cell.operations()))
+    }
+
+    /// The arm's rate over base's.
+    pub fn ratio(&self) -> Option<f64> {
+        let time = self.of(|cell| Some(cell.metric(CLIENT_TIME)? / cell.operations()))?;
+        Some(time.base / time.arm)
+    }
+
+    /// The change that a block shows in something that needs both arms at once, such as a product's factors: one value a
+    /// block, and the same of the control against base.
+    pub fn pairs<T>(&self, change: impl Fn(Cell<'_>, Cell<'_>) -> Option<T>) -> (Vec<T>, Vec<T>) {
+        let cell = |totals: &'_ Totals| totals.operations > 0.0;
+        let pair = |base: &Option<Totals>, other: &Option<Totals>| {
+            let (base, other) = (base.as_ref().filter(|t| cell(t))?, other.as_ref().filter(|t| cell(t))?);
+            change(Cell { figures: self, totals: base }, Cell { figures: self, totals: other })
+        };
+        let own = self.blocks.iter().filter_map(|[base, arm, _]| pair(base, arm)).collect();
+        let null = self.blocks.iter().filter_map(|[base, _, control]| pair(base, control)).collect();
+        (own, null)
+    }
+
+    /// Totals over all blocks of the arm (`true`) or base.
+    pub fn total(&self, of_arm: bool, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<f64> {
+        let totals = self.blocks.iter().filter_map(|block| block[usize::from(of_arm)].as_ref());
+        let values: Vec<f64> = totals.filter_map(|totals| value(Cell { figures: self, totals })).collect();
+        (!values.is_empty()).then(|| values.iter().sum())
+    }
+}
+
+/// Windows of a step on one arm that count, in the order they were measured.
+pub(crate) fn windows_of<'a>(run: &'a Run, test: &str, arm: usize) -> Vec<&'a Recorded<Window>> {
+    let name = &run.arms[arm].name;
+    let counts = |window: &&Recorded<Window>| {
+        let in_block = match window.placement {
+            Some(at) => is_done(run, at.block),
+            None => run.blocks.is_empty(),
+        };
+        in_block && window.valid() && window.result.ended_by != EndedBy::Error
+    };
+    let its = |window: &&Recorded<Window>| window.action.step == test && &window.action.arm == name;
+    run.windows.iter().filter(its).filter(counts).collect()
+}
+
+fn is_done(run: &Run, number: u32) -> bool {
+    run.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
+}
+
+/// Totals by block; without blocks all is block 0.
+fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>> {
+    let mut blocks: BTreeMap<u32, Totals> = BTreeMap::new();
+    for window in windows_of(run, test, arm) {
+        let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
+        totals.operations += window.result.operations();
+        let elapsed_us = window.result.elapsed_us as f64;
+        let made = [
+            (ELAPSED, elapsed_us),
+            (CLIENT_TIME, elapsed_us * f64::from(window.result.clients)),
+            (BACKENDS, window.backend_cpu_us.iter().sum()),
+        ];
+        let made =
+            made.into_iter().filter(|(name, _)| *name != BACKENDS || !window.backend_cpu_us.is_empty());
+        let metrics = window.metrics.iter().map(|(name, value)| (name.as_str(), *value)).chain(made);
+        for (name, value) in metrics {
+            *totals.metrics.entry(name.to_owned()).or_default() += value;
+        }
+        for (id, change) in run.counter_changes(window.action.seq)? {
+            *totals.counters.entry(id).or_default() += change;
+        }
+    }
+    let name = &run.arms[arm].name;
+    for count in run.counts.iter().filter(|count| count.valid() && count.action.step == test) {
+        let block = count.placement.map_or(0, |at| at.block);
+        if let (true, Some(per_op), Some(totals)) =
+            (&count.action.arm == name, count.result.instructions_per_op(), blocks.get_mut(&block))
+        {
+            totals.metrics.insert(COUNTED.to_owned(), per_op * totals.operations);
+        }
+    }
+    Ok(blocks)
+}

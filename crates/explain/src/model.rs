@@ -1,0 +1,339 @@
+//! What an explanation consists of: values that tables, pages and JSON are made of, without a way of showing them.
+
+use std::fmt::{self, Display};
+
+/// What is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Tests by step name. Empty: every test with a verdict that is not `same`; in a run without verdicts, every test
+    /// whose rQPS lies beyond [`RATIO_LOW`] or [`RATIO_HIGH`].
+    pub tests: Vec<String>,
+    /// Arms as numbered in [`rqps_store::Run::arms`]. Empty: all but base and its control.
+    pub arms: Vec<usize>,
+    /// What they are compared with; none: the plan's base.
+    pub base: Option<usize>,
+}
+
+/// Below this rQPS a test of a run without verdicts is explained without being asked for.
+pub const RATIO_LOW: f64 = 0.95;
+/// Above this rQPS too.
+pub const RATIO_HIGH: f64 = 1.05;
+
+/// Why one test has another rate or cost on an arm than on base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The test's step name: `point-query`, `point-query.pre`.
+    pub test: String,
+    /// Its group.
+    pub group: String,
+    /// The arm, as numbered in [`rqps_store::Run::arms`].
+    pub arm: usize,
+    /// What it is compared with.
+    pub base: usize,
+    /// Where the time of one operation goes; none where times are missing.
+    pub decomposition: Option<Decomposition>,
+    /// What was found, the weightiest first.
+    pub findings: Vec<Finding>,
+    /// What differs between the arms, whether or not it matters here.
+    pub differences: Vec<Difference>,
+    /// What could not be looked at, and what would make it visible.
+    pub remarks: Vec<String>,
+}
+
+/// The kind of an explanation, in the words of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Word {
+    /// An operation takes more instructions, rows, blocks or bytes.
+    MoreWork,
+    /// It takes fewer.
+    LessWork,
+    /// The same work takes more CPU time.
+    SlowerWork,
+    /// The same work takes less CPU time.
+    FasterWork,
+    /// An operation waits longer for disk, CPU or other sessions.
+    MoreWaiting,
+    /// It waits less.
+    LessWaiting,
+    /// The server chose another query plan.
+    AnotherPlan,
+    /// The step began with work that earlier ones put off.
+    InheritedDebt,
+    /// The machine was not the same for both.
+    TheHost,
+    /// Nothing that was looked at accounts for it.
+    NotExplained,
+}
+
+impl Word {
+    /// The word for work that rose or fell.
+    pub fn work(rose: bool) -> Self {
+        if rose { Word::MoreWork } else { Word::LessWork }
+    }
+
+    /// The word for CPU time of the same work that rose or fell.
+    pub fn speed(time_rose: bool) -> Self {
+        if time_rose { Word::SlowerWork } else { Word::FasterWork }
+    }
+
+    /// The word for waiting that rose or fell.
+    pub fn waiting(rose: bool) -> Self {
+        if rose { Word::MoreWaiting } else { Word::LessWaiting }
+    }
+
+    /// The word as reports and JSON say it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Word::MoreWork => "more work",
+            Word::LessWork => "less work",
+            Word::SlowerWork => "slower work",
+            Word::FasterWork => "faster work",
+            Word::MoreWaiting => "more waiting",
+            Word::LessWaiting => "less waiting",
+            Word::AnotherPlan => "another plan",
+            Word::InheritedDebt => "inherited debt",
+            Word::TheHost => "the host",
+            Word::NotExplained => "not explained",
+        }
+    }
+}
+
+impl Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! causes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $key:literal,)+) => {
+        /// The mechanism that a finding names; its key is what tests and JSON compare.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Cause { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Cause {
+            /// All of them.
+            pub const ALL: &'static [Cause] = &[$(Cause::$name),+];
+
+            /// The key in JSON: `query-plan`.
+            pub fn key(self) -> &'static str {
+                match self { $(Cause::$name => $key,)+ }
+            }
+        }
+    };
+}
+
+causes! {
+    /// Another query plan was chosen.
+    QueryPlan = "query-plan",
+    /// Statements are planned more or less often, or planning takes another time.
+    Planning = "planning",
+    /// Bytes written to the write-ahead log, full-page images among them.
+    Wal = "wal",
+    /// Table or index blocks touched.
+    HeapBlocks = "heap-blocks",
+    /// Rows touched.
+    Rows = "rows",
+    /// Blocks that were not in the buffers.
+    BufferMisses = "buffer-misses",
+    /// Blocks read from storage, and how.
+    Reads = "reads",
+    /// Updates that could stay on their page.
+    HotUpdates = "hot-updates",
+    /// A checkpoint in the window.
+    Checkpoint = "checkpoint",
+    /// Autovacuum in the window.
+    Autovacuum = "autovacuum",
+    /// Pages written by backends themselves.
+    BackendWrites = "backend-writes",
+    /// Waiting for the log to reach the disk.
+    Fsync = "fsync",
+    /// Dead rows that have to be passed over.
+    DeadRows = "dead-rows",
+    /// Size of tables and indexes.
+    Size = "size",
+    /// Temporary files.
+    TempFiles = "temp-files",
+    /// Locks, deadlocks, retries.
+    Locks = "locks",
+    /// Functions whose share of CPU time changed.
+    Function = "function",
+    /// CPU instructions.
+    Instructions = "instructions",
+    /// Time that an instruction takes: cache misses, branches, layout.
+    Cycles = "cycles",
+    /// CPU time, where instructions are not known.
+    CpuTime = "cpu-time",
+    /// CPU time in the kernel.
+    KernelTime = "kernel-time",
+    /// The processor's frequency.
+    Frequency = "frequency",
+    /// CPU time of background processes.
+    Background = "background",
+    /// One connection that differs from the others.
+    Connections = "connections",
+    /// CPU time of the client program.
+    Client = "client",
+    /// Waiting of no known kind.
+    Waiting = "waiting",
+    /// Waiting for a CPU to run on.
+    CpuQueue = "cpu-queue",
+    /// Other programs on the machine.
+    OtherLoad = "other-load",
+    /// CPU time that other guests of the machine took.
+    CpuSteal = "cpu-steal",
+    /// Fixed work of the host itself ran at another speed.
+    Canary = "canary",
+    /// Paging of the host.
+    Swap = "swap",
+    /// None is known.
+    Unknown = "unknown",
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+/// How well a finding is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// Held against what base against itself varies, over so many blocks.
+    Replicated {
+        /// Blocks that both arms were measured in.
+        blocks: usize,
+    },
+    /// Seen once on each arm: nothing tells it from noise but its size.
+    SinglePass,
+    /// A fact that needs no repetition, such as a query plan.
+    Fact,
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Its kind.
+    pub word: Word,
+    /// Its mechanism.
+    pub cause: Cause,
+    /// One sentence that could stand in a report, without the word, beginning in lower case and without a full stop.
+    pub sentence: String,
+    /// What findings are ordered by: the share of the change in time per operation that it accounts for (negative where
+    /// it works against the change), or from 0 to 1 how far it is out of noise where no share can be said.
+    pub weight: f64,
+    /// How well it is known.
+    pub certainty: Certainty,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A figure or a text that a finding rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What it is: `heap blocks found in the buffers`.
+    pub what: String,
+    /// Unit of the figures: `blocks/query`.
+    pub unit: String,
+    /// On base.
+    pub base: Option<f64>,
+    /// On the arm.
+    pub arm: Option<f64>,
+    /// Half width of the 99 % interval of the difference, as a share of base's value; none in a single pass.
+    pub noise: Option<f64>,
+    /// Where there is more to show than figures: a plan, a setting.
+    pub text: Option<String>,
+}
+
+/// What kind of thing differs between two arms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DifferenceKind {
+    /// A setting that somebody set.
+    Setting,
+    /// A setting that nobody set and whose default differs.
+    DefaultSetting,
+    /// An option that the build does not know.
+    LeftOut,
+    /// Compiler, flags, options of configure.
+    Build,
+    /// A fact of the host.
+    Host,
+    /// Statements run on one arm after its data were there.
+    AfterLoad,
+    /// Environment of the server program.
+    Environment,
+    /// The server's version.
+    Version,
+}
+
+impl DifferenceKind {
+    /// As tables and JSON say it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DifferenceKind::Setting => "setting",
+            DifferenceKind::DefaultSetting => "default",
+            DifferenceKind::LeftOut => "left out",
+            DifferenceKind::Build => "build",
+            DifferenceKind::Host => "host",
+            DifferenceKind::AfterLoad => "after load",
+            DifferenceKind::Environment => "environment",
+            DifferenceKind::Version => "version",
+        }
+    }
+}
+
+/// One thing that differs between two arms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Its kind.
+    pub kind: DifferenceKind,
+    /// Its name: `random_page_cost`.
+    pub name: String,
+    /// On base; none where base has nothing of that name.
+    pub base: Option<String>,
+    /// On the arm; none where it has nothing of that name.
+    pub arm: Option<String>,
+}
+
+/// Where the time of one operation goes, on base and on the arm. All times are microseconds per operation, of one
+/// client: clients x window / operations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decomposition {
+    /// Clients.
+    pub clients: u32,
+    /// Time per operation on base.
+    pub base_us_per_op: f64,
+    /// Time per operation on the arm.
+    pub arm_us_per_op: f64,
+    /// Its parts, which with `unexplained_us_per_op` add up to the change.
+    pub parts: Vec<Part>,
+    /// The change of what is in no part.
+    pub unexplained_us_per_op: f64,
+    /// CPU time of background processes per operation, which runs beside the clients' and is in no part.
+    pub background: Option<Part>,
+}
+
+impl Decomposition {
+    /// The change in time per operation.
+    pub fn change_us_per_op(&self) -> f64 {
+        self.arm_us_per_op - self.base_us_per_op
+    }
+}
+
+/// A part of the time per operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Its name: `server CPU`, `instructions`.
+    pub name: String,
+    /// On base; NaN for what only a change can be split into.
+    pub base_us_per_op: f64,
+    /// On the arm; NaN likewise.
+    pub arm_us_per_op: f64,
+    /// What the arm has more.
+    pub change_us_per_op: f64,
+    /// Lower end of the 99 % interval of the change; NaN in a single pass.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What the change is made of; sums to it. Empty where it is not known.
+    pub of: Vec<Part>,
+}

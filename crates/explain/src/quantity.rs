@@ -1,0 +1,134 @@
+//! A figure on two arms, with what it differs by and how far that is out of noise.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Confidence of intervals.
+const CONFIDENCE: f64 = 0.99;
+/// In a single pass nothing tells noise: a difference below this share is not spoken of.
+const SINGLE_PASS_SHARE: f64 = 0.10;
+/// Smallest share by which anything differs that is worth a sentence: the minimum effect of interest of rates.
+const MATERIAL_SHARE: f64 = 0.02;
+
+/// A figure on base and on the arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Quantity {
+    /// Mean over blocks on base.
+    pub base: f64,
+    /// Mean over the same blocks on the arm.
+    pub arm: f64,
+    /// Half width of the 99 % interval of the difference; NaN where it is not known.
+    pub half_width: f64,
+    /// Blocks; 1 in a single pass.
+    pub blocks: usize,
+}
+
+impl Quantity {
+    /// Arm minus base.
+    pub fn change(&self) -> f64 {
+        self.arm - self.base
+    }
+
+    /// Arm over base; infinite where base has none.
+    pub fn ratio(&self) -> f64 {
+        self.arm / self.base
+    }
+
+    /// Whether the arm has more.
+    pub fn rose(&self) -> bool {
+        self.arm > self.base
+    }
+
+    /// The change as a share of the larger of the two, so that something from nothing is 1.
+    pub fn share(&self) -> f64 {
+        let larger = self.base.abs().max(self.arm.abs());
+        if larger > 0.0 { self.change().abs() / larger } else { 0.0 }
+    }
+
+    /// Whether the difference is no noise. In a single pass: whether it is large.
+    pub fn stands_out(&self) -> bool {
+        if self.half_width.is_nan() {
+            self.share() >= SINGLE_PASS_SHARE
+        } else {
+            self.change().abs() > self.half_width
+        }
+    }
+
+    /// Whether the difference is no noise and large enough to be spoken of.
+    pub fn matters(&self) -> bool {
+        self.stands_out() && self.share() >= MATERIAL_SHARE
+    }
+
+    /// Half width of the interval as a share of base; none where it is not known.
+    pub fn noise(&self) -> Option<f64> {
+        (self.half_width / self.base.abs()).is_finite().then(|| self.half_width / self.base.abs())
+    }
+
+    /// From 0 (at the edge of noise) to 1 (far out of it).
+    pub fn clearness(&self) -> f64 {
+        match self.half_width.is_nan() {
+            true => self.share(),
+            false if self.half_width <= 0.0 => 1.0,
+            false => 1.0 - (self.half_width / self.change().abs()).min(1.0),
+        }
+    }
+}
+
+/// Puts the values of base, arm and control of each block together. None where no block has base and arm.
+pub(crate) fn quantity(blocks: &[[Option<f64>; 3]], replicated: bool) -> Option<Quantity> {
+    let pairs: Vec<(f64, f64)> =
+        blocks.iter().filter_map(|[base, arm, _]| Some(((*base)?, (*arm)?))).collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / pairs.len() as f64;
+    let own: Vec<f64> = pairs.iter().map(|(base, arm)| arm - base).collect();
+    let null: Vec<f64> =
+        blocks.iter().filter_map(|[base, _, control]| Some((*control)? - (*base)?)).collect();
+    Some(Quantity {
+        base: mean(&mut pairs.iter().map(|(base, _)| *base)),
+        arm: mean(&mut pairs.iter().map(|(_, arm)| *arm)),
+        half_width: if replicated { half_width(&own, &null) } else { f64::NAN },
+        blocks: pairs.len(),
+    })
+}
+
+/// Half width of the t interval of the mean of `own`, with the variance pooled over `own` about its mean and `null` about
+/// 0, which is what the control truly differs by. NaN where nothing tells a variance.
+pub(crate) fn half_width(own: &[f64], null: &[f64]) -> f64 {
+    let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
+    let squares = own.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
+        + null.iter().map(|value| value.powi(2)).sum::<f64>();
+    let freedom = (own.len().saturating_sub(1) + null.len()) as f64;
+    let Ok(t) = StudentsT::new(0.0, 1.0, freedom) else { return f64::NAN };
+    t.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (squares / freedom / own.len() as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_of_the_control_hides_a_difference_that_own_blocks_would_show() {
+        let quiet = [[Some(1.0), Some(1.1), Some(1.0)]; 4];
+        assert!(quantity(&quiet, true).unwrap().matters());
+        let noisy: Vec<_> =
+            [0.7, 1.3, 0.8, 1.4].map(|control| [Some(1.0), Some(1.1), Some(control)]).to_vec();
+        assert!(!quantity(&noisy, true).unwrap().stands_out());
+    }
+
+    #[test]
+    fn one_pass_has_no_interval_and_takes_a_large_difference() {
+        let pass = |arm: f64| quantity(&[[Some(1.0), Some(arm), None]], false).unwrap();
+        assert!(pass(1.05).half_width.is_nan());
+        assert!(!pass(1.05).stands_out() && pass(1.2).stands_out() && pass(0.8).stands_out());
+        let block = quantity(&[[Some(1.0), Some(1.05), None]], true).unwrap();
+        assert!(!block.stands_out(), "one block is one pass: {block:?}");
+    }
+
+    #[test]
+    fn half_width_is_that_of_students_t() {
+        // t of 3 degrees of freedom at 0.995 is 5.8409 (tables); the standard deviation of 1, 2, 3, 4 is 1.2910.
+        let found = half_width(&[1.0, 2.0, 3.0, 4.0], &[]);
+        assert!((found - 5.8409 * 1.290_99 / 2.0).abs() < 1e-3, "{found}");
+    }
+}
