@@ -31,7 +31,7 @@ pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use meta::{Fact, Meta, PlannedStep, Setting};
 pub use observation::{
-    Counter, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan, RateUnit,
+    Counter, CounterName, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan, RateUnit,
     Recorded, Series, Settle, SettleCondition, Window,
 };
 pub use profile::Profile;

@@ -188,6 +188,17 @@ impl Counter {
     }
 }
 
+/// What names a server counter.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CounterName {
+    /// The view it comes from.
+    pub view: String,
+    /// The row of the view; empty for views of one row.
+    pub object: String,
+    /// The column.
+    pub column: String,
+}
+
 /// One value for each second of the observed stretch; two series, `work-warmup` and `work-window`, hold one
 /// value for each client instead: the events it did there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
