@@ -6,6 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rqps_probe::postgres::counters::{self, CounterDelta, CounterSet, OWN_COMMITS};
+use rqps_probe::postgres::waits::{RUNNING, WaitSampler};
 use rqps_probe::postgres::work::work;
 use rqps_probe::postgres::{about, explain, fingerprint, flush, settle};
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe};
@@ -171,6 +172,39 @@ fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
     check_plan(&mut monitor);
     check_debt(&mut monitor);
     check_window(&server);
+    check_waits(&server);
+}
+
+/// A session that waits for a row that another holds is found at it, one that works is found running, and the one
+/// that holds the row waits for its client.
+fn check_waits(server: &Scratch) {
+    let mut holder = connect(server);
+    holder.query("BEGIN; UPDATE t SET id = id WHERE id = 7").unwrap();
+    let mut worker = connect(server);
+    let mut waiter = connect(server);
+    let pids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
+    let sampler = WaitSampler::start(connect(server), &pids).unwrap();
+    let waits = std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || waiter.query("DELETE FROM t WHERE id = 7").unwrap());
+        let sql = "SELECT count(*) FROM generate_series(1, 300000)";
+        let deadline = std::time::Instant::now() + Duration::from_millis(400);
+        while std::time::Instant::now() < deadline {
+            worker.query(sql).unwrap();
+        }
+        let waits = sampler.stop().unwrap();
+        holder.query("ROLLBACK").unwrap();
+        waiting.join().unwrap();
+        waits
+    });
+    let found = |wanted: &str| -> u64 {
+        waits.found.iter().filter(|(kind, ..)| kind == wanted).map(|(.., times)| times).sum()
+    };
+    let enough = waits.looks * 3 / 4;
+    assert!(waits.looks > 10, "{waits:?}");
+    assert!(
+        found("Lock") >= enough && found("Client") >= enough && found(RUNNING) >= enough / 2,
+        "{waits:?}"
+    );
 }
 
 /// What the server says of its build and of settings agrees with what SHOW says.

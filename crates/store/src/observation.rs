@@ -248,6 +248,19 @@ pub struct QueryPlan {
     pub json: String,
 }
 
+/// What measured sessions were found doing while a profile was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Kind of what they waited for: `IO`, `LWLock`, `Lock`, `Client`; or `running`, for nothing.
+    pub kind: String,
+    /// What they waited for: `WalSync`, `ClientRead`; empty for `running`.
+    pub event: String,
+    /// How many sessions were found so, over all looks.
+    pub found: u64,
+    /// How often all sessions were looked at.
+    pub looks: u64,
+}
+
 /// What kind of thing an action observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Measured {
@@ -284,6 +297,8 @@ pub struct Observation {
     pub plans: Vec<QueryPlan>,
     /// State of the server just before: dead rows, sizes, settings; name and value.
     pub fingerprint: Vec<(String, String)>,
+    /// What sessions waited for; empty but for profiles.
+    pub waits: Vec<Wait>,
 }
 
 impl Observation {
@@ -299,6 +314,7 @@ impl Observation {
             histograms: Vec::new(),
             plans: Vec::new(),
             fingerprint: Vec::new(),
+            waits: Vec::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use crate::error::{Error, Result};
-use crate::observation::{Counter, CounterName, Histogram, QueryPlan, Series};
+use crate::observation::{Counter, CounterName, Histogram, QueryPlan, Series, Wait};
 use crate::read::Run;
 use crate::read_rows::{count, json};
 
@@ -101,6 +101,14 @@ impl Run {
     pub fn fingerprint(&self, seq: u32) -> Result<Vec<(String, String)>> {
         self.details(seq, "SELECT key, value FROM fingerprints WHERE seq = ?1 ORDER BY key", |row| {
             Ok((row.get(0)?, row.get(1)?))
+        })
+    }
+
+    /// What sessions were found doing in the action `seq`, by kind and event. Empty but for profiles.
+    pub fn waits(&self, seq: u32) -> Result<Vec<Wait>> {
+        let sql = "SELECT kind, event, found, looks FROM waits WHERE seq = ?1 ORDER BY kind, event";
+        self.details(seq, sql, |row| {
+            Ok(Wait { kind: row.get(0)?, event: row.get(1)?, found: count(row, 2)?, looks: count(row, 3)? })
         })
     }
 

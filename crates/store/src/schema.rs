@@ -8,8 +8,12 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 
 /// Migration n takes a database from version n to n + 1.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/001.sql"),
+    include_str!("schema/002.sql"),
+    include_str!("schema/003.sql"),
+    include_str!("schema/004.sql"),
+];
 
 /// The schema version this program writes and reads.
 pub const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -39,6 +39,11 @@ pub(crate) fn insert_observation(
     for (key, value) in &observation.fingerprint {
         insert.execute(params![seq, key, value])?;
     }
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO waits (seq, kind, event, found, looks) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for wait in &observation.waits {
+        insert.execute(params![seq, wait.kind, wait.event, wait.found as i64, wait.looks as i64])?;
+    }
     insert_counters(transaction, seq, &observation.counters)?;
     insert_series(transaction, seq, &observation.series)?;
     insert_histograms(transaction, seq, &observation.histograms)?;

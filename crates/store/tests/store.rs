@@ -309,11 +309,15 @@ fn what_a_server_says_and_its_profiles_are_read_back() {
     };
     let folded = "backend;main;ExecutorRun 29\ncheckpointer;main 1\n";
     std::fs::write(writer.folder().path().join(&profile.file), folded).unwrap();
-    writer.finish_action(&record(0, 1), Some(&Observation::new(Measured::Profile(profile.clone())))).unwrap();
+    let wait = Wait { kind: "IO".into(), event: "WalSync".into(), found: 40, looks: 100 };
+    let observed =
+        Observation { waits: vec![wait.clone()], ..Observation::new(Measured::Profile(profile.clone())) };
+    writer.finish_action(&record(0, 1), Some(&observed)).unwrap();
 
     let run = RunFolder::open(writer.folder().path()).unwrap();
     assert_eq!(run.arm("told"), Some(&told));
     assert_eq!(run.profiles[0].result, profile);
+    assert_eq!(run.waits(0).unwrap(), [wait]);
     assert_eq!(run.folded(&profile).unwrap(), folded);
     let gone = Profile { file: "profiles/gone.folded".into(), ..profile };
     assert!(run.folded(&gone).unwrap_err().to_string().contains("gone.folded"));

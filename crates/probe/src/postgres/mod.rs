@@ -8,6 +8,7 @@ pub mod fingerprint;
 pub mod flush;
 pub(crate) mod roles;
 pub mod settle;
+pub mod waits;
 pub mod work;
 
 use std::str::FromStr;
