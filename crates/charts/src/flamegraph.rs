@@ -1,0 +1,151 @@
+//! Flamegraphs of CPU profiles, drawn by `inferno`: what it is asked for, and colours that mean something.
+//!
+//! A frame has the same colour in every graph: that of its name. Kernel frames are blue, frames without a symbol grey,
+//! the role of a process darker grey, and the rest warm.
+
+use crate::{Error, Result};
+use inferno::differential;
+use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
+use inferno::flamegraph::{self as inferno_flamegraph, Options};
+use std::fmt::Write;
+
+/// Frames below this share of the graph's width, in percent, are left out: at 1,200 units they are a unit wide.
+const WIDTH_MIN_PERCENT: f64 = 0.1;
+
+/// How a flamegraph is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlameOptions {
+    /// Whether the drawing has a script for zooming and searching. It expects a document of its own: a file, or a frame.
+    pub script: bool,
+    /// Second line of the heading.
+    pub subtitle: Option<String>,
+    /// Operations in the profiles of base and arm: their difference is then one per operation. Without them both
+    /// profiles count the same in total, and the difference is one of shares.
+    pub operations: Option<(f64, f64)>,
+}
+
+/// A flamegraph with its script, from folded stacks: `frame;frame count`, one a line.
+///
+/// # Errors
+/// Where no stack can be drawn.
+pub fn flamegraph(folded: &str, title: &str) -> Result<String> {
+    flamegraph_with(folded, title, &FlameOptions { script: true, ..FlameOptions::default() })
+}
+
+/// A flamegraph as [`FlameOptions`] ask for it.
+///
+/// # Errors
+/// Where no stack can be drawn.
+pub fn flamegraph_with(folded: &str, title: &str, options: &FlameOptions) -> Result<String> {
+    let folded = cleaned(folded);
+    let mut palette = palette(&folded);
+    let mut asked = asked(title, options);
+    asked.palette_map = Some(&mut palette);
+    draw(asked, &folded, title)
+}
+
+/// A flamegraph of the arm's profile with its script: red frames took more than on base, blue ones less.
+///
+/// # Errors
+/// Where no stack can be drawn.
+pub fn flamegraph_difference(base: &str, arm: &str, title: &str) -> Result<String> {
+    flamegraph_difference_with(base, arm, title, &FlameOptions { script: true, ..FlameOptions::default() })
+}
+
+/// A differential flamegraph as [`FlameOptions`] ask for it.
+///
+/// # Errors
+/// Where no stack can be drawn.
+pub fn flamegraph_difference_with(
+    base: &str,
+    arm: &str,
+    title: &str,
+    options: &FlameOptions,
+) -> Result<String> {
+    let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
+    let (base, arm) = (cleaned(base), cleaned(arm));
+    let base = match options.operations {
+        Some((base_operations, arm_operations)) if base_operations > 0.0 && arm_operations > 0.0 => {
+            scaled(&base, arm_operations / base_operations)
+        }
+        _ => base,
+    };
+    let how = differential::Options { normalize: options.operations.is_none(), strip_hex: false };
+    let mut both = Vec::new();
+    differential::from_readers(how, base.as_bytes(), arm.as_bytes(), &mut both)
+        .map_err(|error| failed(error.to_string()))?;
+    let both = String::from_utf8(both).map_err(|error| failed(error.to_string()))?;
+    draw(asked(title, options), &both, title)
+}
+
+fn asked<'a>(title: &str, options: &FlameOptions) -> Options<'a> {
+    let mut asked = Options::default();
+    asked.title = crate::text::replaced(title);
+    asked.subtitle = options.subtitle.as_deref().map(crate::text::replaced);
+    asked.no_javascript = !options.script;
+    asked.min_width = WIDTH_MIN_PERCENT;
+    asked.deterministic = true;
+    asked.bgcolors = Some(BackgroundColor::Flat(Color { r: 0xff, g: 0xff, b: 0xff }));
+    asked
+}
+
+fn draw(mut asked: Options<'_>, folded: &str, title: &str) -> Result<String> {
+    let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
+    if folded.trim().is_empty() {
+        return Err(failed("there is none".to_owned()));
+    }
+    let mut lines: Vec<&str> = folded.lines().collect();
+    lines.sort_unstable();
+    let mut drawn = Vec::new();
+    inferno_flamegraph::from_lines(&mut asked, lines, &mut drawn)
+        .map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(drawn).map_err(|error| failed(error.to_string()))
+}
+
+/// The stacks without characters that XML forbids, which a symbol may hold.
+fn cleaned(folded: &str) -> String {
+    folded.lines().map(|line| crate::text::replaced(line) + "\n").collect()
+}
+
+/// The stacks with their counts times a factor, rounded.
+fn scaled(folded: &str, factor: f64) -> String {
+    let mut scaled = String::new();
+    for (stack, count) in folded.lines().filter_map(|line| line.rsplit_once(' ')) {
+        if let Ok(count) = count.parse::<f64>() {
+            let _ = writeln!(scaled, "{stack} {}", (count * factor).round());
+        }
+    }
+    scaled
+}
+
+/// A colour for each frame.
+fn palette(folded: &str) -> PaletteMap {
+    let mut palette = PaletteMap::default();
+    for stack in folded.lines().filter_map(|line| line.rsplit_once(' ')).map(|(stack, _)| stack) {
+        for (depth, frame) in stack.split(';').enumerate() {
+            if palette.get(frame).is_none() {
+                palette.insert(frame, colour(frame, depth));
+            }
+        }
+    }
+    palette
+}
+
+fn colour(frame: &str, depth: usize) -> Color {
+    // FNV-1a, 64 bits: the same colour wherever a name appears.
+    let hash = frame.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let vary = |from: u8, span: u64, shift: u32| from + ((hash >> shift) % span) as u8;
+    if depth == 0 {
+        return Color { r: 0xc4, g: 0xc4, b: 0xcc };
+    }
+    if frame.ends_with("_[k]") {
+        return Color { r: vary(120, 40, 8), g: vary(170, 40, 24), b: vary(215, 35, 40) };
+    }
+    if frame.starts_with('[') {
+        let grey = vary(205, 25, 8);
+        return Color { r: grey, g: grey, b: grey };
+    }
+    Color { r: vary(225, 28, 8), g: vary(130, 90, 24), b: vary(70, 45, 40) }
+}

@@ -1,0 +1,219 @@
+//! How long statements took, by the share that took longer: the tail is as wide as the bulk, decade by decade.
+
+use crate::legend::{Legend, Sample};
+use crate::marks::Shape;
+use crate::palette::{Colours, Theme, dash};
+use crate::scale::{Log, drawable, time_label};
+use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::text::{self, SMALL};
+use crate::timeline::path;
+
+/// Height of the plot.
+const PLOT: f64 = 220.0;
+/// Percentiles on the axis with the share of statements that are slower.
+const PERCENTILES: [(&str, f64); 9] = [
+    ("p0", 1.0),
+    ("p50", 0.5),
+    ("p90", 0.1),
+    ("p99", 1e-2),
+    ("p99.9", 1e-3),
+    ("p99.99", 1e-4),
+    ("p99.999", 1e-5),
+    ("p99.9999", 1e-6),
+    ("p99.99999", 1e-7),
+];
+
+/// Latencies of arms by percentile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyChart {
+    /// Prefix of the ids in the drawing.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// Curves, drawn in their order.
+    pub curves: Vec<Curve>,
+    /// Width of the drawing in units of the viewBox.
+    pub width: f64,
+}
+
+/// A curve of a [`LatencyChart`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub label: String,
+    /// Number of the arm, which gives colour, dashes and marker.
+    pub arm: usize,
+    /// Share of statements that were slower, from 1 down to that of the slowest, and latency in microseconds. Points
+    /// whose share or latency is not above zero cannot be on an axis of logarithms and are left out.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Default for LatencyChart {
+    fn default() -> Self {
+        Self { id: String::new(), title: String::new(), curves: Vec::new(), width: crate::WIDTH_DEFAULT }
+    }
+}
+
+/// The axes: `share` from all statements on the left to the slowest on the right.
+struct Axes {
+    /// Of one over the share of slower statements, which grows to the right.
+    share: Log,
+    us: Log,
+}
+
+impl LatencyChart {
+    /// The drawing: one `<svg>` element.
+    pub fn svg(&self, theme: Theme) -> String {
+        let colours = Colours::new(theme);
+        let width = crate::width_of(self.width);
+        let mut svg = Svg::default();
+        let top = heading(&mut svg, theme, &self.title, width);
+        let mut legend = Legend::default();
+        for curve in &self.curves {
+            legend.add(Sample::Arm(curve.arm), &curve.label);
+        }
+        let top = legend.draw(&mut svg, colours, top, width) + 18.0;
+        let bottom = top + PLOT;
+        let axes = self.axes(width, top, bottom);
+        axes.draw(&mut svg, colours);
+        svg.tag("g").a("class", "lines").a("fill", "none").a("stroke-linejoin", "round").begin();
+        for (place, curve) in self.curves.iter().enumerate() {
+            let phase = (place as f64 + 0.5) / self.curves.len() as f64;
+            axes.draw_curve(&mut svg, colours, curve, phase);
+        }
+        svg.close("g");
+        let frame = Frame {
+            id: &self.id,
+            kind: "latency",
+            title: &self.title,
+            description: self.description(),
+            width,
+            height: bottom + 36.0,
+            data: axes.domain(),
+            has_links: false,
+        };
+        frame.around(theme, svg)
+    }
+
+    fn axes(&self, width: f64, top: f64, bottom: f64) -> Axes {
+        let points = || self.curves.iter().flat_map(|curve| drawn(&curve.points));
+        let rarest = points().map(|(share, _)| 1.0 / share).fold(100.0, f64::max);
+        let fastest = points().map(|(_, us)| us).fold(f64::INFINITY, f64::min);
+        let slowest = points().map(|(_, us)| us).fold(0.0, f64::max);
+        let (low, high) = if slowest > 0.0 { round_range(fastest, slowest) } else { (1.0, 10.0) };
+        let us = Log::between(low, high, (bottom, top));
+        let widest = us.decades().iter().map(|us| text::width(&time_label(*us), SMALL)).fold(0.0, f64::max);
+        let share = Log::between(1.0, rarest, (PADDING + widest + 6.0, width - PADDING - 20.0));
+        Axes { share, us }
+    }
+
+    fn description(&self) -> String {
+        let said = |curve: &Curve| {
+            let quantile = |share: f64| {
+                let reached = drawn(&curve.points).filter(|(its, _)| *its <= share * 1.0001);
+                reached.map(|(_, us)| us).fold(f64::INFINITY, f64::min)
+            };
+            let named = [("median", 0.5), ("p99", 0.01), ("p99.9", 0.001)];
+            let known: Vec<String> = named
+                .into_iter()
+                .map(|(name, share)| (name, quantile(share)))
+                .filter(|(_, us)| us.is_finite())
+                .map(|(name, us)| format!("{name} {}", time_label(us)))
+                .collect();
+            let known = if known.is_empty() { "no value".to_owned() } else { known.join(", ") };
+            format!("{}: {known}", curve.label)
+        };
+        let curves: Vec<String> = self.curves.iter().map(said).collect();
+        format!("Latency by share of statements that took longer. {}.", curves.join("; "))
+    }
+}
+
+/// The nearest values of 1, 2 and 5 times powers of ten around a range.
+fn round_range(low: f64, high: f64) -> (f64, f64) {
+    let power = |value: f64| 10f64.powf(value.log10().floor());
+    let round = |value: f64| [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power(value));
+    let below = round(low).into_iter().rfind(|its| *its <= low * (1.0 + 1e-9)).unwrap_or(low);
+    let above = round(high).into_iter().find(|its| *its >= high * (1.0 - 1e-9)).unwrap_or(high);
+    (below, above)
+}
+
+/// Points that an axis of logarithms can hold.
+fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
+    let usable = |share: f64, us: f64| share > 1e-12 && share <= 1.0 && drawable(us) && us > 1e-6;
+    points.iter().copied().filter(move |(share, us)| usable(*share, *us))
+}
+
+impl Axes {
+    fn draw(&self, svg: &mut Svg, colours: Colours) {
+        let ((left, right), (bottom, top)) = (self.share.place, self.us.place);
+        svg.tag("g").a("class", "axis").begin();
+        let mut free = bottom + 20.0;
+        for us in self.us.decades() {
+            let at = self.us.at(us);
+            svg.line((left, at), (right, at), &colours.grid()).end();
+            if free - at >= 15.0 {
+                svg.text(left - 6.0, at + SMALL * 0.36, "end", SMALL, &colours.muted())
+                    .content(&time_label(us));
+                free = at;
+            }
+        }
+        svg.line((left, bottom), (right, bottom), &colours.muted()).end();
+        let mut free = f64::NEG_INFINITY;
+        for (label, share) in PERCENTILES.iter().filter(|(_, share)| self.share.holds(1.0 / share)) {
+            let at = self.share.at(1.0 / share);
+            let half = text::width(label, SMALL) / 2.0;
+            svg.line((at, top), (at, bottom + 4.0), &colours.grid()).end();
+            if at - half >= free + 6.0 {
+                svg.text(at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(label);
+                free = at + half;
+            }
+        }
+        svg.close("g");
+        svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).content("latency");
+        let below = "percentile of statements; each step to the right is ten times rarer";
+        let below = if right - left > 400.0 { below } else { "percentile of statements" };
+        svg.text((left + right) / 2.0, bottom + 31.0, "middle", SMALL, &colours.foreground()).content(below);
+    }
+
+    fn draw_curve(&self, svg: &mut Svg, colours: Colours, curve: &Curve, phase: f64) {
+        const MARKER_APART: f64 = 110.0;
+        let places: Vec<Option<(f64, f64)>> = drawn(&curve.points)
+            .map(|(share, us)| Some((self.share.at(1.0 / share), self.us.at(us))))
+            .collect();
+        let colour = colours.arm(curve.arm);
+        svg.tag("path")
+            .a("class", "line")
+            .a("data-arm", &curve.arm.to_string())
+            .a("data-label", &curve.label)
+            .a("d", &path(&places))
+            .a("stroke", &colour)
+            .n("stroke-width", 1.8)
+            .a("stroke-linecap", "round")
+            .some("stroke-dasharray", dash(curve.arm))
+            .end();
+        let mut next = self.share.place.0 + MARKER_APART * phase;
+        let mut markers = String::new();
+        for (x, y) in places.iter().flatten() {
+            if *x >= next {
+                markers.push_str(&Shape::of_arm(curve.arm).path(*x, *y, 3.2));
+                next += MARKER_APART * ((x - next) / MARKER_APART).floor() + MARKER_APART;
+            }
+        }
+        svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).end();
+    }
+
+    /// What a script needs to turn places into values; both axes are logarithmic, x that of one over the share.
+    fn domain(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("data-x0", self.share.value.0.to_string()),
+            ("data-x1", self.share.value.1.to_string()),
+            ("data-y0", self.us.value.0.to_string()),
+            ("data-y1", self.us.value.1.to_string()),
+            ("data-px0", number(self.share.place.0)),
+            ("data-px1", number(self.share.place.1)),
+            ("data-py0", number(self.us.place.0)),
+            ("data-py1", number(self.us.place.1)),
+            ("data-unit", "us".to_owned()),
+        ]
+    }
+}

@@ -1,0 +1,106 @@
+//! The legend: samples with their names, in rows as wide as the chart.
+
+use crate::marks::{Mark, Shape};
+use crate::palette::{Colours, dash};
+use crate::svg::{PADDING, Svg};
+use crate::text::{self, SMALL};
+
+/// Height of a row of the legend.
+const ROW: f64 = 17.0;
+/// Free space after an entry.
+const GAP: f64 = 14.0;
+/// Width of the sample of a line, an area, and a mark.
+const LINE: f64 = 26.0;
+const AREA: f64 = 18.0;
+const MARK: f64 = 12.0;
+
+/// What an entry's name stands beside.
+pub(crate) enum Sample {
+    /// Line, dashes and marker of an arm.
+    Arm(usize),
+    /// A whisker of an arm, in charts whose marks show verdicts.
+    Whisker(usize),
+    /// Shape and colour of what was decided.
+    Mark(Mark, String),
+    /// A filled area: its fill, and its outline if it has one.
+    Area(String, Option<String>),
+}
+
+/// Entries of a legend in their order.
+#[derive(Default)]
+pub(crate) struct Legend {
+    entries: Vec<(Sample, String)>,
+}
+
+impl Legend {
+    pub(crate) fn add(&mut self, sample: Sample, name: impl Into<String>) {
+        self.entries.push((sample, name.into()));
+    }
+
+    /// Draws it from `top` on and returns where it ends: `top` if it is empty.
+    pub(crate) fn draw(&self, svg: &mut Svg, colours: Colours, top: f64, width: f64) -> f64 {
+        if self.entries.is_empty() {
+            return top;
+        }
+        let (mut x, mut y) = (PADDING, top);
+        let right = width - PADDING;
+        svg.tag("g").a("class", "legend").begin();
+        for (sample, name) in &self.entries {
+            let sample_width = match sample {
+                Sample::Arm(_) | Sample::Whisker(_) => LINE,
+                Sample::Area(..) => AREA,
+                Sample::Mark(..) => MARK,
+            };
+            let shown = text::shorten(name, SMALL, right - PADDING - sample_width - 4.0);
+            let entry_width = sample_width + 4.0 + text::width(&shown, SMALL);
+            if x > PADDING && x + entry_width > right {
+                (x, y) = (PADDING, y + ROW);
+            }
+            sample.draw(svg, colours, (x, y + ROW / 2.0), sample_width);
+            let baseline = y + ROW / 2.0 + SMALL * 0.36;
+            svg.text(x + sample_width + 4.0, baseline, "start", SMALL, &colours.foreground())
+                .shortened(&shown, name);
+            x += entry_width + GAP;
+        }
+        svg.close("g");
+        y + ROW + 6.0
+    }
+}
+
+impl Sample {
+    fn draw(&self, svg: &mut Svg, colours: Colours, (x, y): (f64, f64), width: f64) {
+        match self {
+            Self::Arm(arm) => {
+                let colour = colours.arm(*arm);
+                svg.line((x, y), (x + width, y), &colour)
+                    .n("stroke-width", 2.0)
+                    .some("stroke-dasharray", dash(*arm))
+                    .end();
+                let marker = Shape::of_arm(*arm).path(x + width / 2.0, y, 3.4);
+                svg.tag("path").a("d", &marker).a("fill", &colour).end();
+            }
+            Self::Whisker(arm) => {
+                let colour = colours.arm(*arm);
+                svg.line((x, y), (x + width, y), &colour)
+                    .n("stroke-width", 2.0)
+                    .some("stroke-dasharray", dash(*arm))
+                    .end();
+            }
+            Self::Mark(mark, colour) => {
+                let outline = mark.path(x + width / 2.0, y, 4.0);
+                let fill = if mark.is_hollow() { colours.background().into_owned() } else { colour.clone() };
+                svg.tag("path").a("d", &outline).a("fill", &fill).a("stroke", colour).end();
+            }
+            Self::Area(fill, stroke) => {
+                svg.tag("rect")
+                    .n("x", x)
+                    .n("y", y - 6.0)
+                    .n("width", width)
+                    .n("height", 12.0)
+                    .a("fill", fill)
+                    .some("stroke", stroke.as_deref())
+                    .end();
+            }
+        }
+    }
+}

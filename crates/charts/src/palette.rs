@@ -1,0 +1,96 @@
+//! Colours, dashes and markers: which arm is which must be seen by the colour-blind, on paper, and with twelve arms.
+//!
+//! The hues are those of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each stands out of
+//! its background by 3:1 (WCAG 2.1, 1.4.11), and filled up to ten.
+
+use std::borrow::Cow;
+
+/// Where a chart will be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// A file on white.
+    Light,
+    /// A file on dark grey.
+    Dark,
+    /// Part of an HTML page: no background and no visible title, and each colour is a variable of the page
+    /// (`--chart-fg`, `--chart-muted`, `--chart-grid`, `--chart-band`, `--chart-bg`, `--arm-0` to `--arm-9`, `--worse`,
+    /// `--better`, `--same`), with the light colour where the page has none.
+    Page,
+}
+
+/// Colours of arms on white.
+const ARMS_LIGHT: [&str; 10] = [
+    "#0072b2", "#d55e00", "#008a64", "#b5508a", "#9a6b00", "#2d8fc9", "#555555", "#7b4fbf", "#8a3324",
+    "#5f7a00",
+];
+/// Colours of arms on dark grey.
+const ARMS_DARK: [&str; 10] = [
+    "#4da6e8", "#ff8f4a", "#2fcb9b", "#eb9bc8", "#efb73e", "#9bdcff", "#c8c8c8", "#b79bff", "#e0876f",
+    "#bbd64b",
+];
+/// Dashes of lines, in units of the viewBox.
+const DASHES: [Option<&str>; 7] =
+    [None, Some("7 3"), Some("2 2"), Some("9 3 2 3"), Some("4 2"), Some("12 3 2 2 2 3"), Some("1 3")];
+
+/// A theme's colours, as values of attributes.
+#[derive(Clone, Copy)]
+pub(crate) struct Colours {
+    theme: Theme,
+}
+
+impl Colours {
+    pub(crate) fn new(theme: Theme) -> Self {
+        Self { theme }
+    }
+
+    fn pick(self, variable: &str, light: &'static str, dark: &'static str) -> Cow<'static, str> {
+        match self.theme {
+            Theme::Light => Cow::Borrowed(light),
+            Theme::Dark => Cow::Borrowed(dark),
+            Theme::Page => Cow::Owned(format!("var(--{variable},{light})")),
+        }
+    }
+
+    pub(crate) fn foreground(self) -> Cow<'static, str> {
+        self.pick("chart-fg", "#222222", "#e8e8e8")
+    }
+
+    pub(crate) fn muted(self) -> Cow<'static, str> {
+        self.pick("chart-muted", "#595959", "#adb5bf")
+    }
+
+    pub(crate) fn grid(self) -> Cow<'static, str> {
+        self.pick("chart-grid", "#dcdcdc", "#3a414b")
+    }
+
+    pub(crate) fn band(self) -> Cow<'static, str> {
+        self.pick("chart-band", "#e3e8ee", "#2c3440")
+    }
+
+    pub(crate) fn background(self) -> Cow<'static, str> {
+        self.pick("chart-bg", "#ffffff", "#15181d")
+    }
+
+    pub(crate) fn worse(self) -> Cow<'static, str> {
+        self.pick("worse", "#c44500", "#ff8f4a")
+    }
+
+    pub(crate) fn better(self) -> Cow<'static, str> {
+        self.pick("better", "#0072b2", "#4da6e8")
+    }
+
+    pub(crate) fn same(self) -> Cow<'static, str> {
+        self.pick("same", "#6b6b6b", "#a3a9b1")
+    }
+
+    /// Colour of an arm; the eleventh has the first one's, and another dash and marker.
+    pub(crate) fn arm(self, arm: usize) -> Cow<'static, str> {
+        let place = arm % ARMS_LIGHT.len();
+        self.pick(&format!("arm-{place}"), ARMS_LIGHT[place], ARMS_DARK[place])
+    }
+}
+
+/// Dashes of an arm: seven of them against ten colours, so that pairs repeat after seventy arms.
+pub(crate) fn dash(arm: usize) -> Option<&'static str> {
+    DASHES[arm % DASHES.len()]
+}

@@ -1,0 +1,44 @@
+//! PNG of a drawing, on machines that have no font and no display: the fonts come along.
+
+use crate::{Error, Result};
+use resvg::{tiny_skia, usvg};
+use std::sync::{Arc, OnceLock};
+
+/// Pixels of a side at most: some renderers and sites refuse more, and memory is four bytes a pixel.
+const SIDE_PX_MAX: u32 = 16_000;
+/// The family that stands for all others.
+const FAMILY: &str = "DejaVu Sans";
+
+/// The SVG as PNG, `scale` pixels a unit of its viewBox: 2 is sharp on most screens.
+///
+/// # Errors
+/// Where the SVG cannot be read, or one side would exceed 16,000 pixels.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
+    let failed = |reason: String| Error::Png { reason };
+    let options =
+        usvg::Options { fontdb: fonts(), font_family: FAMILY.to_owned(), ..usvg::Options::default() };
+    let tree = usvg::Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
+    let pixels = |units: f32| (units * scale).ceil();
+    let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
+    let fits = |side: f32| side >= 1.0 && side <= SIDE_PX_MAX as f32;
+    if !fits(width) || !fits(height) {
+        return Err(failed(format!("{width} x {height} pixels are not between 1 and {SIDE_PX_MAX} a side")));
+    }
+    let mut canvas = tiny_skia::Pixmap::new(width as u32, height as u32)
+        .ok_or_else(|| failed(format!("no memory for {width} x {height} pixels")))?;
+    resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut canvas.as_mut());
+    canvas.encode_png().map_err(|error| failed(error.to_string()))
+}
+
+fn fonts() -> Arc<usvg::fontdb::Database> {
+    static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();
+    let load = || {
+        let mut fonts = usvg::fontdb::Database::new();
+        fonts.load_font_data(dejavu::sans::regular().to_vec());
+        fonts.load_font_data(dejavu::sans::bold().to_vec());
+        fonts.set_sans_serif_family(FAMILY);
+        fonts.set_monospace_family(FAMILY);
+        Arc::new(fonts)
+    };
+    FONTS.get_or_init(load).clone()
+}

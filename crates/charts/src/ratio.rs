@@ -1,0 +1,331 @@
+//! Ratios to base, one row a test: the chart that says how much slower or faster, and how sure that is.
+//!
+//! The axis is logarithmic with 1 in its middle, so that half and double are as far from it, and reaches beyond every
+//! ratio and interval that is shown.
+
+use crate::legend::{Legend, Sample};
+use crate::marks::{Mark, RatioPoint, counted};
+use crate::palette::{Colours, Theme, dash};
+use crate::scale::{Log, ratio_label};
+use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::text::{self, LABEL, SMALL};
+
+/// From this many rows on, the axis is written above the plot too.
+const ROWS_OF_TWO_AXES: usize = 12;
+/// Width of the column of figures.
+const FIGURES: f64 = 44.0;
+/// Up to so many arms, lanes are high enough for a figure each.
+const ARMS_WITH_FIGURES: usize = 3;
+
+/// Ratios of arms to base by test, with intervals and verdicts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatioChart {
+    /// Prefix of the ids in the drawing.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// What the ratio is of: `rQPS against pg17`.
+    pub axis: String,
+    /// Names of the arms that are compared with base.
+    pub arms: Vec<String>,
+    /// Numbers of these arms, which give them the colours and dashes they have in other charts. Empty: 0, 1, 2…
+    pub arm_numbers: Vec<usize>,
+    /// Rows from top to bottom.
+    pub rows: Vec<RatioRow>,
+    /// Ratios that base measured against itself keeps to, lower and upper.
+    pub band: Option<(f64, f64)>,
+    /// Whether a ratio above 1 is an improvement.
+    pub higher_is_better: bool,
+    /// Width of the drawing in units of the viewBox.
+    pub width: f64,
+}
+
+/// A row of a [`RatioChart`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RatioRow {
+    /// Its name, left of the plot.
+    pub label: String,
+    /// Where the name leads: `#test-scan`.
+    pub href: Option<String>,
+    /// A point per arm, in the order of [`RatioChart::arms`].
+    pub points: Vec<Option<RatioPoint>>,
+}
+
+impl Default for RatioChart {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            axis: String::new(),
+            arms: Vec::new(),
+            arm_numbers: Vec::new(),
+            rows: Vec::new(),
+            band: None,
+            higher_is_better: true,
+            width: crate::WIDTH_DEFAULT,
+        }
+    }
+}
+
+/// Where things are.
+struct Layout {
+    axis: Log,
+    top: f64,
+    row: f64,
+    lane: f64,
+    labels: f64,
+    has_figures: bool,
+    bottom: f64,
+}
+
+impl RatioChart {
+    /// The drawing: one `<svg>` element.
+    pub fn svg(&self, theme: Theme) -> String {
+        let colours = Colours::new(theme);
+        let width = crate::width_of(self.width);
+        let mut svg = Svg::default();
+        let top = heading(&mut svg, theme, &self.title, width);
+        let top = self.legend(colours).draw(&mut svg, colours, top, width);
+        let layout = self.layout(top, width);
+        self.draw_axis(&mut svg, colours, &layout, width);
+        svg.tag("g").a("class", "rows").begin();
+        for (number, row) in self.rows.iter().enumerate() {
+            self.draw_row(&mut svg, colours, &layout, number, row, width);
+        }
+        svg.close("g");
+        let (low, high) = layout.axis.value;
+        let frame = Frame {
+            id: &self.id,
+            kind: "ratio",
+            title: &self.title,
+            description: self.description(),
+            width,
+            height: layout.bottom + 36.0,
+            data: vec![
+                ("data-x0", format!("{low:.4}")),
+                ("data-x1", format!("{high:.4}")),
+                ("data-px0", number(layout.axis.place.0)),
+                ("data-px1", number(layout.axis.place.1)),
+                ("data-py0", number(layout.bottom)),
+                ("data-py1", number(layout.top)),
+            ],
+            has_links: self.rows.iter().any(|row| row.href.is_some()),
+        };
+        frame.around(theme, svg)
+    }
+
+    /// Points of rows whose arm is named, with the place of the arm.
+    fn points<'a>(&self, row: &'a RatioRow) -> impl Iterator<Item = (usize, &'a RatioPoint)> + use<'a> {
+        let arms = self.arms.len();
+        let points = row.points.iter().take(arms).enumerate();
+        points.filter_map(|(arm, point)| point.as_ref().filter(|its| its.is_drawable()).map(|its| (arm, its)))
+    }
+
+    fn arm_number(&self, arm: usize) -> usize {
+        self.arm_numbers.get(arm).copied().unwrap_or(arm)
+    }
+
+    fn description(&self) -> String {
+        let marks_of = |arm: usize| {
+            let marks = self.rows.iter().flat_map(move |row| self.points(row));
+            counted(marks.filter(move |(its, _)| *its == arm).map(|(_, point)| point.mark))
+        };
+        let arms = self.arms.iter().enumerate();
+        let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks_of(arm))).collect();
+        let band = self.band.map(|(low, high)| {
+            format!(" Base against itself keeps to {} to {}.", ratio_label(low), ratio_label(high))
+        });
+        let better = if self.higher_is_better { "above" } else { "below" };
+        let rows = self.rows.len();
+        format!(
+            "{}: {rows} {}. {}. Better is {better} 1.{}",
+            self.axis,
+            if rows == 1 { "row" } else { "rows" },
+            arms.join("; "),
+            band.unwrap_or_default()
+        )
+    }
+
+    fn legend(&self, colours: Colours) -> Legend {
+        let mut legend = Legend::default();
+        let is_one = self.arms.len() == 1;
+        if !is_one {
+            for (arm, name) in self.arms.iter().enumerate() {
+                legend.add(Sample::Whisker(self.arm_number(arm)), name);
+            }
+        }
+        for mark in Mark::ALL {
+            let occurs =
+                self.rows.iter().flat_map(|row| self.points(row)).any(|(_, point)| point.mark == mark);
+            if occurs {
+                let colour = if is_one { mark.colour(colours) } else { colours.foreground() };
+                legend.add(Sample::Mark(mark, colour.into_owned()), mark.word());
+            }
+        }
+        if self.drawn_band().is_some() {
+            legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself");
+        }
+        legend
+    }
+
+    fn drawn_band(&self) -> Option<(f64, f64)> {
+        self.band.filter(|(low, high)| low.is_finite() && high.is_finite() && *low > 0.0 && low <= high)
+    }
+
+    fn layout(&self, top: f64, width: f64) -> Layout {
+        let arms = self.arms.len().max(1);
+        let lane = match arms {
+            1 => 24.0,
+            2..=ARMS_WITH_FIGURES => 14.0,
+            _ => 11.0,
+        };
+        let row = lane * arms as f64 + if arms == 1 { 0.0 } else { 8.0 };
+        let widest = self.rows.iter().map(|row| text::width(&row.label, LABEL)).fold(0.0, f64::max);
+        let labels = widest.min(width * 0.36);
+        let has_figures = arms <= ARMS_WITH_FIGURES;
+        let right = width - PADDING - if has_figures { FIGURES } else { 6.0 };
+        let points = self.rows.iter().flat_map(|row| self.points(row)).flat_map(|(_, point)| point.values());
+        let band = self.drawn_band().into_iter().flat_map(|(low, high)| [low, high]);
+        let axis = Log::of_ratios(points.chain(band), (PADDING + labels + 10.0, right));
+        let top = top + 16.0 + if self.rows.len() >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
+        let bottom = top + row * self.rows.len().max(1) as f64;
+        Layout { axis, top, row, lane, labels, has_figures, bottom }
+    }
+
+    fn draw_axis(&self, svg: &mut Svg, colours: Colours, layout: &Layout, width: f64) {
+        let Layout { axis, top, bottom, .. } = layout;
+        let (left, right) = axis.place;
+        if let Some((low, high)) = self.drawn_band() {
+            let (from, to) = (axis.at(low), axis.at(high));
+            let title = format!("base against itself: {} to {}", ratio_label(low), ratio_label(high));
+            svg.tag("rect")
+                .a("class", "band")
+                .n("x", from)
+                .n("y", *top)
+                .n("width", (to - from).max(1.0))
+                .n("height", bottom - top)
+                .a("fill", &colours.band())
+                .titled(&title);
+        }
+        let ends =
+            if self.higher_is_better { ["← worse", "better →"] } else { ["← better", "worse →"] };
+        let has_two = self.rows.len() >= ROWS_OF_TWO_AXES;
+        let ends_y = top - 5.0 - if has_two { 14.0 } else { 0.0 };
+        svg.text(left, ends_y, "start", SMALL, &colours.muted()).content(ends[0]);
+        svg.text(right, ends_y, "end", SMALL, &colours.muted()).content(ends[1]);
+        svg.tag("g").a("class", "axis").begin();
+        for tick in axis.ratio_ticks(46.0) {
+            let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
+            svg.line((tick.at, *top), (tick.at, bottom + 4.0), &stroke).end();
+            svg.text(tick.at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+            if has_two {
+                svg.text(tick.at, top - 5.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+            }
+        }
+        svg.close("g");
+        let shown = text::shorten(&self.axis, SMALL, width - 2.0 * PADDING);
+        let half = text::width(&shown, SMALL) / 2.0;
+        let middle = axis.at(1.0).clamp(PADDING + half, (width - PADDING - half).max(PADDING + half));
+        svg.text(middle, bottom + 31.0, "middle", SMALL, &colours.foreground()).shortened(&shown, &self.axis);
+    }
+
+    fn draw_row(
+        &self,
+        svg: &mut Svg,
+        colours: Colours,
+        layout: &Layout,
+        number: usize,
+        row: &RatioRow,
+        width: f64,
+    ) {
+        let top = layout.top + layout.row * number as f64;
+        let middle = top + layout.row / 2.0;
+        svg.tag("g").a("class", "row").a("data-label", &row.label).begin();
+        if number > 0 && self.arms.len() > 1 {
+            svg.line((PADDING, top), (width - PADDING, top), &colours.grid()).n("stroke-width", 0.7).end();
+        }
+        if let Some(href) = &row.href {
+            svg.tag("a").a("href", href).begin();
+        }
+        let shown = text::shorten(&row.label, LABEL, layout.labels);
+        svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
+            .shortened(&shown, &row.label);
+        if row.href.is_some() {
+            svg.close("a");
+        }
+        let inset = (layout.row - layout.lane * self.arms.len().max(1) as f64) / 2.0;
+        for (arm, point) in self.points(row) {
+            let y = top + inset + layout.lane * (arm as f64 + 0.5);
+            self.draw_point(svg, colours, layout, (arm, y), (row, point));
+        }
+        svg.close("g");
+    }
+
+    fn draw_point(
+        &self,
+        svg: &mut Svg,
+        colours: Colours,
+        layout: &Layout,
+        (arm, y): (usize, f64),
+        (row, point): (&RatioRow, &RatioPoint),
+    ) {
+        let is_one = self.arms.len() == 1;
+        let arm_number = self.arm_number(arm);
+        let colour = if is_one { point.mark.colour(colours) } else { colours.arm(arm_number) };
+        if point.has_interval() {
+            svg.tag("path")
+                .a("class", "whisker")
+                .a("d", &whisker(&layout.axis, point, y))
+                .a("fill", "none")
+                .a("stroke", &colour)
+                .n("stroke-width", if is_one { 2.0 } else { 1.6 })
+                .some("stroke-dasharray", if is_one { None } else { dash(arm_number) })
+                .end();
+        }
+        let radius = if is_one { 4.6 } else { 4.0 };
+        let x = layout.axis.at(point.ratio);
+        let outline = match layout.axis.holds(point.ratio) {
+            true => point.mark.path(x, y, radius),
+            false => arrow(x, y, radius, point.ratio > 1.0),
+        };
+        let fill = if point.mark.is_hollow() { colours.background() } else { colour.clone() };
+        let title = format!("{}, {}: {}", row.label, self.arms[arm], point.spoken());
+        svg.tag("path")
+            .a("class", &format!("mark {}", point.mark.word()))
+            .a("data-arm", &arm_number.to_string())
+            .a("d", &outline)
+            .a("fill", &fill)
+            .a("stroke", &colour)
+            .titled(&title);
+        if layout.has_figures {
+            let x = layout.axis.place.1 + 10.0;
+            svg.text(x, y + SMALL * 0.36, "start", SMALL, &colours.foreground())
+                .a("class", "figure")
+                .content(&figure(point.ratio));
+        }
+    }
+}
+
+/// A ratio for a column of figures, where digits stand under each other.
+fn figure(ratio: f64) -> String {
+    if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}") } else { ratio_label(ratio) }
+}
+
+/// A line over the interval with a bar at each end; an end that the axis does not hold, having no bound, has no bar.
+fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> String {
+    let (from, to) = (axis.at(point.low), axis.at(point.high));
+    let mut path = format!("M{},{}H{}", number(from), number(y), number(to));
+    for (value, x) in [(point.low, from), (point.high, to)] {
+        if axis.holds(value) {
+            path.push_str(&format!("M{},{}v7", number(x), number(y - 3.5)));
+        }
+    }
+    path
+}
+
+/// A triangle that points out of the axis.
+fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> String {
+    let back = if is_right { -2.0 * radius } else { 2.0 * radius };
+    let (up, down) = (number(y - radius), number(y + radius));
+    format!("M{},{}L{},{up}L{},{down}z", number(x), number(y), number(x + back), number(x + back))
+}

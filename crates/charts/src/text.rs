@@ -1,0 +1,115 @@
+//! Text in a chart: how wide it will be, how to shorten it, and what makes any name safe inside XML.
+//!
+//! A drawing cannot ask the browser for widths, so they come from a table of a wide font: text in any usual font of a
+//! system is as wide at most, and nothing overlaps that did not in the table.
+
+use std::borrow::Cow;
+
+/// Advance widths of DejaVu Sans for the printable characters of ASCII, in thousandths of the font size.
+const WIDTHS: [u16; 95] = [
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636,
+    636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295,
+    295, 656, 557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838,
+    500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521,
+    392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
+];
+/// Width of a character outside ASCII: that of an ideograph, the widest usual one.
+const WIDTH_OTHER: u16 = 1000;
+/// Bold letters are wider than regular ones by this factor at most.
+const BOLD: f64 = 1.17;
+
+/// Font size of the title, in units of the viewBox.
+pub(crate) const TITLE: f64 = 14.0;
+/// Font size of labels.
+pub(crate) const LABEL: f64 = 12.0;
+/// Font size of ticks and legends; the smallest in use.
+pub(crate) const SMALL: f64 = 11.0;
+
+/// Width of a text in units of the viewBox.
+pub(crate) fn width(text: &str, size: f64) -> f64 {
+    let of = |character: char| {
+        let place = (character as usize).wrapping_sub(' ' as usize);
+        f64::from(*WIDTHS.get(place).unwrap_or(&WIDTH_OTHER))
+    };
+    text.chars().map(of).sum::<f64>() * size / 1000.0
+}
+
+/// The text, or its beginning with an ellipsis where it is wider than `width_max`.
+pub(crate) fn shorten(text: &str, size: f64, width_max: f64) -> Cow<'_, str> {
+    if width(text, size) <= width_max {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::new();
+    for character in text.chars() {
+        kept.push(character);
+        if width(&kept, size) + size > width_max {
+            kept.pop();
+            break;
+        }
+    }
+    kept.push('…');
+    Cow::Owned(kept)
+}
+
+/// Lines of a bold title, broken between words; a word wider than a line is shortened.
+pub(crate) fn wrap_bold(text: &str, size: f64, width_max: f64) -> Vec<String> {
+    let width_max = width_max / BOLD;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, size) + width(word, size) + size <= width_max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(shorten(word, size, width_max).into_owned()),
+        }
+    }
+    lines
+}
+
+/// A text without the characters that XML forbids: each is replaced.
+pub(crate) fn replaced(text: &str) -> String {
+    let allowed = |character: char| match character {
+        '\t' | '\n' | '\r' => true,
+        '\u{fffe}' | '\u{ffff}' => false,
+        _ => !character.is_control(),
+    };
+    text.chars().map(|its| if allowed(its) { its } else { '\u{fffd}' }).collect()
+}
+
+/// A text as XML may hold it: marked characters escaped, and forbidden ones replaced.
+pub(crate) fn escape(text: &str) -> String {
+    quick_xml::escape::escape(replaced(text)).into_owned()
+}
+
+/// An identifier for use as a fragment: what is not a letter, digit, `-` or `_` becomes `-`.
+pub(crate) fn identifier(text: &str) -> String {
+    let safe = |its: char| if its.is_ascii_alphanumeric() || its == '-' || its == '_' { its } else { '-' };
+    let safe: String = text.chars().map(safe).collect();
+    if safe.is_empty() { "chart".to_owned() } else { safe }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortened_text_fits_and_short_text_is_kept() {
+        assert_eq!(shorten("scan", LABEL, 100.0), "scan");
+        let long = shorten("range-covered-by-a-secondary-index", LABEL, 100.0);
+        assert!(long.ends_with('…') && width(&long, LABEL) <= 100.0, "{long}");
+    }
+
+    #[test]
+    fn what_xml_forbids_is_replaced() {
+        assert_eq!(escape("<a\0\u{1b}&\"'>"), "&lt;a\u{fffd}\u{fffd}&amp;&quot;&apos;&gt;");
+        assert_eq!(identifier("a b<'\""), "a-b---");
+    }
+
+    #[test]
+    fn lines_of_a_title_are_no_wider_than_asked() {
+        let lines = wrap_bold("rQPS of point queries, pg18 and pg17 against pg16", TITLE, 200.0);
+        assert!(lines.len() > 1);
+        assert!(lines.iter().all(|line| width(line, TITLE) * BOLD <= 200.0), "{lines:?}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Thinning of long lines: what is drawn gets fewer points, and keeps every peak and every dip.
+
+/// At most `points_max` of the points, in their order: of each stretch of the line the lowest and the highest, and the
+/// first and the last point of all.
+///
+/// A point whose value is NaN is a gap; one of each stretch is kept, so that a gap is still one. Five points
+/// are kept in any case: both ends, both extremes and a gap.
+pub fn thin(points: &[(f64, f64)], points_max: usize) -> Vec<(f64, f64)> {
+    let points_max = points_max.max(5);
+    if points.len() <= points_max {
+        return points.to_vec();
+    }
+    let last = points.len() - 1;
+    let has_gap = points.iter().any(|(_, value)| value.is_nan());
+    let per_stretch = if has_gap { 3 } else { 2 };
+    let stretches = ((points_max - 2) / per_stretch).max(1);
+    let inner = last - 1;
+    let mut kept = vec![0];
+    for stretch in 0..stretches {
+        let from = 1 + inner * stretch / stretches;
+        let to = 1 + inner * (stretch + 1) / stretches;
+        kept.extend(extremes(points, from, to));
+    }
+    kept.push(last);
+    kept.into_iter().map(|place| points[place]).collect()
+}
+
+/// Places of the lowest and the highest value and of the first gap between `from` and `to`, in their order.
+fn extremes(points: &[(f64, f64)], from: usize, to: usize) -> Vec<usize> {
+    let values = || (from..to).filter(|place| !points[*place].1.is_nan());
+    let by_value = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);
+    let gap = (from..to).find(|place| points[*place].1.is_nan());
+    let mut kept: Vec<usize> =
+        values().min_by(by_value).into_iter().chain(values().max_by(by_value)).chain(gap).collect();
+    kept.sort_unstable();
+    kept.dedup();
+    kept
+}

@@ -1,0 +1,213 @@
+//! Figures over time, all arms in one plot: stalls, drifts and cycles that a mean hides.
+//!
+//! The axis begins at zero and holds every value. Long lines are thinned by [`crate::thin`], which keeps the peaks.
+
+use crate::legend::{Legend, Sample};
+use crate::marks::Shape;
+use crate::palette::{Colours, Theme, dash};
+use crate::scale::{Linear, drawable, three_digits};
+use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::text::{self, SMALL};
+
+/// Points drawn of a line: about one a unit of the plot's width shows no difference from more.
+const POINTS_MAX: usize = 600;
+/// Distance of the markers that tell lines apart without colour.
+const MARKER_APART: f64 = 130.0;
+/// Height of the plot.
+const PLOT: f64 = 200.0;
+
+/// Figures of arms over the seconds of their windows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimelineChart {
+    /// Prefix of the ids in the drawing.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// Unit of the values, above the axis: `queries/s`.
+    pub unit: String,
+    /// Lines, drawn in their order.
+    pub lines: Vec<Line>,
+    /// Where one window ends and the next begins, in seconds.
+    pub breaks: Vec<f64>,
+    /// Width of the drawing in units of the viewBox.
+    pub width: f64,
+}
+
+/// A line of a [`TimelineChart`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    /// Its name in the legend.
+    pub label: String,
+    /// Number of the arm, which gives colour, dashes and marker.
+    pub arm: usize,
+    /// Seconds and value; a value that is NaN is a gap.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Default for TimelineChart {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            unit: String::new(),
+            lines: Vec::new(),
+            breaks: Vec::new(),
+            width: crate::WIDTH_DEFAULT,
+        }
+    }
+}
+
+impl TimelineChart {
+    /// The drawing: one `<svg>` element.
+    pub fn svg(&self, theme: Theme) -> String {
+        let colours = Colours::new(theme);
+        let width = crate::width_of(self.width);
+        let mut svg = Svg::default();
+        let top = heading(&mut svg, theme, &self.title, width);
+        let mut legend = Legend::default();
+        for line in &self.lines {
+            legend.add(Sample::Arm(line.arm), &line.label);
+        }
+        let top = legend.draw(&mut svg, colours, top, width) + 18.0;
+        let bottom = top + PLOT;
+        let (x, y) = self.axes(width, top, bottom);
+        self.draw_axes(&mut svg, colours, &x, &y);
+        svg.tag("g").a("class", "lines").a("fill", "none").a("stroke-linejoin", "round").begin();
+        for (place, line) in self.lines.iter().enumerate() {
+            let phase = (place as f64 + 0.5) / self.lines.len() as f64;
+            draw_line(&mut svg, colours, (&x, &y), line, phase);
+        }
+        svg.close("g");
+        let frame = Frame {
+            id: &self.id,
+            kind: "timeline",
+            title: &self.title,
+            description: self.description(),
+            width,
+            height: bottom + 36.0,
+            data: domain(&x, &y, &self.unit),
+            has_links: false,
+        };
+        frame.around(theme, svg)
+    }
+
+    fn axes(&self, width: f64, top: f64, bottom: f64) -> (Linear, Linear) {
+        let points = || self.lines.iter().flat_map(|line| drawn(&line.points));
+        let highest = points().map(|(_, value)| value).fold(0.0, f64::max);
+        let seconds = points()
+            .map(|(second, _)| second)
+            .chain(self.breaks.iter().copied().filter(|its| drawable(*its)));
+        let (first, last) = seconds
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), its| (low.min(its), high.max(its)));
+        let (first, last) = if last > first { (first, last) } else { (0.0, 1.0) };
+        let y = Linear::from_zero(highest, (bottom, top), 5);
+        let widest = y.ticks(5).iter().map(|tick| text::width(&tick.label, SMALL)).fold(0.0, f64::max);
+        // A window that begins in its first second begins at zero.
+        let first = if first > 0.0 && first <= 1.0 { 0.0 } else { first };
+        (Linear { value: (first, last), place: (PADDING + widest + 6.0, width - PADDING - 6.0) }, y)
+    }
+
+    fn draw_axes(&self, svg: &mut Svg, colours: Colours, x: &Linear, y: &Linear) {
+        let ((left, right), (bottom, top)) = (x.place, y.place);
+        svg.tag("g").a("class", "axis").begin();
+        for tick in y.ticks(5) {
+            let stroke = if tick.value == 0.0 { colours.muted() } else { colours.grid() };
+            svg.line((left, tick.at), (right, tick.at), &stroke).end();
+            svg.text(left - 6.0, tick.at + SMALL * 0.36, "end", SMALL, &colours.muted()).content(&tick.label);
+        }
+        for tick in x.ticks_s(((right - left) / 70.0) as usize) {
+            svg.line((tick.at, bottom), (tick.at, bottom + 4.0), &colours.muted()).end();
+            svg.text(tick.at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+        }
+        svg.close("g");
+        svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).content(&self.unit);
+        svg.text((left + right) / 2.0, bottom + 31.0, "middle", SMALL, &colours.foreground())
+            .content("seconds");
+        for second in self.breaks.iter().filter(|its| drawable(**its)) {
+            let at = x.at(*second);
+            svg.line((at, top), (at, bottom), &colours.muted())
+                .a("class", "break")
+                .a("stroke-dasharray", "1 3")
+                .end();
+        }
+    }
+
+    fn description(&self) -> String {
+        let said = |line: &Line| {
+            let values: Vec<f64> = drawn(&line.points).map(|(_, value)| value).collect();
+            if values.is_empty() {
+                return format!("{}: no value", line.label);
+            }
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(0.0, f64::max);
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let [low, mean, high] = [low, mean, high].map(three_digits);
+            format!("{}: {mean} on average, {low} to {high}", line.label)
+        };
+        let lines: Vec<String> = self.lines.iter().map(said).collect();
+        format!("{} over time. {}.", self.unit, lines.join("; "))
+    }
+}
+
+/// Points that are no gap.
+fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
+    points.iter().copied().filter(|(second, value)| drawable(*second) && drawable(*value))
+}
+
+/// What a script needs to turn places into values.
+fn domain(x: &Linear, y: &Linear, unit: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("data-x0", x.value.0.to_string()),
+        ("data-x1", x.value.1.to_string()),
+        ("data-y0", y.value.0.to_string()),
+        ("data-y1", y.value.1.to_string()),
+        ("data-px0", number(x.place.0)),
+        ("data-px1", number(x.place.1)),
+        ("data-py0", number(y.place.0)),
+        ("data-py1", number(y.place.1)),
+        ("data-unit", unit.to_owned()),
+    ]
+}
+
+/// A line with its markers, which stand at other places than those of its neighbours.
+fn draw_line(svg: &mut Svg, colours: Colours, (x, y): (&Linear, &Linear), line: &Line, phase: f64) {
+    let places: Vec<Option<(f64, f64)>> = crate::thin(&line.points, POINTS_MAX)
+        .into_iter()
+        .map(|(second, value)| (drawable(second) && drawable(value)).then(|| (x.at(second), y.at(value))))
+        .collect();
+    let colour = colours.arm(line.arm);
+    svg.tag("path")
+        .a("class", "line")
+        .a("data-arm", &line.arm.to_string())
+        .a("data-label", &line.label)
+        .a("d", &path(&places))
+        .a("stroke", &colour)
+        .n("stroke-width", 1.6)
+        .a("stroke-linecap", "round")
+        .some("stroke-dasharray", dash(line.arm))
+        .end();
+    let mut next = x.place.0 + MARKER_APART * phase;
+    let mut markers = String::new();
+    for (at, height) in places.iter().flatten() {
+        if *at >= next {
+            markers.push_str(&Shape::of_arm(line.arm).path(*at, *height, 3.2));
+            next += MARKER_APART * ((at - next) / MARKER_APART).floor() + MARKER_APART;
+        }
+    }
+    svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).end();
+}
+
+/// A path that begins anew after each gap; a value between two gaps is a dot.
+pub(crate) fn path(places: &[Option<(f64, f64)>]) -> String {
+    let mut path = String::new();
+    for run in places.split(|place| place.is_none()) {
+        for (number_in_run, (x, y)) in run.iter().flatten().enumerate() {
+            path.push(if number_in_run == 0 { 'M' } else { 'L' });
+            path.push_str(&format!("{},{}", number(*x), number(*y)));
+        }
+        if let [Some((x, y))] = run {
+            path.push_str(&format!("L{},{}", number(*x), number(*y)));
+        }
+    }
+    path
+}

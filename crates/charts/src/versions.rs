@@ -1,0 +1,217 @@
+//! Ratios over versions in a row: in which release something became slower or faster.
+
+use crate::legend::{Legend, Sample};
+use crate::marks::{RatioPoint, Shape};
+use crate::palette::{Colours, Theme, dash};
+use crate::scale::Log;
+use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::text::{self, SMALL};
+use crate::timeline::path;
+
+/// Height of the plot.
+const PLOT: f64 = 260.0;
+/// Share of the distance between versions over which the points of several lines are spread, so that each whisker is
+/// seen.
+const SPREAD: f64 = 0.5;
+
+/// Ratios of tests or groups to the first version, over versions in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VersionChart {
+    /// Prefix of the ids in the drawing.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// What the ratio is of: `rQPS against 12.22`.
+    pub axis: String,
+    /// Versions from left to right.
+    pub versions: Vec<String>,
+    /// Lines, drawn in their order.
+    pub lines: Vec<VersionLine>,
+    /// Width of the drawing in units of the viewBox.
+    pub width: f64,
+}
+
+/// A line of a [`VersionChart`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VersionLine {
+    /// Its name in the legend.
+    pub label: String,
+    /// A point per version, in the order of [`VersionChart::versions`].
+    pub points: Vec<Option<RatioPoint>>,
+}
+
+impl Default for VersionChart {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            axis: String::new(),
+            versions: Vec::new(),
+            lines: Vec::new(),
+            width: crate::WIDTH_DEFAULT,
+        }
+    }
+}
+
+/// Where things are.
+struct Layout {
+    axis: Log,
+    left: f64,
+    right: f64,
+    /// Distance between versions.
+    step: f64,
+    /// Whether names of versions stand side by side; else they hang down.
+    is_level: bool,
+    /// Height of the names of versions.
+    names: f64,
+}
+
+impl VersionChart {
+    /// The drawing: one `<svg>` element.
+    pub fn svg(&self, theme: Theme) -> String {
+        let colours = Colours::new(theme);
+        let width = crate::width_of(self.width);
+        let mut svg = Svg::default();
+        let top = heading(&mut svg, theme, &self.title, width);
+        let mut legend = Legend::default();
+        for (number, line) in self.lines.iter().enumerate() {
+            legend.add(Sample::Arm(number), &line.label);
+        }
+        let top = legend.draw(&mut svg, colours, top, width) + 18.0;
+        let layout = self.layout(width, top);
+        self.draw_axes(&mut svg, colours, &layout);
+        svg.tag("g").a("class", "lines").begin();
+        for (number, line) in self.lines.iter().enumerate() {
+            self.draw_line(&mut svg, colours, &layout, number, line);
+        }
+        svg.close("g");
+        let (low, high) = layout.axis.value;
+        let bottom = layout.axis.place.0;
+        let frame = Frame {
+            id: &self.id,
+            kind: "versions",
+            title: &self.title,
+            description: self.description(),
+            width,
+            height: bottom + layout.names + PADDING,
+            data: vec![
+                ("data-y0", format!("{low:.4}")),
+                ("data-y1", format!("{high:.4}")),
+                ("data-px0", number(layout.left)),
+                ("data-px1", number(layout.right)),
+                ("data-py0", number(bottom)),
+                ("data-py1", number(layout.axis.place.1)),
+            ],
+            has_links: false,
+        };
+        frame.around(theme, svg)
+    }
+
+    /// Points whose version is named, with the place of the version.
+    fn points<'a>(&self, line: &'a VersionLine) -> impl Iterator<Item = (usize, &'a RatioPoint)> + use<'a> {
+        let points = line.points.iter().take(self.versions.len()).enumerate();
+        points.filter_map(|(place, point)| {
+            point.as_ref().filter(|its| its.is_drawable()).map(|its| (place, its))
+        })
+    }
+
+    fn layout(&self, width: f64, top: f64) -> Layout {
+        let values =
+            self.lines.iter().flat_map(|line| self.points(line)).flat_map(|(_, point)| point.values());
+        let axis = Log::of_ratios(values, (top + PLOT, top));
+        let (left, right) = (PADDING + 38.0, width - PADDING - 6.0);
+        let step = (right - left) / self.versions.len().max(1) as f64;
+        let widest = self.versions.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
+        let is_level = widest + 8.0 <= step;
+        let names = if is_level { 18.0 } else { widest.min(NAME_MAX) * 0.71 + 20.0 };
+        // A name that hangs down reaches to the left of its version.
+        let left = if is_level { left } else { left.max(widest.min(NAME_MAX) * 0.71 + PADDING - step / 2.0) };
+        let step = (right - left) / self.versions.len().max(1) as f64;
+        Layout { axis, left, right, step, is_level, names }
+    }
+
+    fn draw_axes(&self, svg: &mut Svg, colours: Colours, layout: &Layout) {
+        let (bottom, top) = layout.axis.place;
+        svg.tag("g").a("class", "axis").begin();
+        for tick in layout.axis.ratio_ticks(20.0) {
+            let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
+            svg.line((layout.left, tick.at), (layout.right, tick.at), &stroke).end();
+            let baseline = tick.at + SMALL * 0.36;
+            svg.text(layout.left - 6.0, baseline, "end", SMALL, &colours.muted()).content(&tick.label);
+        }
+        for (place, version) in self.versions.iter().enumerate() {
+            let x = layout.left + layout.step * (place as f64 + 0.5);
+            svg.line((x, bottom), (x, bottom + 4.0), &colours.muted()).end();
+            if layout.is_level {
+                svg.text(x, bottom + 16.0, "middle", SMALL, &colours.foreground()).content(version);
+            } else {
+                let turn = format!("rotate(-45 {} {})", number(x + 3.0), number(bottom + 14.0));
+                let shown = text::shorten(version, SMALL, NAME_MAX);
+                svg.text(x + 3.0, bottom + 14.0, "end", SMALL, &colours.foreground())
+                    .a("transform", &turn)
+                    .shortened(&shown, version);
+            }
+        }
+        svg.close("g");
+        let shown = text::shorten(&self.axis, SMALL, layout.right - PADDING);
+        svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).shortened(&shown, &self.axis);
+    }
+
+    fn draw_line(&self, svg: &mut Svg, colours: Colours, layout: &Layout, number: usize, line: &VersionLine) {
+        let colour = colours.arm(number);
+        let aside = match self.lines.len() {
+            0 | 1 => 0.0,
+            lines => (number as f64 / (lines - 1) as f64 - 0.5) * SPREAD * layout.step.min(80.0),
+        };
+        let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + aside;
+        let mut places = vec![None; self.versions.len()];
+        for (place, point) in self.points(line) {
+            places[place] = Some((x_of(place), layout.axis.at(point.ratio)));
+        }
+        svg.tag("path")
+            .a("class", "line")
+            .a("data-arm", &number.to_string())
+            .a("data-label", &line.label)
+            .a("d", &path(&places))
+            .a("fill", "none")
+            .a("stroke", &colour)
+            .n("stroke-width", 1.6)
+            .some("stroke-dasharray", dash(number))
+            .end();
+        for (place, point) in self.points(line) {
+            let (x, y) = (x_of(place), layout.axis.at(point.ratio));
+            if point.has_interval() {
+                let (from, to) = (layout.axis.at(point.low), layout.axis.at(point.high));
+                svg.line((x, from), (x, to), &colour).a("class", "whisker").n("stroke-width", 1.2).end();
+            }
+            let title = format!("{}, {}: {}", line.label, self.versions[place], point.spoken());
+            svg.tag("path")
+                .a("class", &format!("mark {}", point.mark.word()))
+                .a("d", &Shape::of_arm(number).path(x, y, 3.6))
+                .a(
+                    "fill",
+                    if point.mark.is_hollow() { colours.background() } else { colour.clone() }.as_ref(),
+                )
+                .a("stroke", &colour)
+                .titled(&title);
+        }
+    }
+
+    fn description(&self) -> String {
+        let said = |line: &VersionLine| {
+            let points: Vec<String> = self
+                .points(line)
+                .map(|(place, point)| {
+                    format!("{} in {}", crate::scale::ratio_label(point.ratio), self.versions[place])
+                })
+                .collect();
+            let points = if points.is_empty() { "no value".to_owned() } else { points.join(", ") };
+            format!("{}: {points}", line.label)
+        };
+        let lines: Vec<String> = self.lines.iter().map(said).collect();
+        format!("{} over {} versions. {}.", self.axis, self.versions.len(), lines.join("; "))
+    }
+}
+
+/// Names of versions that hang down are shortened to this width.
+const NAME_MAX: f64 = 150.0;
