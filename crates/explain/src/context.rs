@@ -1,10 +1,11 @@
 //! What every search for a cause is given: the run, the two arms of one test, and their figures.
 
-use rqps_stats::{Class, Detector, Verdict};
+use rqps_stats::{Detector, Verdict};
 use rqps_store::{Arm, Recorded, Run, Window};
 use rqps_verdicts::RunVerdicts;
 
 use crate::figures::Figures;
+use crate::model::Decomposition;
 
 /// One test on one arm, held against base.
 pub(crate) struct Context<'a> {
@@ -20,6 +21,8 @@ pub(crate) struct Context<'a> {
     pub base: usize,
     /// What was measured of the two in this test.
     pub figures: &'a Figures,
+    /// Where the time of an operation goes; none where times are missing.
+    pub decomposition: Option<Decomposition>,
 }
 
 impl<'a> Context<'a> {
@@ -44,16 +47,6 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
-    /// Whether there is something to explain unasked: a verdict that is not `same`; without verdicts, a rate that differs.
-    pub fn is_open(&self) -> bool {
-        match self.judged {
-            None => self.changed(),
-            Some(judged) => judged
-                .of_arm(self.arm)
-                .any(|verdict| verdict.test == self.test && verdict.class != Class::Same),
-        }
-    }
-
     /// Whether a change of rate or cost is shown; in runs without blocks, whether the rate differs by more than 5 %.
     pub fn changed(&self) -> bool {
         match self.judged {
@@ -64,6 +57,14 @@ impl<'a> Context<'a> {
             Some(_) => [Detector::Rate, Detector::Cost]
                 .iter()
                 .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.class.is_change())),
+        }
+    }
+
+    /// Whether a change of the rate is shown; in runs without blocks, whether it differs by more than 5 %.
+    pub fn is_rate_changed(&self) -> bool {
+        match self.judged {
+            None => self.changed(),
+            Some(_) => self.verdict(Detector::Rate).is_some_and(|verdict| verdict.class.is_change()),
         }
     }
 

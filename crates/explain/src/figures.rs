@@ -4,7 +4,7 @@
 //! within the block; its noise is what this difference varies from block to block, and what the control differs from
 //! base, pooled. Blocks are the units, as in verdicts; windows are not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rqps_store::{BlockStatus, CounterName, EndedBy, RateUnit, Recorded, Run, Window};
 
@@ -17,6 +17,10 @@ pub(crate) const CLIENT_TIME: &str = "client_time_us";
 pub(crate) const BACKENDS: &str = "backends_cpu_us";
 /// Key of the instructions of a count, scaled to the operations of the windows.
 pub(crate) const COUNTED: &str = "counted_instructions";
+/// Key of the CPU time of the busiest client's backend over that of the median one.
+pub(crate) const CONNECTIONS: &str = "connections_unevenness";
+/// Key of transactions that were repeated.
+pub(crate) const RETRIES: &str = "retries";
 /// Key of the length of the windows.
 pub(crate) const ELAPSED: &str = "elapsed_us";
 
@@ -147,6 +151,16 @@ impl Figures {
         (own, null)
     }
 
+    /// Names of the metrics of any arm that begin with `prefix`.
+    pub fn metrics_of(&self, prefix: &str) -> BTreeSet<String> {
+        let totals = self.blocks.iter().flatten().flatten();
+        totals
+            .flat_map(|totals| totals.metrics.keys())
+            .filter(|name| name.starts_with(prefix))
+            .cloned()
+            .collect()
+    }
+
     /// Totals over all blocks of the arm (`true`) or base.
     pub fn total(&self, of_arm: bool, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<f64> {
         let totals = self.blocks.iter().filter_map(|block| block[usize::from(of_arm)].as_ref());
@@ -183,6 +197,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         let made = [
             (ELAPSED, elapsed_us),
             (CLIENT_TIME, elapsed_us * f64::from(window.result.clients)),
+            (RETRIES, window.result.retries.values().sum::<u64>() as f64),
             (BACKENDS, window.backend_cpu_us.iter().sum()),
         ];
         let made =
@@ -195,6 +210,11 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
             *totals.counters.entry(id).or_default() += change;
         }
     }
+    for (block, unevenness) in unevenness(run, test, arm) {
+        if let Some(totals) = blocks.get_mut(&block) {
+            totals.metrics.insert(CONNECTIONS.to_owned(), unevenness);
+        }
+    }
     let name = &run.arms[arm].name;
     for count in run.counts.iter().filter(|count| count.valid() && count.action.step == test) {
         let block = count.placement.map_or(0, |at| at.block);
@@ -205,4 +225,23 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         }
     }
     Ok(blocks)
+}
+
+/// How much more than the median one the busiest of several backends used, by block.
+fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for window in windows_of(run, test, arm).into_iter().filter(|window| window.backend_cpu_us.len() > 1) {
+        let sums = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
+        sums.resize(sums.len().max(window.backend_cpu_us.len()), 0.0);
+        sums.iter_mut().zip(&window.backend_cpu_us).for_each(|(sum, cpu_us)| *sum += cpu_us);
+    }
+    let ratio = |mut sums: Vec<f64>| {
+        sums.sort_unstable_by(f64::total_cmp);
+        (sums[sums.len() - 1], sums[sums.len() / 2])
+    };
+    let ratios = blocks.into_iter().map(|(block, sums)| (block, ratio(sums)));
+    ratios
+        .filter(|(_, (_, median))| *median > 0.0)
+        .map(|(block, (most, median))| (block, most / median))
+        .collect()
 }

@@ -3,14 +3,24 @@
 //! [`explain`] looks at one test of one arm after the other. A finding names a cause only where that cause's own evidence
 //! stands out of what base against itself varies; what is left is said to be not explained.
 
+mod connections;
 mod context;
+mod counters;
+mod decompose;
 mod error;
 mod figures;
+mod mechanisms;
 mod model;
+mod plans;
 mod quantity;
+mod rank;
+mod settings;
+mod time;
+mod words;
 
 use std::collections::BTreeMap;
 
+use rqps_stats::Class;
 use rqps_store::{Role, Run};
 use rqps_verdicts::RunVerdicts;
 
@@ -21,6 +31,8 @@ pub use model::{
     Asked, Cause, Certainty, Decomposition, Difference, DifferenceKind, Evidence, Explanation, Finding, Part,
     RATIO_HIGH, RATIO_LOW, Word,
 };
+pub use plans::{Fingerprint, changes as plan_changes};
+use rank::Item;
 
 /// Explains what is asked for, ordered by group, test and arm. `judged` are the verdicts relative to the base that is
 /// asked for; none in a run without blocks.
@@ -36,23 +48,30 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
     let control =
         run.arms.iter().position(|arm| arm.control && arm.role != Role::Base).filter(|_| plans_base);
     let mut explanations = Vec::new();
-    for ((group, test), arm) in steps
-        .iter()
-        .flat_map(|step| (0..run.arms.len()).map(move |arm| (step, arm)))
-        .filter(|(_, arm)| *arm != base)
+    for (group, test) in steps.iter().filter(|(_, test)| asked.tests.is_empty() || asked.tests.contains(test))
     {
-        let is_asked = asked.tests.contains(test) || asked.tests.is_empty();
-        let is_its_arm = if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
-        if !is_asked || !is_its_arm {
-            continue;
-        }
-        let figures = Figures::read(run, test, base, arm, control.filter(|control| *control != arm))?;
-        let cx = Context { run, judged, test, arm, base, figures: &figures };
-        if asked.tests.contains(test) || cx.is_open() {
-            explanations.push(of_test(&cx, group)?);
+        for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
+            let is_its_arm =
+                if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
+            if !is_its_arm || (asked.tests.is_empty() && is_same(judged, test, arm)) {
+                continue;
+            }
+            let figures = Figures::read(run, test, base, arm, control.filter(|control| *control != arm))?;
+            let decomposition = decompose::decompose(&figures);
+            let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
+            if judged.is_some() || !asked.tests.is_empty() || cx.changed() {
+                explanations.push(of_test(&cx, group)?);
+            }
         }
     }
     Ok(explanations)
+}
+
+/// Whether verdicts say that there is nothing to explain.
+fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
+    judged.is_some_and(|judged| {
+        judged.of_arm(arm).filter(|verdict| verdict.test == test).all(|verdict| verdict.class == Class::Same)
+    })
 }
 
 /// Measured steps that are no warm-up, by group and name.
@@ -84,14 +103,42 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
+    let sized = |finding: Finding| Item { share: Some(finding.weight), finding };
+    let unsized_ = |finding: Finding| Item { share: None, finding };
+    let mut found: Vec<Item> = time::of_test(cx).into_iter().map(sized).collect();
+    found.extend(counters::of_test(cx).into_iter().map(unsized_));
+    found.extend(connections::of_test(cx).into_iter().map(unsized_));
+    found.extend(plans::of_test(cx)?.into_iter().map(unsized_));
     Ok(Explanation {
         test: cx.test.to_owned(),
         group: group.to_owned(),
         arm: cx.arm,
         base: cx.base,
-        decomposition: None,
-        findings: Vec::new(),
+        findings: rank::tell(cx, found),
+        decomposition: cx.decomposition.clone(),
         differences: Vec::new(),
-        remarks: Vec::new(),
+        remarks: remarks(cx),
     })
+}
+
+/// What could not be looked at, and what would make it visible.
+fn remarks(cx: &Context<'_>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !cx.figures.replicated {
+        remarks.push(
+            "one pass: only differences of 10 % and more are spoken of, and nothing tells them from noise; protocol \
+             \"isolated\" or `passes` does"
+                .to_owned(),
+        );
+    }
+    if cx.decomposition.is_none() {
+        remarks.push("no CPU times of sessions: the time per operation is not split".to_owned());
+    } else if decompose::instructions_metric(cx.figures).is_none() {
+        remarks.push(
+            "no instructions: neither did the processor count them nor a program (`count` in the plan); more work and \
+             slower work are told apart by counters only"
+                .to_owned(),
+        );
+    }
+    remarks
 }

@@ -1,0 +1,89 @@
+//! CPU time connection by connection, and background process by background process: which of them changed.
+
+use crate::context::Context;
+use crate::decompose::time_per_op;
+use crate::figures::CONNECTIONS;
+use crate::model::{Cause, Evidence, Finding, Word};
+use crate::words;
+
+/// How much more than the median connection one has to use to be spoken of, where base's does not.
+const UNEVEN: f64 = 1.5;
+/// Share of the time per operation that a background process has to change by.
+const SHARE_MIN: f64 = 0.02;
+/// Roles that other findings speak of.
+const SPOKEN_OF: [&str; 2] = ["autovacuum_worker", "checkpointer"];
+
+/// What changed.
+pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+    uneven(cx).into_iter().chain(roles(cx)).collect()
+}
+
+/// One connection that uses more CPU time than the others, on one of the arms only.
+fn uneven(cx: &Context<'_>) -> Option<Finding> {
+    let found = cx.figures.of(|cell| cell.metric(CONNECTIONS))?;
+    let (higher, lower) = (found.base.max(found.arm), found.base.min(found.arm));
+    if !found.matters() || higher < UNEVEN || lower >= UNEVEN {
+        return None;
+    }
+    let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
+    Some(Finding {
+        word: Word::work(found.rose()),
+        cause: Cause::Connections,
+        sentence: format!(
+            "the busiest connection uses {} times the CPU time of the median one on {arm}, {} times on {base}",
+            words::number(found.arm),
+            words::number(found.base),
+        ),
+        weight: found.clearness() / 2.0,
+        certainty: cx.certainty(&found),
+        evidence: vec![Evidence {
+            what: "CPU time of the busiest connection over that of the median one".to_owned(),
+            unit: String::new(),
+            base: Some(found.base),
+            arm: Some(found.arm),
+            noise: found.noise(),
+            text: None,
+        }],
+    })
+}
+
+/// Background processes whose CPU time changed by a share of the time per operation.
+fn roles(cx: &Context<'_>) -> Vec<Finding> {
+    let Some(time) = cx.figures.of(time_per_op) else { return Vec::new() };
+    let names = cx.figures.metrics_of("server_role.");
+    names.iter().filter_map(|name| role(cx, name, time.base)).collect()
+}
+
+fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
+    let name = metric.strip_prefix("server_role.")?.strip_suffix("_us")?;
+    let found = cx.figures.of(|cell| {
+        cell.metrics_of("server_role.").first()?;
+        Some(cell.metric(metric).unwrap_or(0.0) / cell.operations())
+    })?;
+    let share = found.change() / base_us;
+    if SPOKEN_OF.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
+        return None;
+    }
+    let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
+    let role = name.replace('_', " ");
+    Some(Finding {
+        word: Word::work(found.rose()),
+        cause: Cause::Background,
+        sentence: format!(
+            "{arm} uses {} us of CPU per {} in its {role}, {}",
+            words::number(found.arm),
+            cx.operation(),
+            words::than(&found, base)
+        ),
+        weight: share.abs().min(1.0) * found.clearness(),
+        certainty: cx.certainty(&found),
+        evidence: vec![Evidence {
+            what: format!("CPU time of {role}"),
+            unit: cx.per_op("us"),
+            base: Some(found.base),
+            arm: Some(found.arm),
+            noise: found.noise(),
+            text: None,
+        }],
+    })
+}

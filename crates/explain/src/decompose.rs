@@ -1,0 +1,237 @@
+//! Where the time of one operation goes, and what its change is made of.
+//!
+//! The time per operation is clients x window / operations: with a closed loop, how long a client waits for one. It is CPU
+//! time of its backend, CPU time of the client, waiting of a measured kind, and a rest that is off the CPU for reasons
+//! that nothing here measures. The CPU time of the backend is a product of instructions, cycles per instruction and time
+//! per cycle; its change is split into what each factor contributes by logarithmic mean weights, which leave no remainder
+//! (LMDI: Ang, Energy Policy 33, 2005). Each block gives one such split; figures are means over blocks, so they add up too.
+
+use crate::figures::{BACKENDS, CLIENT_TIME, COUNTED, Cell, Figures};
+use crate::model::{Decomposition, Part};
+use crate::quantity::half_width;
+
+/// CPU time of all windows of an arm below which its split into user and kernel time, made of ticks of 10 ms, says
+/// nothing: 1000 ticks tell a share to 1.6 % of the whole.
+const SPLIT_US_MIN: f64 = 10e6;
+
+/// Names of parts, which findings refer to.
+pub(crate) const SERVER: &str = "server CPU";
+pub(crate) const INSTRUCTIONS: &str = "instructions";
+pub(crate) const CPI: &str = "cycles per instruction";
+pub(crate) const PER_CYCLE: &str = "time per cycle";
+pub(crate) const PER_INSTRUCTION: &str = "time per instruction";
+pub(crate) const KERNEL: &str = "kernel";
+pub(crate) const CLIENT: &str = "client CPU";
+pub(crate) const WAITING: &str = "waiting";
+pub(crate) const QUEUE: &str = "for a CPU";
+pub(crate) const READS: &str = "for reads";
+pub(crate) const LOG: &str = "for the log";
+
+/// One block's split. The same tree for every block.
+struct Piece {
+    name: &'static str,
+    base: f64,
+    arm: f64,
+    change: f64,
+    of: Vec<Piece>,
+}
+
+impl Piece {
+    fn new(name: &'static str, base: f64, arm: f64) -> Self {
+        Self { name, base, arm, change: arm - base, of: Vec::new() }
+    }
+
+    /// A factor's contribution to the change of a product.
+    fn factor(name: &'static str, weight: f64, base: f64, arm: f64) -> Self {
+        Self { name, base: f64::NAN, arm: f64::NAN, change: weight * (arm / base).ln(), of: Vec::new() }
+    }
+}
+
+/// What is known about CPU time in this test.
+#[derive(Clone, Copy)]
+struct Known {
+    instructions: Option<&'static str>,
+    cycles: bool,
+    kernel: bool,
+}
+
+/// Splits the time per operation; none where CPU times are missing.
+pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
+    let time = figures.of(time_per_op)?;
+    figures.of(backends_per_op)?;
+    let known = known(figures);
+    let (own, null) = figures.pairs(|base, arm| pieces(base, arm, known));
+    let first = own.first()?;
+    let parts: Vec<Part> = (0..first.len())
+        .map(|at| {
+            let own: Vec<&Piece> = own.iter().map(|tree| &tree[at]).collect();
+            let null: Vec<&Piece> = null.iter().map(|tree| &tree[at]).collect();
+            combine(&own, &null, figures.replicated)
+        })
+        .collect();
+    let explained: f64 = parts.iter().map(|part| part.change_us_per_op).sum();
+    Some(Decomposition {
+        clients: figures.clients,
+        base_us_per_op: time.base,
+        arm_us_per_op: time.arm,
+        unexplained_us_per_op: time.change() - explained,
+        parts,
+        background: background(figures),
+    })
+}
+
+/// Time per operation, microseconds.
+pub(crate) fn time_per_op(cell: Cell<'_>) -> Option<f64> {
+    Some(cell.metric(CLIENT_TIME)? / cell.operations())
+}
+
+fn backends_per_op(cell: Cell<'_>) -> Option<f64> {
+    Some(cell.metric(BACKENDS)? / cell.operations()).filter(|us| *us > 0.0)
+}
+
+/// Time per operation that neither backend nor client spends on a CPU, microseconds.
+pub(crate) fn off_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
+    Some(time_per_op(cell)? - backends_per_op(cell)? - cell.metric("client_cpu_us")? / cell.operations())
+}
+
+/// The metric that holds instructions; the processor's go before those of a program.
+pub(crate) fn instructions_metric(figures: &Figures) -> Option<&'static str> {
+    let multiplexed = figures.per_op("server_perf_multiplexed").is_some();
+    let candidates = [("server_instructions_user", multiplexed), (COUNTED, false)];
+    let usable = candidates.into_iter().filter(|(_, is_spoilt)| !is_spoilt).map(|(name, _)| name);
+    usable
+        .into_iter()
+        .find(|name| figures.per_op(name).is_some_and(|found| found.base > 0.0 && found.arm > 0.0))
+}
+
+fn known(figures: &Figures) -> Known {
+    let instructions = instructions_metric(figures);
+    let positive = |name: &str| figures.per_op(name).is_some_and(|found| found.base > 0.0 && found.arm > 0.0);
+    let long = |of_arm| {
+        figures.total(of_arm, |cell| cell.metric("server_cpu_us")).is_some_and(|us| us >= SPLIT_US_MIN)
+    };
+    Known {
+        instructions,
+        cycles: instructions == Some("server_instructions_user") && positive("server_cycles_user"),
+        kernel: positive("server_user_us") && positive("server_system_us") && long(false) && long(true),
+    }
+}
+
+/// One block's parts; none where something is missing in it.
+fn pieces(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Vec<Piece>> {
+    let per_op = |cell: Cell<'_>, name: &str| Some(cell.metric(name)? / cell.operations());
+    time_per_op(base).zip(time_per_op(arm))?;
+    let client = Piece::new(CLIENT, per_op(base, "client_cpu_us")?, per_op(arm, "client_cpu_us")?);
+    Some(vec![server(base, arm, known)?, client, waiting(base, arm)])
+}
+
+fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Piece> {
+    let (base_us, arm_us) = (backends_per_op(base)?, backends_per_op(arm)?);
+    let mut whole = Piece::new(SERVER, base_us, arm_us);
+    let Some(instructions) = known.instructions else { return Some(whole) };
+    // The split into user and kernel time is known for the whole server; backends are nearly all of it.
+    let kernel_share = |cell: Cell<'_>| {
+        let (user, system) = (cell.metric("server_user_us")?, cell.metric("server_system_us")?);
+        (user > 0.0).then_some(system / (user + system))
+    };
+    let (base_kernel, arm_kernel) = match known.kernel {
+        true => (base_us * kernel_share(base)?, arm_us * kernel_share(arm)?),
+        false => (0.0, 0.0),
+    };
+    let (base_user, arm_user) = (base_us - base_kernel, arm_us - arm_kernel);
+    let weight = logarithmic_mean(arm_user, base_user);
+    let (base_count, arm_count) = (positive(base, instructions)?, positive(arm, instructions)?);
+    whole.of.push(Piece::factor(INSTRUCTIONS, weight, base_count, arm_count));
+    if known.cycles {
+        let (base_cycles, arm_cycles) =
+            (positive(base, "server_cycles_user")?, positive(arm, "server_cycles_user")?);
+        whole.of.push(Piece::factor(CPI, weight, base_cycles / base_count, arm_cycles / arm_count));
+        whole.of.push(Piece::factor(PER_CYCLE, weight, base_user / base_cycles, arm_user / arm_cycles));
+    } else {
+        whole.of.push(Piece::factor(PER_INSTRUCTION, weight, base_user / base_count, arm_user / arm_count));
+    }
+    if known.kernel {
+        whole.of.push(Piece::new(KERNEL, base_kernel, arm_kernel));
+    }
+    Some(whole)
+}
+
+fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
+    Some(cell.metric(metric)? / cell.operations()).filter(|value| *value > 0.0)
+}
+
+/// Kinds of waiting that somebody measures: the kernel, or a server that is told to (`track_io_timing`,
+/// `track_wal_io_timing`).
+fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Piece {
+    let kinds: [(&'static str, fn(Cell<'_>) -> f64); 3] =
+        [(QUEUE, queue_us), (READS, read_us), (LOG, log_us)];
+    let of: Vec<Piece> = kinds
+        .into_iter()
+        .map(|(name, us)| Piece::new(name, us(base) / base.operations(), us(arm) / arm.operations()))
+        .collect();
+    let sum = |of_piece: fn(&Piece) -> f64| of.iter().map(of_piece).sum::<f64>();
+    let whole = Piece::new(WAITING, sum(|piece| piece.base), sum(|piece| piece.arm));
+    Piece { of, ..whole }
+}
+
+fn queue_us(cell: Cell<'_>) -> f64 {
+    cell.metric("server_backends_queued_us").unwrap_or(0.0)
+}
+
+fn read_us(cell: Cell<'_>) -> f64 {
+    1000.0 * cell.counter_sum("pg_stat_database", "blk_read_time", |_| true).unwrap_or(0.0)
+}
+
+fn log_us(cell: Cell<'_>) -> f64 {
+    let of_clients = |object: &str| object.starts_with("client backend/wal/");
+    let by_io = ["write_time", "fsync_time"].map(|column| cell.counter_sum("pg_stat_io", column, of_clients));
+    let of_all = ["wal_write_time", "wal_sync_time"].map(|column| cell.counter("pg_stat_wal", "", column));
+    1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>()
+}
+
+/// Mean of two positive numbers with which a difference of products splits without remainder.
+fn logarithmic_mean(a: f64, b: f64) -> f64 {
+    let log = (a / b).ln();
+    if log.abs() < 1e-9 { f64::midpoint(a, b) } else { (a - b) / log }
+}
+
+fn combine(own: &[&Piece], null: &[&Piece], replicated: bool) -> Part {
+    let mean = |of: fn(&Piece) -> f64| own.iter().map(|piece| of(piece)).sum::<f64>() / own.len() as f64;
+    let changes = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.change).collect::<Vec<_>>();
+    let change = mean(|piece| piece.change);
+    let half = if replicated { half_width(&changes(own), &changes(null)) } else { f64::NAN };
+    let children = own.first().map_or(0, |piece| piece.of.len());
+    Part {
+        name: own.first().map_or("", |piece| piece.name).to_owned(),
+        base_us_per_op: mean(|piece| piece.base),
+        arm_us_per_op: mean(|piece| piece.arm),
+        change_us_per_op: change,
+        low: change - half,
+        high: change + half,
+        of: (0..children)
+            .map(|at| {
+                let own: Vec<&Piece> = own.iter().map(|piece| &piece.of[at]).collect();
+                let null: Vec<&Piece> = null.iter().map(|piece| &piece.of[at]).collect();
+                combine(&own, &null, replicated)
+            })
+            .filter(|part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0)
+            .collect(),
+    }
+}
+
+fn background(figures: &Figures) -> Option<Part> {
+    let of_cell = |cell: Cell<'_>| {
+        let roles: f64 = cell.metrics_of("server_role.").iter().filter_map(|name| cell.metric(name)).sum();
+        Some(roles / cell.operations())
+    };
+    let found = figures.of(of_cell)?;
+    (found.base > 0.0 || found.arm > 0.0).then(|| Part {
+        name: "background processes".to_owned(),
+        base_us_per_op: found.base,
+        arm_us_per_op: found.arm,
+        change_us_per_op: found.change(),
+        low: found.change() - found.half_width,
+        high: found.change() + found.half_width,
+        of: Vec::new(),
+    })
+}

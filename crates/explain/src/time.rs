@@ -1,0 +1,244 @@
+//! What the split of the time per operation shows by itself: more or fewer instructions, slower or faster ones, more or
+//! less waiting.
+
+use crate::context::Context;
+use crate::decompose::{
+    CPI, INSTRUCTIONS, KERNEL, LOG, PER_CYCLE, PER_INSTRUCTION, QUEUE, READS, SERVER, WAITING,
+    instructions_metric, off_cpu_per_op,
+};
+use crate::figures::BACKENDS;
+use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, Word};
+use crate::quantity::Quantity;
+use crate::words;
+
+/// Smallest change of instructions that is spoken of, as a share: the minimum effect of interest of that metric.
+const INSTRUCTIONS_SHARE: f64 = 0.005;
+/// Smallest share of the time per operation that a part has to change by.
+const SHARE_MIN: f64 = 0.02;
+/// Below this change of the time per operation, as a share, shares of it mean nothing.
+const CHANGE_MIN: f64 = 0.01;
+
+/// What stands out.
+pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+    let Some(split) = &cx.decomposition else { return Vec::new() };
+    let cpu = match instructions_metric(cx.figures) {
+        Some(metric) => {
+            let found = [instructions(cx, split, metric), kernel(cx, split)];
+            found.into_iter().flatten().chain(speed(cx, split)).collect()
+        }
+        None => cpu_time(cx, split).into_iter().collect::<Vec<_>>(),
+    };
+    cpu.into_iter().chain(off_cpu(cx, split)).collect()
+}
+
+/// Share of the change in time per operation that `change_us` is; none where the time hardly changed.
+pub(crate) fn share_of(split: &Decomposition, change_us: f64) -> Option<f64> {
+    let whole = split.change_us_per_op();
+    (whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
+}
+
+/// A part of a part, by names.
+pub(crate) fn part<'a>(parts: &'a [Part], path: &[&str]) -> Option<&'a Part> {
+    let (first, rest) = path.split_first()?;
+    let found = parts.iter().find(|part| part.name == *first)?;
+    if rest.is_empty() { Some(found) } else { part(&found.of, rest) }
+}
+
+/// Whether a part's change is no noise and a share of the time per operation that counts. In one pass: whether it is
+/// large.
+fn matters(split: &Decomposition, part: &Part) -> bool {
+    let share = part.change_us_per_op.abs() / split.base_us_per_op;
+    if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && (part.low > 0.0 || part.high < 0.0) }
+}
+
+fn weight(split: &Decomposition, change_us: f64, clearness: f64) -> f64 {
+    share_of(split, change_us)
+        .map_or(clearness * change_us.abs() / split.base_us_per_op, |share| share.clamp(-1.0, 1.0))
+}
+
+fn certainty(cx: &Context<'_>, part: &Part) -> Certainty {
+    let blocks = cx.figures.per_op(BACKENDS).map_or(0, |found| found.blocks);
+    if part.low.is_nan() { Certainty::SinglePass } else { Certainty::Replicated { blocks } }
+}
+
+fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option<Finding> {
+    let found = cx.figures.per_op(metric)?;
+    let change_us = part(&split.parts, &[SERVER, INSTRUCTIONS])?.change_us_per_op;
+    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
+    (found.stands_out() && found.share() >= INSTRUCTIONS_SHARE).then(|| Finding {
+        word: Word::work(found.rose()),
+        cause: Cause::Instructions,
+        sentence: format!(
+            "{arm} executes {} instructions per {}, {}",
+            words::number(found.arm),
+            cx.operation(),
+            words::than(&found, base)
+        ),
+        weight: weight(split, change_us, found.clearness()),
+        certainty: cx.certainty(&found),
+        evidence: vec![figure("instructions in user mode", &cx.per_op("instructions"), &found)],
+    })
+}
+
+fn figure(what: &str, unit: &str, found: &Quantity) -> Evidence {
+    Evidence {
+        what: what.to_owned(),
+        unit: unit.to_owned(),
+        base: Some(found.base),
+        arm: Some(found.arm),
+        noise: found.noise(),
+        text: None,
+    }
+}
+
+/// A part of the change as evidence: the microseconds that it adds.
+fn change(cx: &Context<'_>, what: &str, part: &Part) -> Evidence {
+    let interval = match part.low.is_nan() {
+        true => String::new(),
+        false => format!(" ({} to {})", signed(part.low), signed(part.high)),
+    };
+    Evidence {
+        what: what.to_owned(),
+        unit: cx.per_op("us"),
+        base: None,
+        arm: None,
+        noise: None,
+        text: Some(format!("{}{interval} us per {}", signed(part.change_us_per_op), cx.operation())),
+    }
+}
+
+fn signed(value: f64) -> String {
+    let text = words::number(value);
+    if value > 0.0 { format!("+{text}") } else { text }
+}
+
+/// The same instructions at another speed. Processor counters tell cycles from frequency; without, both are one.
+fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
+    [(CPI, Cause::Cycles), (PER_CYCLE, Cause::Frequency), (PER_INSTRUCTION, Cause::Cycles)]
+        .into_iter()
+        .filter_map(|(name, cause)| {
+            let found = part(&split.parts, &[SERVER, name]).filter(|part| matters(split, part))?;
+            let whole = part(&split.parts, &[SERVER])?;
+            let rose = found.change_us_per_op > 0.0;
+            let share = words::percent((found.change_us_per_op / whole.base_us_per_op).abs());
+            let sentence = speed_sentence(cx, name, if rose { "more" } else { "less" }, &share);
+            Some(Finding {
+                word: Word::speed(rose),
+                cause,
+                sentence,
+                weight: weight(split, found.change_us_per_op, 1.0),
+                certainty: certainty(cx, found),
+                evidence: vec![change(cx, name, found)],
+            })
+        })
+        .collect()
+}
+
+fn speed_sentence(cx: &Context<'_>, name: &str, more: &str, share: &str) -> String {
+    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let fewer = if more == "less" { "fewer" } else { more };
+    match name {
+        CPI => format!(
+            "{arm} needs {fewer} cycles than {base} for an instruction, which is {share} of the CPU time per {operation}"
+        ),
+        PER_CYCLE => format!(
+            "a cycle takes {arm} {more} time than {base}, which is {share} of the CPU time per {operation}; frequency \
+             and time in the kernel are not told apart"
+        ),
+        _ => format!(
+            "{arm} takes {share} {more} CPU time per {operation} than {base} for the same number of instructions; \
+             caches, branches and the kernel are not told apart"
+        ),
+    }
+}
+
+fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
+    let found = part(&split.parts, &[SERVER, KERNEL]).filter(|part| matters(split, part))?;
+    let rose = found.change_us_per_op > 0.0;
+    let said = quantity_of(found);
+    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
+    Some(Finding {
+        word: Word::work(rose),
+        cause: Cause::KernelTime,
+        sentence: format!(
+            "{arm} spends {} us of CPU per {} in the kernel, {}",
+            words::number(found.arm_us_per_op),
+            cx.operation(),
+            words::than(&said, base)
+        ),
+        weight: weight(split, found.change_us_per_op, 1.0),
+        certainty: certainty(cx, found),
+        evidence: vec![figure("CPU time in the kernel", &cx.per_op("us"), &said)],
+    })
+}
+
+fn quantity_of(part: &Part) -> Quantity {
+    Quantity {
+        base: part.base_us_per_op,
+        arm: part.arm_us_per_op,
+        half_width: part.high - part.change_us_per_op,
+        blocks: 0,
+    }
+}
+
+/// CPU time where nobody counted instructions: more work and slower work look alike.
+fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
+    let found = part(&split.parts, &[SERVER]).filter(|part| matters(split, part))?;
+    let said = quantity_of(found);
+    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
+    Some(Finding {
+        word: Word::NotExplained,
+        cause: Cause::CpuTime,
+        sentence: format!(
+            "{arm} uses {} us of CPU per {}, {}; nobody counted instructions, so more work and slower work are not told \
+             apart",
+            words::number(found.arm_us_per_op),
+            cx.operation(),
+            words::than(&said, base)
+        ),
+        weight: weight(split, found.change_us_per_op, 1.0),
+        certainty: certainty(cx, found),
+        evidence: vec![figure("CPU time of the backends", &cx.per_op("us"), &said)],
+    })
+}
+
+/// Time off the CPU: for what, where somebody measures it.
+fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
+    let found = cx.figures.of(off_cpu_per_op)?;
+    let large = found.change().abs() / split.base_us_per_op;
+    let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
+    if !is_seen {
+        return None;
+    }
+    let kinds =
+        [(QUEUE, Cause::CpuQueue, "a CPU"), (READS, Cause::Reads, "reads"), (LOG, Cause::Fsync, "the log")];
+    let measured = kinds
+        .into_iter()
+        .filter_map(|(name, cause, said)| Some((part(&split.parts, &[WAITING, name])?, cause, said)))
+        .filter(|(part, ..)| matters(split, part) && (part.change_us_per_op > 0.0) == found.rose())
+        .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
+    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
+    let wait = format!(
+        "a client of {arm} waits {} us per {} while neither it nor its backend is on a CPU, {}",
+        words::number(found.arm),
+        cx.operation(),
+        words::than(&found, base)
+    );
+    let mut evidence = vec![figure("time off the CPU", &cx.per_op("us"), &found)];
+    let (cause, sentence) = match measured {
+        Some((part, cause, said)) => {
+            evidence.push(figure(&format!("of it waiting for {said}"), &cx.per_op("us"), &quantity_of(part)));
+            let change = words::number(part.change_us_per_op.abs());
+            (cause, format!("{wait}; waiting for {said} is {change} us of the difference"))
+        }
+        None => (Cause::Waiting, wait),
+    };
+    Some(Finding {
+        word: Word::waiting(found.rose()),
+        cause,
+        sentence,
+        weight: weight(split, found.change(), found.clearness()),
+        certainty: cx.certainty(&found),
+        evidence,
+    })
+}

@@ -1,0 +1,83 @@
+//! How figures are said in sentences.
+
+use crate::quantity::Quantity;
+
+/// A number with three significant digits, or whole with commas from a thousand on.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if size >= 999.5 {
+        return grouped(value.round());
+    }
+    let decimals = match size {
+        _ if size == 0.0 => 0,
+        _ if size >= 99.95 => 0,
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.995 => 2,
+        _ if size >= 0.0995 => 3,
+        _ => 4,
+    };
+    let text = format!("{value:.decimals$}");
+    if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// A share as percent: `3.2 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent.abs() >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// How the arm's figure relates to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`, `pg17 none`.
+pub(crate) fn than(found: &Quantity, base: &str) -> String {
+    let ratio = found.ratio();
+    let value = number(found.base);
+    if value == "0" {
+        format!("{base} none")
+    } else if (0.5..2.0).contains(&ratio) {
+        let word = if ratio > 1.0 { "more" } else { "less" };
+        format!("{} {word} than {base} ({value})", percent((ratio - 1.0).abs()))
+    } else {
+        format!("{} times {base}'s {value}", number(ratio))
+    }
+}
+
+/// Several things in a row: `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_what_can_be_told() {
+        let said: Vec<String> =
+            [0.0, 0.012_34, 0.5, 1.314, 12.0, 99.96, 412.4, 999.6, 1_234_567.0, -0.25].map(number).to_vec();
+        assert_eq!(said, ["0", "0.0123", "0.5", "1.31", "12", "100", "412", "1,000", "1,234,567", "-0.25"]);
+    }
+
+    #[test]
+    fn relations_are_said_the_way_they_are_large() {
+        let say = |base: f64, arm: f64| than(&Quantity { base, arm, half_width: 0.0, blocks: 3 }, "pg17");
+        assert_eq!(say(315.0, 412.0), "31 % more than pg17 (315)");
+        assert_eq!(say(100.0, 97.0), "3.0 % less than pg17 (100)");
+        assert_eq!(say(133.0, 412.0), "3.1 times pg17's 133");
+        assert_eq!(say(0.0, 412.0), "pg17 none");
+    }
+}
