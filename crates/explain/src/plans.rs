@@ -1,0 +1,190 @@
+//! Query plans that differ from base's: whether they do, what became of them, and whether that can be the cause.
+//!
+//! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that printed
+//! them: costs, estimates, literals, aliases and the numbers of tables do not count.
+
+use rqps_store::QueryPlan;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+
+mod changes;
+mod expression;
+mod tree;
+
+use tree::Tree;
+
+/// What makes a plan another one, as text to compare: a line a node, without costs, estimates, literals, aliases.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Fingerprint {
+    canonical: String,
+}
+
+impl Fingerprint {
+    /// The fingerprint of a plan by its JSON; where that is not to be understood, by its text.
+    pub fn of(plan: &QueryPlan) -> Self {
+        let canonical =
+            Tree::parse(&plan.json).map_or_else(|| shape_of_text(&plan.text), |tree| tree.canonical());
+        Self { canonical }
+    }
+
+    /// The text that is compared.
+    pub fn as_str(&self) -> &str {
+        &self.canonical
+    }
+}
+
+/// What became of base's plan on the arm: `Index Scan on sbtest using k_1 became Seq Scan`. Empty for the same plan.
+pub fn changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<String> {
+    if Fingerprint::of(base) == Fingerprint::of(arm) {
+        return Vec::new();
+    }
+    match (Tree::parse(&base.json), Tree::parse(&arm.json)) {
+        (Some(base), Some(arm)) => changes::changes(&base, &arm),
+        _ => vec!["the text of the plan differs".to_owned()],
+    }
+}
+
+/// More changes than these are counted, not told.
+const CHANGES_TOLD_MAX: usize = 3;
+/// Longest line of a plan that is kept as evidence; lists of keys can be thousands of characters long.
+const LINE_MAX: usize = 160;
+/// A plan that changed goes before whatever it brings about, short of what accounts for nearly all of the change.
+const WEIGHT: f64 = 0.95;
+
+/// The finding that statements of this test have another plan; none where all plans are alike.
+pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
+    let (base, arm) = (Plans::read(cx, cx.base)?, Plans::read(cx, cx.arm)?);
+    let changed: Vec<Changed> =
+        arm.statements().filter_map(|statement| changed(&base, &arm, statement)).collect();
+    if changed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let has_effect = cx.changed();
+    let mut sentence = sentence(&changed);
+    if !has_effect {
+        sentence.push_str(", without a change of rate or cost that is shown");
+    }
+    Ok(vec![Finding {
+        word: Word::AnotherPlan,
+        cause: Cause::QueryPlan,
+        sentence,
+        weight: if has_effect { WEIGHT } else { 0.0 },
+        certainty: Certainty::Fact,
+        evidence: changed.iter().flat_map(Changed::evidence).collect(),
+    }])
+}
+
+/// The plans of one arm in every window that has some.
+struct Plans(Vec<Vec<QueryPlan>>);
+
+impl Plans {
+    fn read(cx: &Context<'_>, arm: usize) -> Result<Self> {
+        let windows = cx.windows(arm);
+        let plans: rqps_store::Result<Vec<_>> =
+            windows.iter().map(|window| cx.run.plans(window.action.seq)).collect();
+        Ok(Self(plans?.into_iter().filter(|plans| !plans.is_empty()).collect()))
+    }
+
+    fn statements(&self) -> impl Iterator<Item = &str> {
+        self.0.first().into_iter().flatten().map(|plan| plan.statement.as_str())
+    }
+
+    fn of(&self, statement: &str) -> Vec<&QueryPlan> {
+        self.0.iter().flatten().filter(|plan| plan.statement == statement).collect()
+    }
+}
+
+/// A statement with another plan.
+struct Changed {
+    statement: String,
+    what: Vec<String>,
+    base: QueryPlan,
+    arm: QueryPlan,
+    /// Windows with the other plan, and windows.
+    windows: (usize, usize),
+}
+
+/// Compares the statement's plans in all windows with base's first. A plan that base has too in some window is none that
+/// tells the two apart.
+fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
+    let (before, after) = (base.of(statement), arm.of(statement));
+    let known: Vec<Fingerprint> = before.iter().map(|plan| Fingerprint::of(plan)).collect();
+    let first = *before.first()?;
+    let others: Vec<&QueryPlan> =
+        after.iter().copied().filter(|plan| !known.contains(&Fingerprint::of(plan))).collect();
+    let other = *others.first()?;
+    Some(Changed {
+        statement: statement.to_owned(),
+        what: changes(first, other),
+        base: first.clone(),
+        arm: other.clone(),
+        windows: (others.len(), after.len()),
+    })
+}
+
+impl Changed {
+    fn evidence(&self) -> [Evidence; 2] {
+        let text = |arm: &str, plan: &QueryPlan| Evidence {
+            what: format!("plan of {} on {arm}", self.statement),
+            unit: String::new(),
+            base: None,
+            arm: None,
+            noise: None,
+            text: Some(shortened(&plan.text)),
+        };
+        [text("base", &self.base), text("the arm", &self.arm)]
+    }
+
+    fn in_windows(&self) -> String {
+        let (with, all) = self.windows;
+        if with == all { String::new() } else { format!(" in {with} of {all} windows") }
+    }
+}
+
+/// Statements of which the same is to be said are named together.
+fn sentence(changed: &[Changed]) -> String {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for change in changed {
+        let what = format!("{}{}", change.what.join(", "), change.in_windows());
+        match told.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, statements)) => statements.push(&change.statement),
+            None => told.push((what, vec![&change.statement])),
+        }
+    }
+    let more: usize = told.iter().skip(CHANGES_TOLD_MAX).map(|(_, statements)| statements.len()).sum();
+    let mut parts: Vec<String> = told
+        .iter()
+        .take(CHANGES_TOLD_MAX)
+        .map(|(what, statements)| match statements.len() {
+            1 => format!("{what} (statement {})", statements[0]),
+            _ => format!("{what} (statements {})", statements.join(", ")),
+        })
+        .collect();
+    if more > 0 {
+        parts.push(format!("{more} more statements have another plan"));
+    }
+    parts.join("; ")
+}
+
+fn shortened(plan: &str) -> String {
+    let short = |line: &str| match line.char_indices().nth(LINE_MAX) {
+        Some((end, _)) => format!("{} …", &line[..end]),
+        None => line.to_owned(),
+    };
+    plan.lines().map(short).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines of a plan's text without `(cost=…)`, `(actual …)` and literals.
+fn shape_of_text(plan: &str) -> String {
+    let names = std::collections::BTreeMap::new();
+    let line = |line: &str| {
+        let end = ["  (cost=", " (cost=", " (actual "].iter().filter_map(|mark| line.find(mark)).min();
+        expression::normalised(line[..end.unwrap_or(line.len())].trim_end(), &names)
+    };
+    plan.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

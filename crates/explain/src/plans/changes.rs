@@ -1,0 +1,234 @@
+//! What became of a plan, in the words in which one would say it.
+//!
+//! Ways to a table are held against each other table by table, in the order in which the plan names them; then the nodes
+//! between them; then parallel workers; and only where all these are alike, conditions.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Node, Tree};
+
+/// Longest condition that is quoted.
+const CONDITION_MAX: usize = 80;
+
+/// What differs from `base` to `arm`, at least one phrase where the trees differ.
+pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<String> {
+    let (before, after) = (ways(base), ways(arm));
+    let mut changes = of_ways(&before, &after);
+    changes.extend(of_steps(&steps(base), &steps(arm)));
+    changes.extend(of_workers(base, arm));
+    changes.extend(of_jit(base.jit, arm.jit));
+    if changes.is_empty() {
+        changes.extend(of_conditions(&base.nodes(), &arm.nodes()));
+    }
+    if changes.is_empty() && base.canonical() != arm.canonical() {
+        changes.push("the same steps come in another order".to_owned());
+    }
+    changes
+}
+
+/// How rows of a table are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    kind: String,
+    table: String,
+    /// By the names that two plans are compared with, and by those that are shown.
+    indexes: Vec<(String, String)>,
+}
+
+impl Way {
+    fn is_like(&self, other: &Way) -> bool {
+        let names = |way: &Way| way.indexes.iter().map(|(stem, _)| stem.clone()).collect::<Vec<_>>();
+        self.kind == other.kind && self.table == other.table && names(self) == names(other)
+    }
+
+    fn indexes(&self) -> String {
+        self.indexes.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn full(&self) -> String {
+        format!("{} on {}{}", self.kind, self.table, self.by())
+    }
+
+    fn by(&self) -> String {
+        match self.indexes.is_empty() {
+            true => String::new(),
+            false if self.kind.starts_with("Bitmap") => format!(" ({})", self.indexes()),
+            false => format!(" using {}", self.indexes()),
+        }
+    }
+
+    /// In the second half of a sentence whose first half is `before` in full.
+    fn after(&self, before: &Way) -> String {
+        if self.table != before.table {
+            return self.full();
+        }
+        let same_index = self.indexes.len() == before.indexes.len()
+            && self.indexes.iter().zip(&before.indexes).all(|(a, b)| a.0 == b.0);
+        if same_index && self.kind != before.kind {
+            self.kind.clone()
+        } else {
+            format!("{}{}", self.kind, self.by())
+        }
+    }
+}
+
+/// The ways to tables. What is below the heap's part of a bitmap belongs to it.
+fn ways(tree: &Tree) -> Vec<Way> {
+    let is_way = |node: &&Node| node.table.is_some() && node.kind.contains("Scan");
+    let of_node = |node: &Node| {
+        let mut indexes: Vec<(String, String)> = node.index.iter().cloned().collect();
+        if node.kind.starts_with("Bitmap") {
+            below(node, &mut |input| indexes.extend(input.index.clone()));
+        }
+        Way { kind: node.kind.clone(), table: node.table.clone().unwrap_or_default(), indexes }
+    };
+    tree.nodes().into_iter().filter(is_way).map(of_node).collect()
+}
+
+fn below(node: &Node, visit: &mut impl FnMut(&Node)) {
+    for input in &node.inputs {
+        visit(input);
+        below(input, visit);
+    }
+}
+
+fn of_ways(before: &[Way], after: &[Way]) -> Vec<String> {
+    let mut changes = Vec::new();
+    let order = |ways: &[Way]| ways.iter().map(|way| way.table.clone()).collect::<Vec<_>>();
+    let sorted = |ways: &[Way]| {
+        let mut tables = order(ways);
+        tables.sort();
+        tables
+    };
+    let reordered = order(before) != order(after) && sorted(before) == sorted(after);
+    if reordered {
+        changes.push(format!(
+            "tables are read in the order {} instead of {}",
+            order(after).join(", "),
+            order(before).join(", ")
+        ));
+    }
+    let mut left: Vec<&Way> = after.iter().collect();
+    let mut gone = Vec::new();
+    for way in before {
+        // The first of the same table: a plan that reads a table twice names it twice in the same order.
+        match left.iter().position(|other| other.table == way.table) {
+            Some(at) => {
+                let other = left.remove(at);
+                if !way.is_like(other) {
+                    changes.push(format!("{} became {}", way.full(), other.after(way)));
+                }
+            }
+            None => gone.push(way),
+        }
+    }
+    changes.extend(gone.iter().map(|way| format!("{} is gone", way.full())));
+    changes.extend(left.iter().map(|way| format!("{} is new", way.full())));
+    changes.dedup();
+    changes
+}
+
+/// The nodes that are no way to a table, but for those that come and go with parallel workers.
+fn steps(tree: &Tree) -> Vec<String> {
+    let of_bitmap = |node: &Node| node.kind.starts_with("Bitmap");
+    let is_step = |node: &&Node| {
+        !(node.table.is_some() && node.kind.contains("Scan"))
+            && !of_bitmap(node)
+            && !node.kind.starts_with("Gather")
+            && !node.kind.starts_with("Partial ")
+            && node.kind != "Hash"
+    };
+    let name = |node: &Node| node.kind.trim_start_matches("Finalize ").to_owned();
+    tree.nodes().into_iter().filter(is_step).map(name).collect()
+}
+
+/// Nodes that went and nodes that came, innermost first, as rows pass them.
+fn of_steps(before: &[String], after: &[String]) -> Option<String> {
+    let mut count: BTreeMap<&str, i64> = BTreeMap::new();
+    for step in before {
+        *count.entry(step).or_default() += 1;
+    }
+    for step in after {
+        *count.entry(step).or_default() -= 1;
+    }
+    let mut take = |steps: &[String], sign: i64| {
+        let mut taken: Vec<String> = Vec::new();
+        for step in steps.iter().rev() {
+            if let Some(left) = count.get_mut(step.as_str()).filter(|left| **left * sign > 0) {
+                *left -= sign;
+                taken.push(step.clone());
+            }
+        }
+        taken.join(" + ")
+    };
+    let (went, came) = (take(before, 1), take(after, -1));
+    match (went.is_empty(), came.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("{went} is gone")),
+        (true, false) => Some(format!("{came} is new")),
+        (false, false) => Some(format!("{went} became {came}")),
+    }
+}
+
+fn of_workers(base: &Tree, arm: &Tree) -> Option<String> {
+    let workers = |tree: &Tree| tree.nodes().iter().map(|node| node.workers).sum::<u64>();
+    let (before, after) = (workers(base), workers(arm));
+    let planned = |count: u64| match count {
+        0 => "no parallel workers planned".to_owned(),
+        1 => "1 parallel worker planned".to_owned(),
+        count => format!("{count} parallel workers planned"),
+    };
+    let were = if before == 0 { "none".to_owned() } else { before.to_string() };
+    (before != after).then(|| format!("{} ({were} before)", planned(after)))
+}
+
+fn of_jit(before: bool, after: bool) -> Option<String> {
+    match (before, after) {
+        (false, true) => Some("it is compiled when it runs (JIT), and was not before".to_owned()),
+        (true, false) => Some("it is no longer compiled when it runs (JIT)".to_owned()),
+        _ => None,
+    }
+}
+
+fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<String> {
+    let mut changes = Vec::new();
+    for (before, after) in before.iter().zip(after) {
+        let has = |node: &Node, key: &str| node.keys.contains_key(key);
+        let index_differs = before.keys.get("Index Cond") != after.keys.get("Index Cond");
+        if index_differs && has(before, "Filter") && !has(after, "Filter") {
+            changes.push(format!("the filter of {} moved into the index condition", after.kind));
+        } else if index_differs && has(after, "Filter") && !has(before, "Filter") {
+            changes.push(format!("a part of the index condition of {} became a filter", after.kind));
+        } else {
+            changes.extend(of_keys(before, after));
+        }
+    }
+    changes.dedup();
+    changes
+}
+
+fn of_keys(before: &Node, after: &Node) -> Vec<String> {
+    let mut labels: Vec<&str> = before.keys.keys().chain(after.keys.keys()).copied().collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let of_label = |label: &str| {
+        let (old, new) = (before.keys.get(label), after.keys.get(label));
+        let name = label.to_lowercase().replace(" cond", " condition");
+        match (old, new) {
+            (Some(old), Some(new)) if old != new => {
+                Some(format!("{name} {} became {}", short(old), short(new)))
+            }
+            (Some(old), None) => Some(format!("{name} {} is gone", short(old))),
+            (None, Some(new)) => Some(format!("{name} {} is new", short(new))),
+            _ => None,
+        }
+    };
+    labels.into_iter().filter_map(of_label).collect()
+}
+
+fn short(condition: &str) -> String {
+    match condition.char_indices().nth(CONDITION_MAX) {
+        Some((end, _)) => format!("{} …", &condition[..end]),
+        None => condition.to_owned(),
+    }
+}

@@ -1,0 +1,195 @@
+//! Conditions and keys of a plan without what differs between two runs of the same plan: literals, the names that a
+//! statement gives to tables, the numbers that a version gives to its subplans.
+
+use std::collections::BTreeMap;
+
+/// What stands for a literal, and for a list of them.
+const LITERAL: &str = "?";
+
+/// A condition without literals, with tables under the names of `tables` (alias to name).
+pub(super) fn normalised(condition: &str, tables: &BTreeMap<String, String>) -> String {
+    let tokens = collapse_lists(&tokens(condition));
+    let mut text = String::with_capacity(condition.len());
+    for (at, token) in tokens.iter().enumerate() {
+        let is_qualifier = tokens.get(at + 1).is_some_and(|next| next == ".");
+        match tables.get(token).filter(|_| is_qualifier) {
+            Some(name) => text.push_str(name),
+            None => text.push_str(token),
+        }
+    }
+    subplans(&text)
+}
+
+/// Words, operators and blanks of a condition; a literal with its cast is one token.
+fn tokens(condition: &str) -> Vec<String> {
+    let chars: Vec<char> = condition.chars().collect();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let start = at;
+        let c = chars[at];
+        if c == '\'' {
+            at = end_of_cast(&chars, end_of_quoted(&chars, at, '\''));
+            tokens.push(LITERAL.to_owned());
+        } else if c.is_ascii_digit() {
+            at = end_of(&chars, at, |c| c.is_ascii_alphanumeric() || c == '.');
+            at = end_of_cast(&chars, at);
+            tokens.push(LITERAL.to_owned());
+        } else if c == '"' {
+            at = end_of_quoted(&chars, at, '"');
+            tokens.push(chars[start..at].iter().collect());
+        } else if is_word(c) {
+            at = end_of(&chars, at, is_word);
+            tokens.push(chars[start..at].iter().collect());
+        } else {
+            at += 1;
+            tokens.push(c.to_string());
+        }
+    }
+    tokens
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
+
+fn end_of(chars: &[char], from: usize, belongs: impl Fn(char) -> bool) -> usize {
+    chars[from..].iter().position(|c| !belongs(*c)).map_or(chars.len(), |length| from + length)
+}
+
+/// Behind a text in quotes, where a doubled quote is part of it.
+fn end_of_quoted(chars: &[char], from: usize, quote: char) -> usize {
+    let mut at = from + 1;
+    while at < chars.len() {
+        if chars[at] == quote {
+            if chars.get(at + 1) != Some(&quote) {
+                return at + 1;
+            }
+            at += 1;
+        }
+        at += 1;
+    }
+    chars.len()
+}
+
+/// Behind a cast that follows a literal. What type the literal has shows in what it is compared with.
+fn end_of_cast(chars: &[char], from: usize) -> usize {
+    if chars.get(from) != Some(&':') || chars.get(from + 1) != Some(&':') {
+        return from;
+    }
+    let mut at = end_of(chars, from + 2, is_word);
+    for words in [" varying", " precision", " with time zone", " without time zone"] {
+        if chars[at..].iter().copied().take(words.len()).eq(words.chars()) {
+            at += words.len();
+        }
+    }
+    if chars.get(at) == Some(&'(') {
+        at = end_of(chars, at, |c| c != ')') + 1;
+    }
+    while chars.get(at) == Some(&'[') {
+        at = end_of(chars, at, |c| c != ']') + 1;
+    }
+    at.min(chars.len())
+}
+
+/// How many literals a list has is as much a literal as they are.
+fn collapse_lists(tokens: &[String]) -> Vec<String> {
+    let mut short: Vec<String> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        short.push(token.clone());
+        while let [.., first, comma, blank, last] = short.as_slice() {
+            if first != LITERAL || comma != "," || blank != " " || last != LITERAL {
+                break;
+            }
+            short.truncate(short.len() - 3);
+        }
+    }
+    short
+}
+
+/// Subplans without their numbers. From 17 on `(NOT (ANY (k = (hashed SubPlan 1).col1)))` is what was
+/// `(NOT (hashed SubPlan 1))`, and `(InitPlan 2).col1` what was `$1`.
+fn subplans(text: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some(from) = text.find("(ANY (") {
+        let inner = from + "(ANY ".len();
+        let Some(end) = end_of_parentheses(&text, inner) else { break };
+        let content = &text[inner..end];
+        let replacement = match (content.contains("hashed SubPlan"), content.contains("(SubPlan")) {
+            (true, _) => "(hashed SubPlan)",
+            (_, true) => "(SubPlan)",
+            _ => break,
+        };
+        // The parenthesis before ANY ends behind the inner one.
+        text.replace_range(from..(end + 1).min(text.len()), replacement);
+    }
+    without_columns(&text.replace(&format!("Plan {LITERAL})"), "Plan)"))
+}
+
+/// Behind the parenthesis that closes the one at `from`.
+fn end_of_parentheses(text: &str, from: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text[from..].char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(from + at + 1);
+        }
+    }
+    None
+}
+
+/// The columns of subplans: `(InitPlan).col1`.
+fn without_columns(text: &str) -> String {
+    let mut pieces = text.split("Plan).col");
+    let mut short = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        short.push_str("Plan)");
+        short.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn same(a: &str, b: &str) {
+        let tables = [("a", "sbtest"), ("b", "sbtest"), ("sbtest1", "sbtest")];
+        let tables = tables.map(|(alias, name)| (alias.to_owned(), name.to_owned())).into();
+        assert_eq!(normalised(a, &tables), normalised(b, &tables));
+    }
+
+    #[test]
+    fn literals_go_with_their_casts() {
+        let of = |text| normalised(text, &BTreeMap::new());
+        assert_eq!(of("(id = 999)"), "(id = ?)");
+        assert_eq!(of("(id = ANY ('{1,20,40}'::integer[]))"), "(id = ANY (?))");
+        assert_eq!(of("(c = 'it''s (1,2)'::character varying(120))"), "(c = ?)");
+        assert_eq!(of("(k <> '-8'::integer)"), "(k <> ?)");
+        assert_eq!(of("(k = ANY (ARRAY[1, 2, 3]))"), "(k = ANY (ARRAY[?]))");
+        assert_eq!(of("(id = $1)"), "(id = $1)", "a parameter is no literal: the plan is generic");
+        assert_eq!(of("(t1.c2 > 1.5e10)"), "(t1.c2 > ?)", "numbers in names stay");
+        assert_eq!(of("((c)::text = 'a'::text)"), "((c)::text = ?)", "casts of columns stay");
+    }
+
+    #[test]
+    fn names_of_tables_and_numbers_of_subplans_are_no_difference() {
+        same("(a.id = b.k)", "(sbtest1.id = b.k)");
+        same("(NOT (hashed SubPlan 1))", "(NOT (ANY (k = (hashed SubPlan 2).col1)))");
+        same("(id = (InitPlan 2).col1)", "(id = (InitPlan 1).col1)");
+    }
+
+    #[test]
+    fn an_unclosed_condition_is_read_to_its_end() {
+        let of = |text| normalised(text, &BTreeMap::new());
+        assert_eq!(of("(ANY (k = (SubPlan 1"), "(ANY (k = (SubPlan ?");
+        assert_eq!(of("(ANY (k = (SubPlan 1).col1)"), "(SubPlan)");
+        assert_eq!(of("'abc"), "?");
+        assert_eq!(of("1::numeric(3"), "?");
+    }
+}

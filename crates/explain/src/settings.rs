@@ -1,0 +1,332 @@
+//! What differs between two arms before anything is measured: settings, their defaults, options left out, how the server
+//! was built, its environment, statements of one arm alone, the version.
+//!
+//! Whether a difference matters is not said here: see [`crate::mechanisms`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rqps_store::{Arm, LeftOut, Setting};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::model::{Difference, DifferenceKind};
+
+/// Settings that say where a server is, who asks, or what follows from the version: they differ between arms that are
+/// configured alike.
+const NOT_COMPARED: [&str; 30] = [
+    "DateStyle",
+    "TimeZone",
+    "application_name",
+    "archive_command",
+    "cluster_name",
+    "config_file",
+    "data_directory",
+    "data_directory_mode",
+    "default_text_search_config",
+    "event_source",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "in_hot_standby",
+    "is_superuser",
+    "lc_messages",
+    "lc_monetary",
+    "lc_numeric",
+    "lc_time",
+    "listen_addresses",
+    "log_directory",
+    "log_timezone",
+    "max_stack_depth",
+    "port",
+    "server_version",
+    "server_version_num",
+    "session_authorization",
+    "shared_memory_size",
+    "shared_memory_size_in_huge_pages",
+    "unix_socket_directories",
+];
+
+/// What differs between the arms of this test.
+pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Difference>> {
+    let (base, arm) = (cx.base_arm(), cx.its_arm());
+    let mut differences = versions(base, arm);
+    let left_out = left_out(base, arm);
+    let known = (known(cx, cx.base)?, known(cx, cx.arm)?);
+    let managed: BTreeSet<&str> =
+        base.managed.iter().chain(&arm.managed).map(|setting| setting.name.as_str()).collect();
+    let is_said = |name: &str| {
+        managed.contains(name)
+            || NOT_COMPARED.contains(&name)
+            || left_out.iter().any(|difference| difference.name == name)
+    };
+    let mut settings = settings(&known.0, &known.1);
+    settings.retain(|difference| !is_said(&difference.name));
+    // What somebody set goes before what a version brought with it.
+    settings.sort_by_key(|difference| difference.kind);
+    differences.extend(settings);
+    differences.extend(left_out);
+    differences.extend(environment(base, arm));
+    differences.extend(after_load(base, arm));
+    differences.extend(build(base, arm));
+    Ok(differences)
+}
+
+/// A setting's value, and whether it is the build's default.
+type Known = BTreeMap<String, (String, bool)>;
+
+/// All settings of an arm; of a run that did not keep them, those that a window's fingerprint has, which are not at their
+/// default.
+fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
+    let settings = &cx.run.arms[arm].settings;
+    if !settings.is_empty() {
+        let known = settings.iter().map(|its| (its.name.clone(), (its.value.clone(), its.default)));
+        return Ok(known.collect());
+    }
+    for window in cx.windows(arm) {
+        let fingerprint = cx.run.fingerprint(window.action.seq)?;
+        let known: Known = fingerprint
+            .iter()
+            .filter_map(|(key, value)| {
+                Some((key.strip_prefix("setting.")?.to_owned(), (shown(value), false)))
+            })
+            .collect();
+        if !known.is_empty() {
+            return Ok(known);
+        }
+    }
+    Ok(Known::new())
+}
+
+/// A setting that one arm does not have counts only where somebody set it on the other: each version has new ones.
+fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
+    let names: BTreeSet<&String> = base.keys().chain(arm.keys()).collect();
+    let of_name = |name: &String| {
+        let (before, after) = (base.get(name), arm.get(name));
+        let value = |known: Option<&(String, bool)>| known.map(|(value, _)| value.clone());
+        let is_default = |known: Option<&(String, bool)>| known.is_none_or(|(_, default)| *default);
+        let kind = match is_default(before) && is_default(after) {
+            true if before.is_none() || after.is_none() => return None,
+            true => DifferenceKind::DefaultSetting,
+            false => DifferenceKind::Setting,
+        };
+        (value(before) != value(after)).then(|| Difference {
+            kind,
+            name: name.clone(),
+            base: value(before),
+            arm: value(after),
+        })
+    };
+    names.into_iter().filter_map(of_name).collect()
+}
+
+/// A setting of a fingerprint, `770048 x 8kB (configuration file)`, as `SHOW` prints it: `6016MB`.
+fn shown(fingerprint: &str) -> String {
+    let value = fingerprint.rsplit_once(" (").map_or(fingerprint, |(value, _)| value);
+    let Some((number, unit)) = value.split_once(" x ") else { return value.to_owned() };
+    let split = unit.find(|c: char| !c.is_ascii_digit()).unwrap_or(unit.len());
+    let (factor, name) = unit.split_at(split);
+    let (Ok(number), factor) = (number.parse::<i64>(), factor.parse::<i64>().unwrap_or(1)) else {
+        return value.to_owned();
+    };
+    if number <= 0 {
+        return number.to_string();
+    }
+    let units: &[(&str, i64)] = match name {
+        "B" | "kB" | "MB" | "GB" | "TB" => {
+            &[("B", 1), ("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40)]
+        }
+        "us" | "ms" | "s" | "min" | "h" | "d" => &[
+            ("us", 1),
+            ("ms", 1_000),
+            ("s", 1_000_000),
+            ("min", 60_000_000),
+            ("h", 3_600_000_000),
+            ("d", 86_400_000_000),
+        ],
+        _ => return value.to_owned(),
+    };
+    let own = units.iter().find(|(unit, _)| *unit == name).map_or(1, |(_, size)| *size);
+    let total = number.saturating_mul(factor).saturating_mul(own);
+    let fits = units.iter().rev().find(|(_, size)| total % size == 0);
+    fits.map_or_else(|| value.to_owned(), |(unit, size)| format!("{}{unit}", total / size))
+}
+
+fn versions(base: &Arm, arm: &Arm) -> Vec<Difference> {
+    let kind = DifferenceKind::Version;
+    let mut found = Vec::new();
+    found.extend(differing(kind, "program", Some(&base.dbms), Some(&arm.dbms)));
+    found.extend(differing(kind, "version", Some(&base.build_version), Some(&arm.build_version)));
+    found
+}
+
+fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&str>) -> Option<Difference> {
+    (base != arm).then(|| Difference {
+        kind,
+        name: name.to_owned(),
+        base: base.map(str::to_owned),
+        arm: arm.map(str::to_owned),
+    })
+}
+
+/// Options that one of two builds does not know.
+fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
+    let find = |list: &[LeftOut], option: &str| list.iter().find(|left| left.option == option).cloned();
+    let names: BTreeSet<&String> =
+        base.left_out.iter().chain(&arm.left_out).map(|left| &left.option).collect();
+    let of_name = |name: &String| {
+        let (before, after) = (find(&base.left_out, name), find(&arm.left_out, name));
+        let (value, reason) = match (&before, &after) {
+            (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
+            _ => return None,
+        };
+        let (set, left) = (Some(value), Some(format!("left out: {reason}")));
+        let (base, arm) = if before.is_some() { (left, set) } else { (set, left) };
+        Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
+    };
+    names.into_iter().filter_map(of_name).collect()
+}
+
+fn environment(base: &Arm, arm: &Arm) -> Vec<Difference> {
+    let names: BTreeSet<&String> = base.env.keys().chain(arm.env.keys()).collect();
+    let value = |arm: &'_ Arm, name: &String| arm.env.get(name).cloned();
+    let of_name = |name: &String| {
+        let (before, after) = (value(base, name), value(arm, name));
+        differing(DifferenceKind::Environment, name, before.as_deref(), after.as_deref())
+    };
+    names.into_iter().filter_map(of_name).collect()
+}
+
+fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
+    let text = |arm: &Arm| (!arm.after_load.is_empty()).then(|| arm.after_load.join("; "));
+    let (before, after) = (text(base), text(arm));
+    differing(DifferenceKind::AfterLoad, "statements after the load", before.as_deref(), after.as_deref())
+}
+
+/// How the servers were built, word by word: only what differs.
+fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
+    let kind = DifferenceKind::Build;
+    let compiler = |arm: &Arm| {
+        let (_, by) = arm.build_version_text.split_once("compiled by ")?;
+        Some(by.rsplit_once(", ").map_or(by, |(compiler, _)| compiler).to_owned())
+    };
+    let (before, after) = (compiler(base), compiler(arm));
+    let mut found: Vec<Difference> =
+        differing(kind, "compiler", before.as_deref(), after.as_deref()).into_iter().collect();
+    for name in ["cflags", "cppflags", "ldflags", "configure"] {
+        let (before, after) = (words_of(&base.facts, name), words_of(&arm.facts, name));
+        let (Some(before), Some(after)) = (before, after) else { continue };
+        let only = |these: &BTreeSet<String>, others: &BTreeSet<String>| {
+            let words: Vec<&str> = these.difference(others).map(String::as_str).collect();
+            (!words.is_empty()).then(|| words.join(" "))
+        };
+        let (removed, added) = (only(&before, &after), only(&after, &before));
+        found.extend(differing(kind, name, removed.as_deref(), added.as_deref()));
+    }
+    if found.is_empty() && base.build_version == arm.build_version {
+        found.extend(differing(kind, "program files", Some(&base.build_hash), Some(&arm.build_hash)));
+    }
+    found
+}
+
+/// The words of a fact about the build that can change what it does: neither places nor warnings.
+fn words_of(facts: &[Setting], name: &str) -> Option<BTreeSet<String>> {
+    let fact = facts.iter().find(|fact| fact.name == name)?;
+    let is_place = |word: &str| {
+        let option = word.trim_matches('\'').split('=').next().unwrap_or_default();
+        ["-I", "-L", "-Wl,"].iter().any(|start| option.starts_with(start))
+            || option.ends_with("prefix")
+            || option.ends_with("dir")
+            || option.ends_with("PATH")
+            || word.contains("-prefix-map=")
+    };
+    let is_warning = |word: &str| word.starts_with("-W");
+    let words = words(&fact.value).into_iter().filter(|word| !is_place(word) && !is_warning(word));
+    Some(words.collect())
+}
+
+/// Splits at blanks that are not in quotes.
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    for c in text.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprints_setting_is_shown_as_the_server_shows_it() {
+        // What SHOW printed for these on a server.
+        let pairs = [
+            ("770048 x 8kB (configuration file)", "6016MB"),
+            ("16384 x 8kB (default)", "128MB"),
+            ("1800 x s (configuration file)", "30min"),
+            ("10 x s (configuration file)", "10s"),
+            ("100 x ms (configuration file)", "100ms"),
+            ("16777216 x B (override)", "16MB"),
+            ("-1 x ms (default)", "-1"),
+            ("on (configuration file)", "on"),
+            ("%m [%p]  (configuration file)", "%m [%p] "),
+        ];
+        for (kept, value) in pairs {
+            assert_eq!(shown(kept), value);
+        }
+    }
+
+    #[test]
+    fn only_other_values_are_differences() {
+        let known = |settings: &[(&str, &str, bool)]| -> Known {
+            settings
+                .iter()
+                .map(|(name, value, default)| ((*name).into(), ((*value).into(), *default)))
+                .collect()
+        };
+        let base = known(&[
+            ("effective_io_concurrency", "1", true),
+            ("jit", "off", false),
+            ("random_page_cost", "4", true),
+            ("vacuum_cleanup_index_scale_factor", "0.1", true),
+            ("work_mem", "4MB", true),
+        ]);
+        let arm = known(&[
+            ("effective_io_concurrency", "16", true),
+            ("io_method", "worker", true),
+            ("io_workers", "8", false),
+            ("jit", "off", false),
+            ("random_page_cost", "1.1", false),
+            ("work_mem", "4MB", false),
+        ]);
+        let found = settings(&base, &arm);
+        let told: Vec<(DifferenceKind, &str)> =
+            found.iter().map(|difference| (difference.kind, difference.name.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (DifferenceKind::DefaultSetting, "effective_io_concurrency"),
+                (DifferenceKind::Setting, "io_workers"),
+                (DifferenceKind::Setting, "random_page_cost"),
+            ]
+        );
+    }
+
+    #[test]
+    fn of_flags_only_those_that_change_the_program_are_told() {
+        let fact = |value: &str| [Setting { name: "configure".into(), value: value.into() }];
+        let of = |value: &str| words_of(&fact(value), "configure").unwrap();
+        let (base, arm) = (
+            of("'--prefix=/a b' '--with-llvm' 'CFLAGS=-O2 -g'"),
+            of("'--prefix=/c' '--libdir=/c/lib' 'CFLAGS=-O2 -g' '--enable-cassert'"),
+        );
+        assert_eq!(base.difference(&arm).collect::<Vec<_>>(), ["--with-llvm"]);
+        assert_eq!(arm.difference(&base).collect::<Vec<_>>(), ["--enable-cassert"]);
+    }
+}
