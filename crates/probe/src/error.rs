@@ -56,6 +56,28 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// There is no `perf`.
+    #[error(
+        "no CPU profile without perf, which is not installed or does not work; install it: package linux-perf on Debian, \
+         linux-tools-generic on Ubuntu, perf elsewhere"
+    )]
+    NoPerf,
+    /// The kernel lets this user sample nothing.
+    #[error("no CPU profile: kernel.perf_event_paranoid is {level}, so only root may sample; {remedy}")]
+    PerfRefused {
+        /// That setting.
+        level: i64,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// `perf` failed.
+    #[error("perf did not {doing}; it said: {said}")]
+    Perf {
+        /// What it was to do.
+        doing: &'static str,
+        /// Its last words, or the system's.
+        said: String,
+    },
     /// A statement that may not be given to EXPLAIN.
     #[error("cannot explain `{sql}`: give one statement without a semicolon inside")]
     NotOneStatement {

@@ -10,6 +10,7 @@ mod metrics;
 pub mod perf;
 pub mod postgres;
 mod process;
+pub mod profile;
 mod sampler;
 mod server_memory;
 mod window;

@@ -149,8 +149,16 @@ impl OpenEvent {
 /// # Errors
 /// Why not, as a phrase.
 pub fn counts_instructions() -> std::result::Result<(), String> {
-    let event = PerfEvent::InstructionsUser;
-    let mut counter = Builder::new(Hardware::INSTRUCTIONS)
+    counts(PerfEvent::InstructionsUser, Hardware::INSTRUCTIONS)
+}
+
+/// Whether this host lets us count cycles of user space.
+pub(crate) fn counts_cycles() -> bool {
+    counts(PerfEvent::CyclesUser, Hardware::CPU_CYCLES).is_ok()
+}
+
+fn counts(event: PerfEvent, counted: Hardware) -> std::result::Result<(), String> {
+    let mut counter = Builder::new(counted)
         .enabled(true)
         .exclude_kernel(true)
         .build()

@@ -206,6 +206,15 @@ pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     stats.values().filter(|stat| stat.ppid == pid as i32).map(|stat| stat.pid as u32).collect()
 }
 
+/// Process ids of `root_pid` and everything below it, now.
+pub(crate) fn tree_of(root_pid: u32) -> Result<Vec<u32>> {
+    let stats = all_stats()?;
+    if !stats.contains_key(&root_pid) {
+        return Err(Error::ServerGone { pid: root_pid });
+    }
+    Ok(tree(&stats, root_pid))
+}
+
 /// The title of a process: its command line without padding; empty when it has ended.
 pub(crate) fn title_of(pid: u32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,0 +1,295 @@
+//! From what `perf script` prints to folded stacks: a line for each different stack, the role of the process first,
+//! then its frames from the outermost on, then the number of samples.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, BufRead};
+
+use super::recorder::Moment;
+
+/// Bytes of folded stacks; beyond them the rarest stacks are put together.
+const TEXT_BYTES_MAX: usize = 2_000_000;
+/// Share of the samples below which a stack is rare, where stacks are too many.
+const RARE_SHARE: f64 = 0.0002;
+/// Stands for all rare stacks of a role.
+const RARE: &str = "[rare]";
+/// A frame of which nothing is known.
+const UNKNOWN: &str = "[unknown]";
+/// Role of processes that had ended before anyone looked.
+const ENDED: &str = "ended";
+/// Addresses from here on are the kernel's, on every machine with 64 bits.
+const KERNEL_FROM: u64 = 1 << 63;
+/// How a frame of the kernel ends, for those who colour stacks.
+const KERNEL_MARK: &str = "_[k]";
+
+/// What processes that ended unseen were for: functions that only they have below them.
+const ROLES_BY_FUNCTION: [(&str, &str); 4] = [
+    ("ParallelWorkerMain", "parallel worker"),
+    ("AutoVacWorkerMain", "autovacuum worker"),
+    ("StartAutoVacWorker", "autovacuum worker"),
+    ("ApplyWorkerMain", "logical replication"),
+];
+
+/// Where CPU time went.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Folded {
+    /// Lines `role;frame;frame… samples`, by stack. Frames of the kernel end in `_[k]`; a frame without a name is its
+    /// file's in brackets: `[postgres]`.
+    pub text: String,
+    /// Samples in it.
+    pub samples: u64,
+    /// Samples that were lost.
+    pub lost_samples: u64,
+    /// Samples whose innermost frame has no name.
+    pub unresolved_samples: u64,
+    /// The files (programs, libraries) in which samples were taken, with their samples and how many of these have no
+    /// name in their innermost frame.
+    pub modules: BTreeMap<String, (u64, u64)>,
+    /// Samples of stacks that were too rare to be kept apart.
+    pub rare_samples: u64,
+    /// Samples whose stack ends before the program's first function.
+    pub cut_samples: u64,
+}
+
+/// Which samples are of interest, and of whom they are.
+pub(super) struct Wanted<'a> {
+    pub from: Moment,
+    pub until: Moment,
+    pub roles: &'a HashMap<u32, String>,
+    /// Processes that are there only because samples are taken.
+    pub ignored: &'a HashSet<u32>,
+}
+
+/// Folds what `perf script -F pid,time,ip,sym,dso --show-lost-events` prints.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn fold(script: impl BufRead, wanted: &Wanted<'_>) -> io::Result<Folded> {
+    let mut folder = Folder { wanted, stacks: HashMap::new(), current: None, folded: Folded::default() };
+    for line in script.lines() {
+        folder.line(&line?);
+    }
+    Ok(folder.finish())
+}
+
+/// A sample as far as it is read.
+struct Sample {
+    pid: u32,
+    /// From the innermost on.
+    frames: Vec<String>,
+    module: String,
+}
+
+struct Folder<'a> {
+    wanted: &'a Wanted<'a>,
+    stacks: HashMap<String, u64>,
+    current: Option<Sample>,
+    folded: Folded,
+}
+
+impl Folder<'_> {
+    fn line(&mut self, line: &str) {
+        if line.is_empty() {
+            return self.end_sample();
+        }
+        if line.starts_with('\t') {
+            if let (Some(sample), Some((name, module))) = (&mut self.current, frame(line)) {
+                if sample.frames.is_empty() {
+                    sample.module = module;
+                }
+                sample.frames.push(name);
+            }
+            return;
+        }
+        self.end_sample();
+        let Some((pid, at, rest)) = head(line) else {
+            return;
+        };
+        let is_wanted = self.wanted.from <= at && at < self.wanted.until;
+        if !is_wanted || self.wanted.ignored.contains(&pid) {
+            return;
+        }
+        if let Some((_, lost)) = rest.split_once("PERF_RECORD_LOST") {
+            let number = lost.split_whitespace().last().and_then(|word| word.parse().ok());
+            self.folded.lost_samples += number.unwrap_or(0u64);
+            return;
+        }
+        self.current = Some(Sample { pid, frames: Vec::new(), module: UNKNOWN.to_owned() });
+    }
+
+    fn end_sample(&mut self) {
+        let Some(sample) = self.current.take() else {
+            return;
+        };
+        let Sample { pid, mut frames, module } = sample;
+        let folded = &mut self.folded;
+        folded.samples += 1;
+        let known = folded.modules.entry(module).or_default();
+        known.0 += 1;
+        if frames.first().is_none_or(|leaf| leaf.starts_with('[')) {
+            folded.unresolved_samples += 1;
+            known.1 += 1;
+        }
+        if !frames.last().is_some_and(|outermost| is_outermost(outermost)) {
+            folded.cut_samples += 1;
+        }
+        if frames.is_empty() {
+            frames.push(UNKNOWN.to_owned());
+        }
+        let role = match self.wanted.roles.get(&pid) {
+            Some(role) => role.as_str(),
+            None => role_by_function(&frames),
+        };
+        frames.push(role.to_owned());
+        frames.reverse();
+        *self.stacks.entry(frames.join(";")).or_default() += 1;
+    }
+
+    fn finish(mut self) -> Folded {
+        self.end_sample();
+        let mut stacks: BTreeMap<String, u64> = self.stacks.into_iter().collect();
+        let mut rare = (self.folded.samples as f64 * RARE_SHARE).max(1.0);
+        while bytes(&stacks) > TEXT_BYTES_MAX {
+            self.folded.rare_samples += put_together(&mut stacks, rare);
+            rare *= 2.0;
+        }
+        for (stack, samples) in stacks {
+            self.folded.text.push_str(&format!("{stack} {samples}\n"));
+        }
+        self.folded
+    }
+}
+
+/// Takes stacks of at most so many samples together, role by role. Returns how many samples that newly concerned.
+fn put_together(stacks: &mut BTreeMap<String, u64>, most: f64) -> u64 {
+    let mut rare: BTreeMap<String, u64> = BTreeMap::new();
+    stacks.retain(|stack, samples| {
+        let role = stack.split(';').next().unwrap_or_default();
+        let keep = *samples as f64 > most || *stack == format!("{role};{RARE}");
+        if !keep {
+            *rare.entry(format!("{role};{RARE}")).or_default() += *samples;
+        }
+        keep
+    });
+    let moved = rare.values().sum();
+    for (stack, samples) in rare {
+        *stacks.entry(stack).or_default() += samples;
+    }
+    moved
+}
+
+fn bytes(stacks: &BTreeMap<String, u64>) -> usize {
+    const NUMBER: usize = 8;
+    stacks.keys().map(|stack| stack.len() + NUMBER).sum()
+}
+
+fn role_by_function(frames: &[String]) -> &'static str {
+    let known = ROLES_BY_FUNCTION.iter().find(|(name, _)| frames.iter().any(|frame| frame == name));
+    known.map_or(ENDED, |(_, role)| role)
+}
+
+/// Where every program begins, and where the kernel begins a process that has not yet gone back to its program.
+fn is_outermost(frame: &str) -> bool {
+    ["_start", "__libc_start_main", "main", "ret_from_fork"].iter().any(|start| frame.starts_with(start))
+}
+
+/// A sample's first line: `  1234 25050.341581: `, and what follows.
+fn head(line: &str) -> Option<(u32, Moment, &str)> {
+    let (pid, rest) = line.trim_start().split_once(char::is_whitespace)?;
+    let (time, rest) = rest.trim_start().split_once(':')?;
+    Some((pid.parse().ok()?, Moment::parse(time)?, rest))
+}
+
+/// A frame's name and file: `\t  3c583f SearchCatCache (/opt/pg/bin/postgres)`.
+fn frame(line: &str) -> Option<(String, String)> {
+    let (address, rest) = line.trim().split_once(' ')?;
+    let address = u64::from_str_radix(address, 16).ok()?;
+    let (symbol, module) = rest.rsplit_once(" (")?;
+    let path = module.strip_suffix(')')?;
+    // A file that was replaced since, as a server's may be on an upgrade.
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    let module = path.rsplit('/').next().unwrap_or(path).trim_matches(['[', ']']);
+    let is_kernel = address >= KERNEL_FROM;
+    let mut name = match symbol.trim() {
+        "[unknown]" | "" => format!("[{module}]"),
+        symbol => symbol.replace(';', ":"),
+    };
+    if is_kernel {
+        name.push_str(KERNEL_MARK);
+    }
+    Some((name, if is_kernel { format!("{module}{KERNEL_MARK}") } else { path.to_owned() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCRIPT: &str = "\
+32138 25050.000000: 
+\t          3c583f TooEarly (/opt/pg/bin/postgres)
+
+32138 25051.341581: 
+\tffffffff813a2413 finish_task_switch.isra.0 ([kernel.kallsyms])
+\t          204daa [unknown] (/opt/pg/bin/postgres)
+\t           6cbf8 _start (/opt/pg/bin/postgres)
+
+ 1861 25051.400000: PERF_RECORD_LOST lost 14
+32138 25051.341582: 
+\tffffffff813a2413 finish_task_switch.isra.0 ([kernel.kallsyms])
+\t          204daa [unknown] (/opt/pg/bin/postgres)
+\t           6cbf8 _start (/opt/pg/bin/postgres)
+
+   77 25051.341583: 
+\t          204daa [unknown] (/opt/pg/bin/postgres)
+\t          204dab ParallelWorkerMain (/opt/pg/bin/postgres)
+
+   99 25051.341583: 
+\t          204daa OurOwn (/opt/pg/bin/postgres)
+
+   78 25051.341584: 
+\t              a9 operator new(unsigned long) (/lib/libstdc++.so.6 (deleted))
+\t           6cbf8 _start (/opt/pg/bin/postgres)
+
+   79 25051.341584: 
+
+   78 25060.000000: 
+\t          3c583f TooLate (/opt/pg/bin/postgres)
+";
+
+    fn folded(script: &str) -> Folded {
+        let roles = HashMap::from([(32138, "backend".to_owned()), (78, "checkpointer".to_owned())]);
+        let ignored = HashSet::from([99]);
+        let moment = |text| Moment::parse(text).unwrap();
+        let (from, until) = (moment("25051.0"), moment("25060.0"));
+        let wanted = Wanted { from, until, roles: &roles, ignored: &ignored };
+        fold(script.as_bytes(), &wanted).unwrap()
+    }
+
+    #[test]
+    fn stacks_of_the_stretch_are_folded_by_role() {
+        let folded = folded(SCRIPT);
+        assert_eq!(
+            folded.text,
+            "backend;_start;[postgres];finish_task_switch.isra.0_[k] 2\n\
+             checkpointer;_start;operator new(unsigned long) 1\n\
+             ended;[unknown] 1\n\
+             parallel worker;ParallelWorkerMain;[postgres] 1\n"
+        );
+        assert_eq!((folded.samples, folded.lost_samples), (5, 14));
+        assert_eq!((folded.unresolved_samples, folded.cut_samples), (2, 2));
+        assert_eq!(folded.modules["/opt/pg/bin/postgres"], (1, 1));
+        assert_eq!(folded.modules["kernel.kallsyms_[k]"], (2, 0));
+    }
+
+    #[test]
+    fn too_many_stacks_lose_the_rarest_and_no_sample() {
+        let mut script = String::new();
+        for number in 0..60_000u32 {
+            let name = if number % 10 == 0 { "hot".to_owned() } else { format!("f{number:050}") };
+            script.push_str(&format!("32138 25051.5: \n\t aa {name} (/opt/pg/bin/postgres)\n\n"));
+        }
+        let folded = folded(&script);
+        assert!(folded.text.len() < TEXT_BYTES_MAX, "{}", folded.text.len());
+        assert_eq!(folded.text, "backend;[rare] 54000\nbackend;hot 6000\n");
+        assert_eq!((folded.samples, folded.rare_samples), (60_000, 54_000));
+    }
+}

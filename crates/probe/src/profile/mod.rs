@@ -1,0 +1,128 @@
+//! CPU profiles of a server by `perf`: where its processes spend CPU time, as folded stacks with the role of the
+//! process in front. Sampling disturbs what is measured, so it belongs into a pass of its own and never into a measured
+//! window.
+//!
+//! [`Perf::find`] says whether this host can, [`Recorder`] samples, [`Recording::fold`] gives the stacks of a stretch of
+//! time.
+
+mod fold;
+mod recorder;
+mod symbols;
+
+pub use fold::Folded;
+pub use recorder::{Moment, Recorder, Recording};
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::perf::counts_cycles;
+
+/// From this level of `kernel.perf_event_paranoid` on, who isn't root samples user space only.
+const PARANOID_USER_ONLY: i64 = 2;
+/// From this level on (Debian's and Ubuntu's kernels know it), who isn't root samples nothing.
+const PARANOID_NOTHING: i64 = 3;
+/// What lets a user other than root sample user space and kernel.
+const PARANOID_REMEDY: &str = "as root: sysctl kernel.perf_event_paranoid=1";
+
+/// How the frames of a stack are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallGraph {
+    /// By frame pointers: cheap, for builds that keep them.
+    FramePointers,
+    /// By the tables that unwind exceptions, from a copy of the stack: for all other builds.
+    Dwarf,
+}
+
+impl CallGraph {
+    /// What a build that was compiled with these flags needs.
+    pub fn of_flags(cflags: &str) -> Self {
+        let last = cflags.split_whitespace().rfind(|flag| flag.ends_with("omit-frame-pointer"));
+        if last == Some("-fno-omit-frame-pointer") { CallGraph::FramePointers } else { CallGraph::Dwarf }
+    }
+
+    /// The word in run folders.
+    pub fn key(self) -> &'static str {
+        match self {
+            CallGraph::FramePointers => "fp",
+            CallGraph::Dwarf => "dwarf",
+        }
+    }
+}
+
+/// The `perf` of this host, and what it may see.
+#[derive(Debug, Clone)]
+pub struct Perf {
+    /// The program.
+    program: PathBuf,
+    /// Its name and version: `perf 6.1.187`.
+    pub version: String,
+    /// What a sample stands for: `cycles` where the processor counts them, else `cpu-clock`.
+    pub event: &'static str,
+    /// What it cannot see, with the remedy; empty where it sees all.
+    pub blind_to: Vec<String>,
+}
+
+impl Perf {
+    /// Looks for it, and at what the kernel lets us sample.
+    ///
+    /// # Errors
+    /// When it is not there, or may sample nothing; with the remedy.
+    pub fn find() -> Result<Self> {
+        let program = program().ok_or(Error::NoPerf)?;
+        let version = Command::new(&program).arg("--version").output().ok();
+        let version = version.filter(|output| output.status.success()).ok_or(Error::NoPerf)?;
+        let version = String::from_utf8_lossy(&version.stdout).trim().replace("perf version ", "perf ");
+        let is_root = rustix::process::geteuid().is_root();
+        let level = paranoid_level();
+        if !is_root && level >= PARANOID_NOTHING {
+            return Err(Error::PerfRefused { level, remedy: PARANOID_REMEDY });
+        }
+        let mut blind_to = Vec::new();
+        if !is_root && level >= PARANOID_USER_ONLY {
+            let what = "the kernel's part of the CPU time is not in it: kernel.perf_event_paranoid is";
+            blind_to.push(format!("{what} {level} ({PARANOID_REMEDY})"));
+        } else if !kernel_has_names() {
+            let remedy = "as root: sysctl kernel.kptr_restrict=0";
+            blind_to.push(format!("the kernel's functions have no names: it hides its addresses ({remedy})"));
+        }
+        let event = if counts_cycles() { "cycles" } else { "cpu-clock" };
+        Ok(Self { program, version, event, blind_to })
+    }
+}
+
+fn program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join("perf")).find(|program| program.is_file())
+}
+
+fn paranoid_level() -> i64 {
+    let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
+}
+
+/// Whether the kernel tells the addresses of its functions: else all are zero.
+fn kernel_has_names() -> bool {
+    use std::io::{BufRead, BufReader};
+    let Ok(file) = std::fs::File::open("/proc/kallsyms") else {
+        return false;
+    };
+    // The first symbols of a kernel may be at address zero by right, those of per-CPU data.
+    const LOOK_AT: usize = 2_000;
+    let lines = BufReader::new(file).lines().take(LOOK_AT).map_while(|line| line.ok());
+    lines.filter_map(|line| u64::from_str_radix(line.split(' ').next()?, 16).ok()).any(|address| address != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_flag_decides_on_frame_pointers() {
+        assert_eq!(CallGraph::of_flags("-O2 -g"), CallGraph::Dwarf);
+        assert_eq!(CallGraph::of_flags("-O2 -fno-omit-frame-pointer -g"), CallGraph::FramePointers);
+        let both = "-fno-omit-frame-pointer -O2 -fomit-frame-pointer";
+        assert_eq!(CallGraph::of_flags(both), CallGraph::Dwarf);
+        assert_eq!(CallGraph::of_flags("-O2 -mno-omit-leaf-frame-pointer"), CallGraph::Dwarf);
+    }
+}
