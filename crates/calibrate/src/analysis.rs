@@ -1,6 +1,7 @@
 //! What a campaign has shown: verdicts against the truth, as they were said and as they would have been said of the
 //! same blocks in other orders.
 
+use crate::DETECTORS;
 use crate::confusion::{Range, Row};
 use crate::dose::Dose;
 use crate::error::Result;
@@ -154,6 +155,7 @@ fn size(truth: &Truth, test: &str, dose: Dose, detector: Detector) -> Option<Siz
             let by_count = truth.size(test, Metric::Instructions, dose.spin);
             by_count.or_else(|| truth.size(test, Metric::CpuUs, dose.spin))
         }
+        Detector::Stalls => None,
     }
 }
 
@@ -194,7 +196,7 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
     for sample in look.samples.iter().filter(|sample| is_null(sample) && changed(sample)) {
         *at_look.false_by.entry((sample.detector, sample.decided_by)).or_default() += 1;
     }
-    for detector in Detector::ALL {
+    for detector in DETECTORS {
         for group in &groups {
             let wanted = |sample: &Sample| {
                 let its_group = &tests[sample.test].group;

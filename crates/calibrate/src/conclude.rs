@@ -7,6 +7,7 @@
 //! | `doses.json` | the doses; their SHA-256 has been in every arm's environment since the run began |
 //! | `report.md` | the report |
 
+use crate::DETECTORS;
 use crate::analysis::{Analysis, DRAWS, Input};
 use crate::campaign::{Place, SEAL_VARIABLE, ladder_spins};
 use crate::dose::Dose;
@@ -39,13 +40,22 @@ pub struct Known {
     pub truth: Truth,
 }
 
+/// The figures that are calibrated.
+fn rates_and_costs(run: &Run) -> Result<Experiment> {
+    let mut experiment = rqps_verdicts::experiment(run)?;
+    for test in &mut experiment.tests {
+        test.metrics.retain(|data| DETECTORS.contains(&data.metric.detector()));
+    }
+    Ok(experiment)
+}
+
 /// What a multiplication is worth, from the first run of a campaign.
 ///
 /// # Errors
 /// When it cannot be read or has too few blocks.
 pub fn learn(ladder: &Path) -> Result<Truth> {
     let run = RunFolder::open(ladder)?;
-    let truth = Truth::of(&rqps_verdicts::experiment(&run), &ladder_spins(), &run.folder.name());
+    let truth = Truth::of(&rates_and_costs(&run)?, &ladder_spins(), &run.folder.name());
     if truth.blocks < 3 {
         let what = format!("{} blocks of the run that tells what doses are worth", truth.blocks);
         return Err(Error::TooLittle { what });
@@ -80,7 +90,7 @@ pub fn conclude(path: &Path) -> Result<String> {
         let reason = format!("its arms have no {SEAL_VARIABLE}");
         return Err(Error::NoCalibration { path: path.to_owned(), reason });
     };
-    let (rules, experiment) = (rules_of(&run)?, rqps_verdicts::experiment(&run));
+    let (rules, experiment) = (rules_of(&run)?, rates_and_costs(&run)?);
     enough(&experiment, &rules)?;
     let (frozen, frozen_digest) = freeze(&run, &folder)?;
     let sealed = open(&Place::of(&env, path)?, &folder, &committed)?;

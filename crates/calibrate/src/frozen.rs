@@ -1,5 +1,6 @@
 //! Verdicts as they were before anybody knew the doses.
 
+use crate::DETECTORS;
 use crate::error::{Error, Result};
 use crate::seal::digest;
 use rqps_stats::{Class, Detector, Judgement, Metric, MetricVerdict, Verdict};
@@ -111,7 +112,8 @@ pub struct Frozen {
 impl Frozen {
     /// A judgement on arms of these names.
     pub fn of(judgement: &Judgement, arms: &[String]) -> Self {
-        Self { verdicts: judgement.verdicts.iter().map(|verdict| frozen(verdict, arms)).collect() }
+        let wanted = judgement.verdicts.iter().filter(|verdict| DETECTORS.contains(&verdict.detector));
+        Self { verdicts: wanted.map(|verdict| frozen(verdict, arms)).collect() }
     }
 
     /// Writes them and returns the file's digest.
@@ -141,15 +143,11 @@ impl Frozen {
 }
 
 fn frozen(verdict: &Verdict, arms: &[String]) -> FrozenVerdict {
-    let detector = match verdict.detector {
-        Detector::Rate => "rate",
-        Detector::Cost => "cost",
-    };
     FrozenVerdict {
         test: verdict.test.clone(),
         group: verdict.group.clone(),
         arm: arms.get(verdict.arm).cloned().unwrap_or_default(),
-        detector: detector.to_owned(),
+        detector: verdict.detector.key().to_owned(),
         call: verdict.class.into(),
         confirmed: verdict.confirmed,
         decided_by: verdict.deciding().metric.key().to_owned(),

@@ -23,3 +23,8 @@ pub mod shim;
 pub mod truth;
 
 pub use error::{Error, Result};
+
+use rqps_stats::Detector;
+
+/// What doses change, and what is therefore calibrated. They stall nothing.
+pub(crate) const DETECTORS: [Detector; 2] = [Detector::Rate, Detector::Cost];

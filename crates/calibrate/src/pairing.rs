@@ -140,6 +140,7 @@ fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32]) -> Experi
     let metric = |data: &MetricData| MetricData {
         metric: data.metric,
         blocks: blocks.iter().enumerate().filter_map(|placed| block(placed, data)).collect(),
+        windows: Vec::new(),
     };
     let test = |test: &TestData| TestData {
         name: test.name.clone(),

@@ -1,5 +1,6 @@
 //! The report of a campaign, in Markdown: what was found, how often, and how sure that is.
 
+use crate::DETECTORS;
 use crate::analysis::{Analysis, AtLook, Input};
 use crate::confusion::{Range, Row};
 use crate::frozen::Call;
@@ -89,13 +90,6 @@ fn head(input: &Input<'_>, analysis: &Analysis, about: &About) -> String {
     )
 }
 
-fn word(detector: Detector) -> &'static str {
-    match detector {
-        Detector::Rate => "rate",
-        Detector::Cost => "cost",
-    }
-}
-
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 {
@@ -181,10 +175,10 @@ fn blind(analysis: &Analysis) -> String {
     before the doses were known. A verdict `same` is right where the true size is below the smallest change of \
                     interest; `inconclusive` is never wrong."
         .to_owned();
-    for detector in Detector::ALL {
+    for detector in DETECTORS {
         let of_detector = analysis.blind.iter().filter(|((its, _), _)| *its == detector);
         let rows: Vec<Vec<String>> = of_detector.map(|((_, range), row)| said(*range, row)).collect();
-        let _written = write!(text, "\n\nBy {}:\n\n{}", word(detector), table(&SAID, &rows).trim_end());
+        let _written = write!(text, "\n\nBy {}:\n\n{}", detector.key(), table(&SAID, &rows).trim_end());
     }
     text
 }
@@ -204,7 +198,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
                 .filter(|_| share.hits > 0)
                 .map(|(low, high)| format!("{} to {}", percent(low), percent(high)));
             rows.push(vec![
-                word(*detector).to_owned(),
+                detector.key().to_owned(),
                 group.clone().unwrap_or_else(|| "all".to_owned()),
                 look.blocks.to_string(),
                 hits(share),
@@ -250,7 +244,7 @@ fn found(analysis: &Analysis) -> String {
     so many blocks, with Clopper and Pearson's interval for as many verdicts as can be independent; and what was \
                     said after the most blocks."
         .to_owned();
-    for detector in Detector::ALL {
+    for detector in DETECTORS {
         let mut heads = vec!["true size".to_owned()];
         heads.extend(analysis.looks.iter().map(|look| format!("{} blocks", look.blocks)));
         heads.extend(Call::ALL.map(|call| call.word().to_owned()));
@@ -267,7 +261,7 @@ fn found(analysis: &Analysis) -> String {
             );
         }
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-        let _written = write!(text, "\n\nBy {}:\n\n{}", word(detector), table(&heads, &rows).trim_end());
+        let _written = write!(text, "\n\nBy {}:\n\n{}", detector.key(), table(&heads, &rows).trim_end());
     }
     text
 }

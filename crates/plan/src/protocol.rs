@@ -15,7 +15,8 @@ use crate::reader::Section;
 const ISOLATED_KEYS: [&str; 6] =
     ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
 /// What an effect can be measured on, as the statistics call it.
-const METRICS: [&str; 7] = ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs"];
+const METRICS: [&str; 8] =
+    ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
 /// Keys of `[workload]` that are of a sequence alone.
 const SEQUENCE_KEYS: [&str; 5] =
     ["read_seconds", "write_seconds", "write_work", "pre_tests", "warmup_seconds"];

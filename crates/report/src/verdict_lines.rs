@@ -9,6 +9,9 @@ use crate::groups;
 use crate::sides::{Side, Sides};
 use crate::words;
 
+/// How many detectors there are, for the order of headlines.
+const DETECTORS: u8 = Detector::ALL.len() as u8;
+
 /// A run's verdicts relative to the base of a report.
 pub(crate) struct Judged<'a> {
     pub run: &'a Run,
@@ -23,6 +26,7 @@ pub(crate) struct Line<'a> {
     pub group: &'a str,
     pub rate: Option<&'a Verdict>,
     pub cost: Option<&'a Verdict>,
+    pub stalls: Option<&'a Verdict>,
     /// Whether an operation is a thousand rows.
     pub counts_rows: bool,
 }
@@ -66,6 +70,7 @@ impl<'a> Judged<'a> {
                 group: &test.group,
                 rate: of(Detector::Rate),
                 cost: of(Detector::Cost),
+                stalls: of(Detector::Stalls),
                 counts_rows: self.run.windows.iter().any(|window| {
                     window.action.step == test.name && window.result.rate_unit == RateUnit::Rows
                 }),
@@ -115,38 +120,45 @@ fn cost_changes(verdict: &Verdict) -> String {
 }
 
 impl Line<'_> {
-    /// Both verdicts, the rate's first.
+    /// The verdicts on rate and cost, those that a run is measured for.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.rate.into_iter().chain(self.cost)
     }
 
-    /// Where the line stands among the headlines: regressions before improvements, rates before costs, the largest
-    /// first. None: nothing has changed.
+    /// The verdict on stalls where it says that they have changed.
+    pub fn changed_stalls(&self) -> Option<&Verdict> {
+        self.stalls.filter(|verdict| verdict.class.is_change())
+    }
+
+    /// All verdicts, the rate's first.
+    pub fn all(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts().chain(self.stalls)
+    }
+
+    /// Where the line stands among the headlines: regressions before improvements, rates before costs before stalls,
+    /// the largest first. None: nothing has changed.
     pub fn rank(&self) -> Option<(u8, f64)> {
         let distance = |verdict: &Verdict| -verdict.deciding().ratio.ln().abs();
-        let of = |verdict: Option<&Verdict>, regressed: u8, improved: u8| {
-            let verdict = verdict?;
+        let of = |verdict: &Verdict| {
+            let detector = verdict.detector as u8;
             match verdict.class {
-                Class::Regression { .. } => Some((regressed, distance(verdict))),
-                Class::Improvement { .. } => Some((improved, distance(verdict))),
+                Class::Regression { .. } => Some((detector, distance(verdict))),
+                Class::Improvement { .. } => Some((detector + DETECTORS, distance(verdict))),
                 Class::Same | Class::Inconclusive => None,
             }
         };
-        let (rate, cost) = (of(self.rate, 0, 2), of(self.cost, 1, 3));
-        match (rate, cost) {
-            (Some(rate), Some(cost)) => Some(if cost.0 < rate.0 { cost } else { rate }),
-            (rate, cost) => rate.or(cost),
-        }
+        self.all().filter_map(of).min_by_key(|(rank, _)| *rank)
     }
 
     /// The line in a sentence or two: `hot-points: 3.1 % slower (2.4 to 3.9 %), 5 blocks; a query executes 4.0 % more
     /// instructions (3.9 to 4.1 %)`.
     pub fn sentence(&self, judged: &Judged<'_>) -> String {
-        let mut parts: Vec<String> = self.verdicts().map(|verdict| self.part(verdict, judged)).collect();
+        let mut told: Vec<&Verdict> = self.verdicts().chain(self.changed_stalls()).collect();
         // What the line is listed for comes first.
-        if self.rank().is_some_and(|(rank, _)| rank % 2 == 1) {
-            parts.reverse();
+        if let Some((rank, _)) = self.rank() {
+            told.sort_by_key(|verdict| verdict.detector as u8 != rank % DETECTORS);
         }
+        let parts: Vec<String> = told.into_iter().map(|verdict| self.part(verdict, judged)).collect();
         format!("{}: {}", self.test, parts.join("; "))
     }
 
@@ -160,6 +172,11 @@ impl Line<'_> {
             (Class::Same, Detector::Cost) => {
                 format!("its {} are the same within {mei}", words::metric(deciding.metric))
             }
+            (Class::Same, Detector::Stalls) => format!("stalls take the same time within {mei}"),
+            (Class::Inconclusive, Detector::Stalls) if verdict.tags.contains(&Tag::TooShort) => {
+                "it was measured too short to rule stalls out".to_owned()
+            }
+            (Class::Inconclusive, Detector::Stalls) => "its stalls are not decided".to_owned(),
             (Class::Inconclusive, detector) => {
                 let what = if detector == Detector::Rate { "its rate" } else { "its cost" };
                 match judged.still_takes(verdict) {
@@ -170,7 +187,7 @@ impl Line<'_> {
                     None => format!("{what} is not decided"),
                 }
             }
-            (_, Detector::Rate) => format!("{}, {blocks} blocks", words::change(deciding)),
+            (_, Detector::Rate | Detector::Stalls) => format!("{}, {blocks} blocks", words::change(deciding)),
             (_, Detector::Cost) => format!("{operation} {}", cost_changes(verdict)),
         }
     }

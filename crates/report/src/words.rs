@@ -26,6 +26,7 @@ pub(crate) fn metric(metric: Metric) -> &'static str {
         Metric::Rows => "rows touched",
         Metric::Blocks => "blocks touched",
         Metric::Fsyncs => "fsyncs",
+        Metric::StallFactor => "time in stalls",
     }
 }
 
@@ -50,6 +51,12 @@ pub(crate) fn change(one: &MetricVerdict) -> String {
     match (one.metric, one.ratio < 1.0) {
         (Metric::Rate, true) => format!("{size} slower{}", interval(one)),
         (Metric::Rate, false) => format!("{size} faster{}", interval(one)),
+        (Metric::StallFactor, _) if one.ratio >= TIMES_FROM => {
+            format!("stalls make it take {:.1} times as long{}", one.ratio, times(one))
+        }
+        (Metric::StallFactor, less) => {
+            format!("stalls take {size} {} of the time{}", if less { "less" } else { "more" }, interval(one))
+        }
         (metric, less) => {
             let (verb, few, name) = cost_words(metric);
             let direction = match (less, few) {
@@ -87,6 +94,7 @@ fn cost_words(metric: Metric) -> (&'static str, bool, &'static str) {
         Metric::Rows => ("touches", true, "rows"),
         Metric::Blocks => ("touches", true, "blocks"),
         Metric::Fsyncs => ("waits for", true, "fsyncs"),
+        Metric::StallFactor => ("loses", false, "time in stalls"),
     }
 }
 
@@ -152,6 +160,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         Tag::Unconfirmed => Some("unconfirmed: among so many verdicts one like it may be chance".to_owned()),
         Tag::Suspect => Some("suspect".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),
+        Tag::TooShort => Some("measured too short to rule stalls out".to_owned()),
         Tag::Exact | Tag::Zeros | Tag::FromZero => None,
     }));
     remarks

@@ -34,6 +34,27 @@ pub struct MetricData {
     pub metric: Metric,
     /// The blocks, in any order; their numbers order them.
     pub blocks: Vec<BlockData>,
+    /// The windows of these blocks, for the stall factor alone; empty for the rest. They are no sample: all that they can
+    /// do is to withhold a verdict.
+    pub windows: Vec<WindowData>,
+}
+
+/// One window of a block, the same on every arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowData {
+    /// The number of its block.
+    pub block: u32,
+    /// Per arm. None: the arm was not measured in this window.
+    pub arms: Vec<Option<WindowFigure>>,
+}
+
+/// One arm's window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowFigure {
+    /// The figure.
+    pub value: f64,
+    /// How long the window was.
+    pub seconds: f64,
 }
 
 /// One block: every arm's figure, averaged over the arm's mirrored windows.
@@ -165,6 +186,10 @@ impl MetricData {
             if let Some(value) = below.or(endless) {
                 return Err(Misshapen::Value { place: place(), value: *value });
             }
+        }
+        if let Some(window) = self.windows.iter().find(|window| window.arms.len() != arms) {
+            let place = format!("{place}, a window of block {}", window.block);
+            return Err(Misshapen::Entries { place, found: window.arms.len(), arms });
         }
         Ok(())
     }

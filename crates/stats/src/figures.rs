@@ -3,9 +3,9 @@
 use crate::exact::{self, Exact};
 use crate::looks::{Estimate, Question, Shown, predict, walk};
 use crate::metric::{Direction, Metric};
-use crate::pairs::{Pairs, Scale, mean};
+use crate::pairs::{Pairs, Scale, Votes, mean};
 use crate::prior::Spread;
-use crate::rules::Rules;
+use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
 use crate::verdict::{Class, MetricVerdict, Tag};
 
@@ -43,11 +43,16 @@ impl Case<'_> {
             self.judge_without_ratio(&mut verdict);
             return verdict;
         };
-        let question = self.question(scale);
+        let votes = self.metric.is_of_rare_events().then(|| self.pairs.votes());
+        let question = self.question(scale, votes.as_deref());
         let shown = walk(&contrasts, self.spreads, &question);
         verdict.p_seq = (shown.p_seq).min(1.0);
         verdict.class = class_of(self.metric, &shown);
         self.describe(&contrasts, &question, &mut verdict);
+        if question.votes.is_some() {
+            self.doubt(&mut verdict);
+            return verdict;
+        }
         let tags = [
             (Tag::TinyShift, verdict.class == Class::Same && shown.shift.is_some()),
             (Tag::LaterBlocksDisagree, shown.disagree),
@@ -56,6 +61,16 @@ impl Case<'_> {
         ];
         verdict.tags.extend(tags.into_iter().filter(|(_, holds)| *holds).map(|(tag, _)| tag));
         verdict
+    }
+
+    /// Of stalls, nothing but a change is said of arms that were not measured for long enough. What blocks look like
+    /// says nothing: one with a stall is far from one without.
+    fn doubt(&self, verdict: &mut MetricVerdict) {
+        let is_short = self.pairs.seconds() < stall_seconds_min(self.mei);
+        if is_short && !verdict.class.is_change() {
+            verdict.class = Class::Inconclusive;
+            verdict.tags.push(Tag::TooShort);
+        }
     }
 
     /// Gives the interval that misses the ratio with probability `error` over all looks.
@@ -72,19 +87,21 @@ impl Case<'_> {
         let (place, spread) = self.last_look();
         let estimate = Estimate::of(&contrasts, spread);
         let reach = estimate.reach(error * self.rules.looks[place].spend / 2.0);
-        if reach.is_finite() {
+        let none_seen = self.metric.is_of_rare_events() && estimate.variance == 0.0;
+        if reach.is_finite() && !none_seen {
             verdict.low = scale.ratio(estimate.mean - reach);
             verdict.high = scale.ratio(estimate.mean + reach);
         }
     }
 
-    fn question(&self, scale: Scale) -> Question<'_> {
+    fn question<'a>(&'a self, scale: Scale, votes: Option<&'a [Votes]>) -> Question<'a> {
         Question {
             looks: &self.rules.looks,
             alpha: self.alpha(),
             tost_alpha: self.rules.tost_alpha,
             mei: self.mei,
             scale,
+            votes,
         }
     }
 
@@ -128,6 +145,9 @@ impl Case<'_> {
         verdict.block_sd = now.variance.sqrt();
         verdict.moderated_sd = now.moderated.sqrt();
         verdict.df = now.df;
+        if question.votes.is_some() {
+            return;
+        }
         // Its own error and a power of 80 %: the change whose estimate is called four times in five.
         let size = now.reach(self.alpha() * self.rules.looks[place].spend / 2.0) + now.reach(0.2);
         if size.is_finite() {

@@ -41,7 +41,8 @@ pub fn judge(experiment: &Experiment, rules: &Rules, archive: &Archive) -> Resul
     let sources: Vec<(usize, Source)> = compared.iter().flat_map(sources_of).collect();
     let control = |(arm, source): &(usize, Source)| {
         let all_blocks = || variance_of(source, usize::MAX);
-        (Some(*arm) == experiment.control).then(all_blocks).flatten().filter(|one| one.variance > 0.0)
+        let is_wanted = Some(*arm) == experiment.control && !source.metric.is_of_rare_events();
+        is_wanted.then(all_blocks).flatten().filter(|one| one.variance > 0.0)
     };
     let variances = sources.iter().filter_map(control).collect();
     let sources: Vec<Source> = sources.into_iter().map(|(_, source)| source).collect();
@@ -75,7 +76,7 @@ fn compare(experiment: &Experiment) -> Vec<Compared<'_>> {
     let one = |test, data: &MetricData| {
         let mut blocks: Vec<&BlockData> = data.blocks.iter().collect();
         blocks.sort_by_key(|block| block.block);
-        let pairs = |arm| (arm, Pairs::of(&blocks, arm, experiment.base));
+        let pairs = |arm| (arm, Pairs::of(&blocks, &data.windows, arm, experiment.base));
         Compared { test, metric: data.metric, arms: experiment.compared().map(pairs).collect() }
     };
     let mut compared: Vec<Compared> = experiment
@@ -107,7 +108,9 @@ fn draft<'a>(
         let control =
             one.arms.iter().find(|(its, _)| Some(*its) == experiment.control).map(|(_, pairs)| pairs);
         let mei = rules.mei(&test.name, one.metric);
-        let exact = exact::compare(pairs, control, mei, blocks_min);
+        // That base and control had no stall in some blocks is no proof that they have none.
+        let may_be_exact = !one.metric.is_of_rare_events();
+        let exact = may_be_exact.then(|| exact::compare(pairs, control, mei, blocks_min)).flatten();
         let spreads = priors.of(one.metric, &test.group, pairs.scale());
         Some(Case { metric: one.metric, pairs, exact, mei, spreads, rules, shares: 1 })
     };

@@ -22,12 +22,16 @@ mod priors;
 mod rules;
 pub mod series;
 mod shape;
+mod signs;
 pub mod sim;
 pub mod steady;
 mod verdict;
 
-pub use experiment::{Archive, ArchivedVariance, BlockData, Experiment, MetricData, Misshapen, TestData};
+pub use experiment::{
+    Archive, ArchivedVariance, BlockData, Experiment, MetricData, Misshapen, TestData, WindowData,
+    WindowFigure,
+};
 pub use judge::judge;
 pub use metric::{Detector, Direction, Metric};
-pub use rules::{Look, Rules};
+pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};
 pub use verdict::{Class, Judgement, MetricVerdict, Prior, Tag, Verdict};

@@ -7,9 +7,10 @@
 
 use crate::distribution::{t_two_sided, t_upper};
 use crate::metric::Direction;
-use crate::pairs::{Scale, mean, variance};
+use crate::pairs::{Scale, Votes, mean, variance};
 use crate::prior::Spread;
 use crate::rules::Look;
+use crate::signs;
 
 /// Mean contrast with what is known of its error.
 #[derive(Debug, Clone, Copy)]
@@ -58,12 +59,20 @@ pub(crate) struct Question<'a> {
     pub(crate) tost_alpha: f64,
     pub(crate) mei: f64,
     pub(crate) scale: Scale,
+    /// Of rare events, how the windows of each block differ: a change has to show in them too, and `same` stands only
+    /// as long as it holds.
+    pub(crate) votes: Option<&'a [Votes]>,
 }
 
 impl Question<'_> {
     /// Contrasts of the changes by the minimum effect of interest, down and up.
     pub(crate) fn band(&self) -> (f64, f64) {
         (self.scale.of_share(-self.mei), self.scale.of_share(self.mei))
+    }
+
+    /// Probability that windows of this look differ so clearly by chance; 0 where they are not asked.
+    fn p_windows(&self, look: &Look, direction: Direction) -> f64 {
+        self.votes.map_or(0.0, |votes| signs::two_sided(&votes[..look.blocks], direction))
     }
 }
 
@@ -95,13 +104,17 @@ pub(crate) fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -
     let reached = question.looks.iter().zip(spreads).take_while(|(look, _)| look.blocks <= contrasts.len());
     for (look, spread) in reached {
         let estimate = Estimate::of(&contrasts[..look.blocks], spread);
-        shown.p_seq = shown.p_seq.min(estimate.p() / look.spend);
+        let p_windows = question.p_windows(look, Direction::of(estimate.mean));
+        shown.p_seq = shown.p_seq.min(estimate.p().max(p_windows) / look.spend);
         let reach = estimate.reach(question.alpha * look.spend / 2.0);
-        shifts[0] |= estimate.mean + reach < 0.0;
-        shifts[1] |= estimate.mean - reach > 0.0;
-        shown.beyond |= estimate.mean + reach < low || estimate.mean - reach > high;
+        if p_windows <= question.alpha * look.spend {
+            shifts[0] |= estimate.mean + reach < 0.0;
+            shifts[1] |= estimate.mean - reach > 0.0;
+            shown.beyond |= estimate.mean + reach < low || estimate.mean - reach > high;
+        }
         let tost = estimate.reach(question.tost_alpha * look.spend);
-        shown.within |= estimate.mean + tost < high && estimate.mean - tost > low;
+        let stands = shown.within && question.votes.is_none();
+        shown.within = stands || (estimate.mean + tost < high && estimate.mean - tost > low);
         last = Some((estimate, tost));
     }
     shown.shift = match shifts {
@@ -166,7 +179,8 @@ mod tests {
 
     fn question(rules: &Rules) -> Question<'_> {
         let Rules { looks, alpha, tost_alpha, .. } = rules;
-        Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, scale: Scale::Log }
+        let votes = None;
+        Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, scale: Scale::Log, votes }
     }
 
     fn known(block_sd: f64, df: f64) -> Vec<Spread> {

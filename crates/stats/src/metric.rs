@@ -1,8 +1,8 @@
-//! What is compared: the rate, or a cost of one operation.
+//! What is compared: the rate, a cost of one operation, or the time that stalls take.
 
 use std::fmt;
 
-/// What is compared. Of the rate more is better, of every cost less.
+/// What is compared. Of the rate more is better, of everything else less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Metric {
     /// Operations per second.
@@ -19,11 +19,13 @@ pub enum Metric {
     Blocks,
     /// Calls of fsync per operation.
     Fsyncs,
+    /// Time over what is left of it without stalls, 1 or more.
+    StallFactor,
 }
 
 impl Metric {
     /// All of them, in the order of tables; of the costs the first that was measured is the primary one.
-    pub const ALL: [Metric; 7] = [
+    pub const ALL: [Metric; 8] = [
         Metric::Rate,
         Metric::Instructions,
         Metric::CpuUs,
@@ -31,6 +33,7 @@ impl Metric {
         Metric::Rows,
         Metric::Blocks,
         Metric::Fsyncs,
+        Metric::StallFactor,
     ];
 
     /// Its name in data and documents.
@@ -43,6 +46,7 @@ impl Metric {
             Metric::Rows => "rows",
             Metric::Blocks => "blocks",
             Metric::Fsyncs => "fsyncs",
+            Metric::StallFactor => "stall_factor",
         }
     }
 
@@ -55,15 +59,22 @@ impl Metric {
     pub fn detector(self) -> Detector {
         match self {
             Metric::Rate => Detector::Rate,
+            Metric::StallFactor => Detector::Stalls,
             _ => Detector::Cost,
         }
+    }
+
+    /// Whether it is made of few and large events. What one test says of their noise says nothing about another's, and
+    /// that none were seen says little.
+    pub(crate) fn is_of_rare_events(self) -> bool {
+        self.detector() == Detector::Stalls
     }
 
     /// What it means for the candidate if this metric's ratio to base has moved in `direction`.
     pub(crate) fn is_worse(self, direction: Direction) -> bool {
         match self.detector() {
             Detector::Rate => direction == Direction::Down,
-            Detector::Cost => direction == Direction::Up,
+            Detector::Cost | Detector::Stalls => direction == Direction::Up,
         }
     }
 }
@@ -74,24 +85,27 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A verdict is given once for the rate and once for all costs together.
+/// A verdict is given once for the rate, once for all costs together, and once for stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Detector {
     /// Judges the rate alone.
     Rate,
     /// Judges the costs of one operation.
     Cost,
+    /// Judges the time that stalls take, whatever the mean is.
+    Stalls,
 }
 
 impl Detector {
-    /// Both, in the order of verdicts.
-    pub const ALL: [Detector; 2] = [Detector::Rate, Detector::Cost];
+    /// All, in the order of verdicts.
+    pub const ALL: [Detector; 3] = [Detector::Rate, Detector::Cost, Detector::Stalls];
 
     /// Its name in data and documents.
     pub fn key(self) -> &'static str {
         match self {
             Detector::Rate => "rate",
             Detector::Cost => "cost",
+            Detector::Stalls => "stalls",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Contrasts of an arm with base, block by block: the only sample there is.
 
-use crate::experiment::BlockData;
+use crate::experiment::{BlockData, WindowData};
 use crate::metric::{Direction, Metric};
 
 /// On which scale contrasts are taken.
@@ -43,6 +43,17 @@ pub(crate) struct Pair {
     pub(crate) arm: f64,
     /// Difference of the logarithms, where both have one.
     pub(crate) ln: Option<f64>,
+    /// Windows in which the arm's figure is above base's, and below it. Both 0 where windows are not told apart.
+    pub(crate) windows: Votes,
+    /// How long the arm was measured, or base, if that is less; 0 where windows are not told apart.
+    pub(crate) seconds: f64,
+}
+
+/// Windows that differ, by direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Votes {
+    pub(crate) up: usize,
+    pub(crate) down: usize,
 }
 
 impl Pair {
@@ -62,16 +73,28 @@ pub(crate) struct Pairs(pub(crate) Vec<Pair>);
 
 impl Pairs {
     /// Of `arm` with `base`; `blocks` in order of their numbers.
-    pub(crate) fn of(blocks: &[&BlockData], arm: usize, base: usize) -> Pairs {
+    pub(crate) fn of(blocks: &[&BlockData], windows: &[WindowData], arm: usize, base: usize) -> Pairs {
         let pair = |block: &&BlockData| {
             let ln = block.ln[arm].zip(block.ln[base]).map(|(arm, base)| arm - base);
-            Some(Pair { base: block.values[base]?, arm: block.values[arm]?, ln })
+            let (votes, seconds) = votes(windows, block.block, arm, base);
+            let (base, arm) = (block.values[base]?, block.values[arm]?);
+            Some(Pair { base, arm, ln, windows: votes, seconds })
         };
         Pairs(blocks.iter().filter_map(pair).collect())
     }
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// How windows differ, block by block.
+    pub(crate) fn votes(&self) -> Vec<Votes> {
+        self.0.iter().map(|pair| pair.windows).collect()
+    }
+
+    /// How long both arms were measured at least.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.0.iter().map(|pair| pair.seconds).sum()
     }
 
     pub(crate) fn scale(&self) -> Scale {
@@ -90,6 +113,20 @@ impl Pairs {
             }
         }
     }
+}
+
+/// How the windows of a block differ, and the shorter of the times that both arms were measured.
+fn votes(windows: &[WindowData], block: u32, arm: usize, base: usize) -> (Votes, f64) {
+    let (mut votes, mut arm_s, mut base_s) = (Votes::default(), 0.0, 0.0);
+    for window in windows.iter().filter(|window| window.block == block) {
+        if let (Some(of_arm), Some(of_base)) = (window.arms[arm], window.arms[base]) {
+            votes.up += usize::from(of_arm.value > of_base.value);
+            votes.down += usize::from(of_arm.value < of_base.value);
+            arm_s += of_arm.seconds;
+            base_s += of_base.seconds;
+        }
+    }
+    (votes, arm_s.min(base_s))
 }
 
 /// Arithmetic mean; NaN of nothing.

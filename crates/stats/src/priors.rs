@@ -30,7 +30,7 @@ impl Priors {
     /// found again when there are more blocks.
     pub(crate) fn fit(sources: &[Source], archive: &Archive, rules: &Rules) -> Priors {
         let mut fitted = BTreeMap::new();
-        for metric in Metric::ALL {
+        for metric in Metric::ALL.into_iter().filter(|metric| !metric.is_of_rare_events()) {
             let looks: Vec<Vec<ArchivedVariance>> = rules
                 .looks
                 .iter()

@@ -45,9 +45,20 @@ impl Default for Rules {
     }
 }
 
+/// A stall that nobody would overlook: `same` is said of stalls only where one of this length would have been seen.
+pub const STALL_SECONDS: f64 = 0.5;
+
+/// How long an arm has to be measured before `same` can be said of stalls: as long as it takes for stalls of
+/// [`STALL_SECONDS`] that take a share `mei` of the time to come up with 95 % probability (rule of three, Hanley and
+/// Lippman-Hand 1983).
+pub fn stall_seconds_min(mei: f64) -> f64 {
+    3.0 * STALL_SECONDS / mei
+}
+
 fn default_mei(metric: Metric) -> f64 {
     match metric {
         Metric::Rate | Metric::CpuUs => 0.02,
+        Metric::StallFactor => 0.01,
         Metric::Instructions | Metric::WalBytes | Metric::Rows | Metric::Blocks | Metric::Fsyncs => 0.005,
     }
 }

@@ -5,7 +5,9 @@
 mod blocks;
 mod random;
 mod seconds;
+mod stalls;
 
 pub use blocks::{Blocks, Outcome};
 pub use random::Rng;
 pub use seconds::Seconds;
+pub use stalls::{Source, Stalls};

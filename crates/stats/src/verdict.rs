@@ -75,6 +75,8 @@ pub enum Tag {
     Suspect,
     /// The looks that the rules allow will probably not decide it.
     BeyondLooks,
+    /// Measured for so short a time that stalls which matter need not have come up.
+    TooShort,
 }
 
 /// What is said about one arm of one test by one detector.
@@ -88,7 +90,7 @@ pub struct Verdict {
     pub arm: usize,
     /// Whether the arm is the control: every change called on it is a false one.
     pub is_control: bool,
-    /// Rate or cost.
+    /// Rate, cost or stalls.
     pub detector: Detector,
     /// What is said.
     pub class: Class,
@@ -104,7 +106,7 @@ pub struct Verdict {
     pub confirmed: bool,
     /// Remarks on the whole and on the metric that decided, sorted.
     pub tags: Vec<Tag>,
-    /// Every metric of the detector; for the rate there is one.
+    /// Every metric of the detector; for the rate and for stalls there is one.
     pub metrics: Vec<MetricVerdict>,
 }
 
@@ -147,12 +149,13 @@ pub struct MetricVerdict {
     pub moderated_sd: f64,
     /// Degrees of freedom of `moderated_sd`.
     pub df: f64,
-    /// Smallest change for the worse, as a share, that this many blocks show with 80 % probability.
+    /// Smallest change for the worse, as a share, that this many blocks show with 80 % probability; infinite where that
+    /// cannot be told, as of stalls.
     pub mde80: f64,
     /// The minimum effect of interest it was held against, as a share.
     pub mei: f64,
     /// Further blocks after which it will be decided with 80 % probability if the ratio is what it seems. None when
-    /// it is decided, or when nothing can be said yet.
+    /// it is decided, when nothing can be said yet, and for stalls.
     pub blocks_to_resolve: Option<usize>,
     /// Remarks, sorted.
     pub tags: Vec<Tag>,

@@ -15,7 +15,7 @@ fn metric<Row: AsRef<[f64]>>(metric: Metric, rows: &[Row]) -> MetricData {
         values: row.as_ref().iter().map(|value| (*value >= 0.0).then_some(*value)).collect(),
         ln: row.as_ref().iter().map(|value| (*value > 0.0).then(|| value.ln())).collect(),
     };
-    MetricData { metric, blocks: rows.iter().enumerate().map(block).collect() }
+    MetricData { metric, blocks: rows.iter().enumerate().map(block).collect(), windows: Vec::new() }
 }
 
 fn test(name: &str, metrics: Vec<MetricData>) -> TestData {

@@ -11,13 +11,16 @@
 //! | wal_bytes | `server_wal_bytes` / operations |
 //! | rows, blocks | `server_rows_touched`, `server_blocks_touched` / operations |
 //! | fsyncs | `server_fsyncs` / operations |
+//! | stall_factor | time / time without stalls, see `stalls.rs` |
 
 use std::collections::BTreeMap;
 
 use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
 use rqps_store::{BlockStatus, EndedBy, Recorded, Role, Run, Window};
 
+use crate::error::Result;
 use crate::pairing::{Figures, block_data};
+use crate::stalls;
 
 /// The metric of a window that holds what the processor counted.
 const INSTRUCTIONS: &str = "server_instructions_user";
@@ -52,15 +55,27 @@ pub fn instruction_source(run: &Run) -> InstructionSource {
 }
 
 /// Everything that the run measured in blocks. Arms are numbered as in [`Run::arms`]; without base the first is base.
-pub fn experiment(run: &Run) -> Experiment {
+///
+/// # Errors
+/// When latencies cannot be read.
+pub fn experiment(run: &Run) -> Result<Experiment> {
     let source = instruction_source(run);
-    let tests = steps(run).into_iter().map(|(name, group)| test_data(run, &source, name, group));
-    Experiment {
-        arms: run.arms.len(),
-        base: run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0),
-        control: run.arms.iter().position(|arm| arm.control && arm.role != Role::Base),
-        tests: tests.filter(|test| !test.metrics.is_empty()).collect(),
+    let mut tests = Vec::new();
+    for (name, group) in steps(run) {
+        tests.push(test_data(run, &source, name, group)?);
     }
+    tests.retain(|test| !test.metrics.is_empty());
+    Ok(Experiment {
+        arms: run.arms.len(),
+        base: base_of(run),
+        control: run.arms.iter().position(|arm| arm.control && arm.role != Role::Base),
+        tests,
+    })
+}
+
+/// The plan's base.
+pub(crate) fn base_of(run: &Run) -> usize {
+    run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0)
 }
 
 pub(crate) fn done_blocks(run: &Run) -> Vec<u32> {
@@ -85,16 +100,17 @@ fn steps(run: &Run) -> Vec<(&str, &str)> {
     steps
 }
 
-fn test_data(run: &Run, source: &InstructionSource, name: &str, group: &str) -> TestData {
+fn test_data(run: &Run, source: &InstructionSource, name: &str, group: &str) -> Result<TestData> {
     let of_metric = |metric: Metric| {
         let blocks: Vec<BlockData> = match (metric, source) {
             (Metric::Instructions, InstructionSource::Counted(_)) => counted(run, name),
             _ => measured(run, name, metric),
         };
-        of_operations(metric, blocks).map(|blocks| MetricData { metric, blocks })
+        of_operations(metric, blocks).map(|blocks| MetricData { metric, blocks, windows: Vec::new() })
     };
-    let metrics = Metric::ALL.into_iter().filter_map(of_metric).collect();
-    TestData { name: name.to_owned(), group: group.to_owned(), metrics }
+    let mut metrics: Vec<MetricData> = Metric::ALL.into_iter().filter_map(of_metric).collect();
+    metrics.extend(stalls::metric_data(run, name)?);
+    Ok(TestData { name: name.to_owned(), group: group.to_owned(), metrics })
 }
 
 fn measured(run: &Run, step: &str, metric: Metric) -> Vec<BlockData> {
@@ -117,7 +133,10 @@ fn counted(run: &Run, step: &str) -> Vec<BlockData> {
 }
 
 /// Figures by block, arm and window, put together for the blocks that are done.
-fn blocks_of<'a>(run: &Run, figures: impl Iterator<Item = (u32, &'a str, u32, f64)>) -> Vec<BlockData> {
+pub(crate) fn blocks_of<'a>(
+    run: &Run,
+    figures: impl Iterator<Item = (u32, &'a str, u32, f64)>,
+) -> Vec<BlockData> {
     let mut blocks: BTreeMap<u32, Vec<Figures>> =
         done_blocks(run).into_iter().map(|block| (block, vec![Figures::new(); run.arms.len()])).collect();
     for (block, arm, window, value) in figures.filter(|(.., value)| value.is_finite() && *value >= 0.0) {
@@ -129,9 +148,14 @@ fn blocks_of<'a>(run: &Run, figures: impl Iterator<Item = (u32, &'a str, u32, f6
     blocks.iter().filter_map(|(block, arms)| block_data(*block, arms)).collect()
 }
 
+/// Whether a window's figures are right.
+pub(crate) fn is_usable(window: &Recorded<Window>) -> bool {
+    window.valid() && window.result.ended_by != EndedBy::Error
+}
+
 /// A window's figure; none where it was not measured or must not be used.
 pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
-    if !window.valid() || window.result.ended_by == EndedBy::Error {
+    if !is_usable(window) {
         return None;
     }
     let name = match metric {
@@ -143,6 +167,8 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
         Metric::Rows => "server_rows_touched",
         Metric::Blocks => "server_blocks_touched",
         Metric::Fsyncs => "server_fsyncs",
+        // Made of the latencies of events, not of a total.
+        Metric::StallFactor => return None,
     };
     let operations = window.result.operations();
     (operations > 0.0).then_some(window.metric(name)? / operations)
@@ -153,7 +179,7 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
 /// operations: on an arm with no more than that it counts as nothing, also where another arm has more.
 fn of_operations(metric: Metric, mut blocks: Vec<BlockData>) -> Option<Vec<BlockData>> {
     let per_op_min = match metric {
-        Metric::Rate | Metric::Instructions | Metric::CpuUs => 0.0,
+        Metric::Rate | Metric::Instructions | Metric::CpuUs | Metric::StallFactor => 0.0,
         // The smallest WAL record has 24 bytes, and a transaction of 20 statements that writes at all writes one.
         Metric::WalBytes => 1.0,
         // A row of a statement that finds one in ten times.

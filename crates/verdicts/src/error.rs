@@ -19,6 +19,18 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// Latencies cannot be read.
+    #[error(
+        "{run}, action {seq}: the latencies cannot be read: {why}. Fetch the run folder again from where it was made"
+    )]
+    Latency {
+        /// The run.
+        run: String,
+        /// The action's number.
+        seq: u32,
+        /// What is wrong with them.
+        why: String,
+    },
     /// The figures contradict themselves.
     #[error("{run} cannot be judged: {source}")]
     Misshapen {

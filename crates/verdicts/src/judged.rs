@@ -75,7 +75,7 @@ pub fn has_blocks(run: &Run) -> bool {
 /// # Errors
 /// When figures or rules contradict themselves.
 pub fn judge_run(run: &Run, rules: &Rules) -> Result<RunVerdicts> {
-    judge(run, rules, experiment(run))
+    judge(run, rules, experiment(run)?)
 }
 
 /// Judges a run by `rules`, relative to the arm at `base` in [`Run::arms`]. Where that is not the plan's base, there is
@@ -84,7 +84,7 @@ pub fn judge_run(run: &Run, rules: &Rules) -> Result<RunVerdicts> {
 /// # Errors
 /// When figures or rules contradict themselves.
 pub fn judge_run_relative_to(run: &Run, rules: &Rules, base: usize) -> Result<RunVerdicts> {
-    let experiment = experiment(run);
+    let experiment = experiment(run)?;
     let control = experiment.control.filter(|_| experiment.base == base);
     judge(run, rules, Experiment { base, control, ..experiment })
 }

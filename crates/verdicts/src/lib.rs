@@ -9,13 +9,17 @@ mod alarm;
 mod data;
 mod error;
 mod judged;
+mod latency;
 mod pairing;
 mod protocols;
 mod remarks;
 mod rules;
+mod stalls;
+mod tally;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod timing;
+mod variance;
 mod versions;
 
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
@@ -26,4 +30,5 @@ pub use protocols::{StateDependent, state_dependent};
 pub use remarks::{HostRemark, Remark};
 pub use rules::rules_of;
 pub use timing::Timing;
+pub use variance::{EventLatency, PerSecond, SECONDS_MIN, VarianceRow, variance};
 pub use versions::{VersionRow, version_rows};

@@ -100,7 +100,7 @@ pub(crate) fn of_host(run: &Run, done: usize, void: usize) -> Vec<HostRemark> {
 fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
     let (mut keys, mut tests) = (Vec::new(), Vec::new());
     for ((test, arm), windows) in windows_by_arm(run) {
-        let data = MetricData { metric: Metric::Rate, blocks: first_and_last(&windows) };
+        let data = MetricData { metric: Metric::Rate, blocks: first_and_last(&windows), windows: Vec::new() };
         if !data.blocks.is_empty() {
             tests.push(TestData {
                 // Tests of the statistics are unique by name.

@@ -6,6 +6,9 @@ use rqps_store::Run;
 
 use crate::error::{Error, Result};
 
+/// What a plan calls the stall factor, which says less to its reader.
+const STALLS: &str = "stalls";
+
 /// The rules that the run's plan asks for.
 ///
 /// # Errors
@@ -23,7 +26,8 @@ pub fn rules_of(run: &Run) -> Result<Rules> {
 fn of_plan(plan: &Plan) -> Rules {
     let mut rules = Rules::default();
     for (key, percent) in &plan.verdict.mei_percent {
-        if let Some(metric) = Metric::from_key(key) {
+        let metric = if key == STALLS { Some(Metric::StallFactor) } else { Metric::from_key(key) };
+        if let Some(metric) = metric {
             rules.mei.insert(metric, percent / 100.0);
         }
     }
@@ -42,12 +46,13 @@ mod tests {
     #[test]
     fn a_plan_says_which_effects_matter() {
         let text = "protocol = \"isolated\"\n[workload]\nrows = 1000\n[test.scan]\nrate_mei_percent = 5\n\
-                    [verdict.mei_percent]\nrate = 3\ninstructions = 1\n\
+                    [verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n\
                     [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n";
         let plan = Plan::parse(text, "p.toml", &PlanContext::trusting()).unwrap().plan;
         let rules = of_plan(&plan);
         let mei = |test: &str, metric| rules.mei(test, metric);
         assert_eq!((mei("scan", Metric::Rate), mei("delete", Metric::Rate)), (0.05, 0.03));
         assert_eq!((mei("scan", Metric::Instructions), mei("scan", Metric::CpuUs)), (0.01, 0.02));
+        assert_eq!(mei("scan", Metric::StallFactor), 0.04);
     }
 }

@@ -72,9 +72,16 @@ pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
 
 fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
     let series_rules = SeriesRules::default();
+    // Steps are found among normal noise, which stalls are not.
     let of_test = |test: &TestData| SeriesData {
         test: test.name.clone(),
-        metrics: test.metrics.iter().map(|data| (data.metric, along(data, &arms))).filter(varies).collect(),
+        metrics: test
+            .metrics
+            .iter()
+            .filter(|data| data.metric != Metric::StallFactor)
+            .map(|data| (data.metric, along(data, &arms)))
+            .filter(varies)
+            .collect(),
     };
     let data: Vec<SeriesData> = verdicts.experiment.tests.iter().map(of_test).collect();
     let mut tests = steps(&data, &series_rules);

@@ -14,7 +14,7 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
     for ArmAtGate { arm, lines } in arms {
         let name = &judged.run.arms[*arm].name;
         for line in lines {
-            let metrics = line.verdicts().flat_map(|verdict| &verdict.metrics);
+            let metrics = line.all().flat_map(|verdict| &verdict.metrics);
             entries.extend(metrics.filter_map(|one| entry(name, line.test, one)));
         }
     }

@@ -8,7 +8,7 @@ use quick_xml::events::{BytesText, Event};
 use rqps_stats::{Class, Detector, Verdict};
 
 use crate::error::{Error, Result};
-use crate::gate::{ArmAtGate, GateRules, detector};
+use crate::gate::{ArmAtGate, GateRules};
 use crate::verdict_lines::{Judged, Line};
 
 /// One case: what it is called, and what is said of it.
@@ -41,7 +41,10 @@ fn write(
             let cases: Vec<Case<'_>> =
                 lines.iter().filter_map(|line| case(judged, line, of, rules)).collect();
             if let Some(first) = cases.first() {
-                suites.push((format!("{}.{}", judged.run.arms[*arm].name, detector(first.verdict)), cases));
+                suites.push((
+                    format!("{}.{}", judged.run.arms[*arm].name, first.verdict.detector.key()),
+                    cases,
+                ));
             }
         }
     }
@@ -61,8 +64,8 @@ fn write(
     Ok(())
 }
 
-fn case<'a>(judged: &Judged<'_>, line: &Line<'a>, of: Detector, rules: GateRules) -> Option<Case<'a>> {
-    let verdict = if of == Detector::Rate { line.rate } else { line.cost }?;
+fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: GateRules) -> Option<Case<'a>> {
+    let verdict = line.all().find(|verdict| verdict.detector == of)?;
     let says = line.part(verdict, judged);
     Some(Case { test: line.test, verdict, says, closes: rules.closes_on(verdict) })
 }

@@ -17,14 +17,16 @@ pub struct GateRules {
     pub rate: bool,
     /// Regressions of the cost of an operation.
     pub cost: bool,
-    /// Verdicts that were not reached.
+    /// Regressions of the time lost in stalls.
+    pub stalls: bool,
+    /// Verdicts on rate and cost that were not reached. Those on stalls take longer than most runs.
     pub inconclusive: bool,
 }
 
 impl Default for GateRules {
-    /// Regressions of either kind; what is not decided lets a change pass.
+    /// Regressions of any kind; what is not decided lets a change pass.
     fn default() -> Self {
-        Self { rate: true, cost: true, inconclusive: false }
+        Self { rate: true, cost: true, stalls: true, inconclusive: false }
     }
 }
 
@@ -63,7 +65,7 @@ pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
     let judged = Judged::of(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
     let arms: Vec<ArmAtGate<'_>> =
         judged.candidates().map(|arm| ArmAtGate { arm, lines: judged.lines(arm, |_| true) }).collect();
-    let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::verdicts));
+    let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
     let looked = |verdict: &Verdict| verdict.metrics.iter().any(|one| one.looks_reached > 0);
     if !verdicts().any(looked) {
         return Err(Error::NothingJudged { run: run.folder.name(), blocks: judged.verdicts.blocks_done });
@@ -96,19 +98,13 @@ impl GateRules {
         let is_wanted = match verdict.detector {
             Detector::Rate => self.rate,
             Detector::Cost => self.cost,
+            Detector::Stalls => self.stalls,
         };
         is_wanted
             && match verdict.class {
                 Class::Regression { .. } => true,
-                Class::Inconclusive => self.inconclusive,
+                Class::Inconclusive => self.inconclusive && verdict.detector != Detector::Stalls,
                 Class::Improvement { .. } | Class::Same => false,
             }
-    }
-}
-
-fn detector(verdict: &Verdict) -> &'static str {
-    match verdict.detector {
-        Detector::Rate => "rate",
-        Detector::Cost => "cost",
     }
 }

@@ -4,11 +4,10 @@
 //! | --- | --- |
 //! | `sequence` | the ratio to base where tests find what the tests before them left |
 //! | `isolated` | the ratio where every test starts from the same data; there the two are the same |
-//! | `of` | rate, or the counter of cost |
+//! | `of` | rate, cost or stalls |
 //! | `dead rows` | rows that wait for vacuum before the test, mean over passes: of base, of the arm |
 //! | `arm`, `test` | where |
 
-use rqps_stats::Detector;
 use rqps_verdicts::state_dependent;
 
 use crate::document::{Align, Block, Cell, Column, Table, Tint};
@@ -39,7 +38,7 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
         table.row(vec![
             Cell { tint, ..Cell::fixed(Some(one.in_sequence), 3) },
             Cell::fixed(Some(one.isolated.0), 3),
-            Cell::words(if one.detector == Detector::Rate { "rate" } else { "cost" }),
+            Cell::words(one.detector.key()),
             Cell::fixed(one.dead_rows.0, 0),
             Cell::fixed(one.dead_rows.1, 0),
             Cell::words(&*sequence.run.arms[one.arm].name),

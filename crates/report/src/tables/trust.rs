@@ -1,6 +1,5 @@
 //! What must be known to believe a run's verdicts: base against itself, who counted, which blocks were left out.
 
-use rqps_stats::Detector;
 use rqps_verdicts::{FalseAlarmCheck, InstructionSource};
 
 use crate::verdict_lines::Judged;
@@ -28,7 +27,7 @@ pub(crate) fn alarms(check: &FalseAlarmCheck) -> String {
         .alarms
         .iter()
         .map(|alarm| {
-            let what = if alarm.detector == Detector::Rate { "rate" } else { "cost" };
+            let what = alarm.detector.key();
             format!("{} {what} {:.3}", alarm.test, alarm.ratio)
         })
         .collect();

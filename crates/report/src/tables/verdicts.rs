@@ -58,15 +58,25 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
 /// `new against old, 6 tests. Rate: 1 regression, 5 the same. Cost: …`.
 pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let of = |detector: Detector| {
-        let verdicts = lines.iter().flat_map(Line::verdicts).filter(|verdict| verdict.detector == detector);
-        tally(Tally::of(verdicts))
+        let verdicts = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector);
+        Tally::of(verdicts)
     };
     let tests = if lines.len() == 1 { "1 test".to_owned() } else { format!("{} tests", lines.len()) };
     format!(
-        "{label} against {base}, {tests}. Rate: {}. Cost of an operation: {}.",
-        of(Detector::Rate),
-        of(Detector::Cost)
+        "{label} against {base}, {tests}. Rate: {}. Cost of an operation: {}.{}",
+        tally(of(Detector::Rate)),
+        tally(of(Detector::Cost)),
+        stalls(of(Detector::Stalls))
     )
+}
+
+/// Stalls where something is said of them. Most runs are too short to say more than that none were seen.
+fn stalls(its: Tally) -> String {
+    match its {
+        Tally { regressions: 0, improvements: 0, same: 0, inconclusive: 0 } => String::new(),
+        Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change shown.".to_owned(),
+        _ => format!(" Stalls: {}.", tally(its)),
+    }
 }
 
 fn tally(tally: Tally) -> String {
@@ -92,8 +102,10 @@ pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let word = |rank: u8| match rank {
         0 => "REGRESSION",
         1 => "REGRESSION of cost",
-        2 => "improvement",
-        _ => "improvement of cost",
+        2 => "REGRESSION of stalls",
+        3 => "improvement",
+        4 => "improvement of cost",
+        _ => "improvement of stalls",
     };
     let all = changed.len();
     let mut items: Vec<String> = changed
@@ -212,12 +224,16 @@ fn could_show(share: f64) -> String {
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     let mut said = Vec::new();
     for verdict in line.verdicts() {
-        let what = if verdict.detector == Detector::Rate { "rate" } else { "cost" };
+        let what = verdict.detector.key();
         let takes = (verdict.class == Class::Inconclusive).then(|| judged.still_takes(verdict)).flatten();
         let remarks: Vec<String> = takes.into_iter().chain(words::remarks(verdict)).collect();
         if !remarks.is_empty() {
             said.push(format!("{what}: {}", remarks.join("; ")));
         }
+    }
+    if let Some(verdict) = line.changed_stalls() {
+        let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
+        said.push(format!("stalls: {}: {}", words::class(verdict.class), told.collect::<Vec<_>>().join("; ")));
     }
     let own = judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark);
     said.extend(own);

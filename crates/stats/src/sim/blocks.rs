@@ -60,7 +60,11 @@ impl Blocks {
         TestData {
             name: format!("test-{number}"),
             group: "simulated".to_owned(),
-            metrics: vec![MetricData { metric: self.metric, blocks: (0..blocks).map(block).collect() }],
+            metrics: vec![MetricData {
+                metric: self.metric,
+                blocks: (0..blocks).map(block).collect(),
+                windows: Vec::new(),
+            }],
         }
     }
 

@@ -1,0 +1,147 @@
+//! Windows with stalls in them, from sources that have nothing to do with the arm and from the arm itself.
+
+use super::Rng;
+use crate::experiment::{BlockData, Experiment, MetricData, TestData, WindowData, WindowFigure};
+use crate::metric::Metric;
+
+/// Tail index of the lengths of stalls that come at random: their variance does not exist.
+const TAIL: f64 = 1.2;
+/// The shortest of them, and the longest, in seconds.
+const STALL_S: (f64, f64) = (0.02, 10.0);
+
+/// What makes stalls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Source {
+    /// At random, so many in a second, of lengths with a heavy tail (Pareto).
+    Random {
+        /// Stalls in a second.
+        per_s: f64,
+    },
+    /// Of the same length each, so many in a second, at random.
+    Alike {
+        /// Stalls in a second.
+        per_s: f64,
+        /// Their length.
+        stall_s: f64,
+    },
+    /// The host's own: one in each block, always of the same length, in the window of whichever arm is up.
+    Periodic {
+        /// Its length.
+        stall_s: f64,
+    },
+    /// Some restarts end up in a state in which every window loses a tenth of its time, give or take a tenth of that.
+    Restarts {
+        /// The share of restarts that do.
+        share: f64,
+    },
+}
+
+/// A model of blocks with stalls. Arm 0 is base, arm 1 its control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stalls {
+    /// How many tests.
+    pub tests: usize,
+    /// Windows of an arm in a block.
+    pub windows: usize,
+    /// Length of a window.
+    pub window_s: f64,
+    /// What befalls every arm alike.
+    pub all: Source,
+    /// What befalls the last arm on top.
+    pub arm: Option<Source>,
+}
+
+const ARMS: usize = 3;
+
+impl Stalls {
+    /// An experiment with this many blocks of every test.
+    pub fn draw(&self, rng: &mut Rng, blocks: usize) -> Experiment {
+        let tests = (0..self.tests).map(|number| self.draw_test(rng, number, blocks)).collect();
+        Experiment { arms: ARMS, base: 0, control: Some(1), tests }
+    }
+
+    fn draw_test(&self, rng: &mut Rng, number: usize, blocks: usize) -> TestData {
+        let (mut data, mut windows) = (Vec::new(), Vec::new());
+        for block in 0..blocks as u32 {
+            let stalled_s = self.draw_block(rng);
+            let factor = |stalled_s: f64| (self.window_s + stalled_s) / self.window_s;
+            let mean = |of: &dyn Fn(f64) -> f64| -> Vec<Option<f64>> {
+                stalled_s
+                    .iter()
+                    .map(|arm| Some(arm.iter().map(|s| of(factor(*s))).sum::<f64>() / arm.len() as f64))
+                    .collect()
+            };
+            data.push(BlockData { block, values: mean(&|factor| factor), ln: mean(&f64::ln) });
+            windows.extend((0..self.windows).map(|window| {
+                WindowData {
+                    block,
+                    arms: stalled_s
+                        .iter()
+                        .map(|arm| {
+                            let seconds = self.window_s + arm[window];
+                            Some(WindowFigure { value: factor(arm[window]), seconds })
+                        })
+                        .collect(),
+                }
+            }));
+        }
+        TestData {
+            name: format!("test-{number}"),
+            group: "simulated".to_owned(),
+            metrics: vec![MetricData { metric: Metric::StallFactor, blocks: data, windows }],
+        }
+    }
+
+    /// Stalled seconds by arm and window.
+    fn draw_block(&self, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let mut stalled_s = vec![vec![0.0; self.windows]; ARMS];
+        if let Source::Periodic { stall_s } = self.all {
+            let hit = rng.below(ARMS * self.windows);
+            stalled_s[hit / self.windows][hit % self.windows] = stall_s;
+        }
+        for (arm, windows) in stalled_s.iter_mut().enumerate() {
+            self.add(rng, self.all, windows);
+            if let Some(source) = self.arm.filter(|_| arm + 1 == ARMS) {
+                self.add(rng, source, windows);
+            }
+        }
+        stalled_s
+    }
+
+    fn add(&self, rng: &mut Rng, source: Source, windows: &mut [f64]) {
+        match source {
+            Source::Random { per_s } => {
+                for window in windows {
+                    for _ in 0..poisson(rng, per_s * self.window_s) {
+                        *window += (STALL_S.0 * (1.0 - rng.uniform()).powf(-1.0 / TAIL)).min(STALL_S.1);
+                    }
+                }
+            }
+            Source::Alike { per_s, stall_s } => {
+                for window in windows {
+                    *window += poisson(rng, per_s * self.window_s) as f64 * stall_s;
+                }
+            }
+            // It befalls one arm of the block: see `draw_block`.
+            Source::Periodic { .. } => {}
+            Source::Restarts { share } => {
+                if rng.uniform() < share {
+                    for window in windows {
+                        *window += 0.1 * self.window_s * (1.0 + 0.1 * rng.normal()).max(0.0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many come where so many are expected, by the gaps between them (Knuth 1969).
+fn poisson(rng: &mut Rng, expected: f64) -> usize {
+    let limit = (-expected).exp();
+    let (mut product, mut count) = (1.0 - rng.uniform(), 0);
+    while product > limit {
+        product *= 1.0 - rng.uniform();
+        count += 1;
+    }
+    count
+}

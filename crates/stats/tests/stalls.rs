@@ -1,0 +1,102 @@
+//! Verdicts on stalls, on simulated blocks: rare events with heavy tails are what Student's t is not made for.
+
+use rqps_stats::sim::{Rng, Source, Stalls};
+use rqps_stats::{Archive, Class, Rules, judge, stall_seconds_min};
+
+const MODEL: Stalls =
+    Stalls { tests: 32, windows: 2, window_s: 2.0, all: Source::Random { per_s: 0.1 }, arm: None };
+
+/// Shares of verdicts on the last arm: changes, regressions, `same`.
+fn shares(model: &Stalls, blocks: usize, reports: usize, seed: u64) -> (f64, f64, f64) {
+    let mut rng = Rng::new(seed);
+    let (mut all, mut changes, mut regressions, mut same) = (0, 0, 0, 0);
+    for _ in 0..reports {
+        let judgement = judge(&model.draw(&mut rng, blocks), &Rules::default(), &Archive::default());
+        for verdict in judgement.expect("data is right").verdicts.iter().filter(|verdict| verdict.arm == 2) {
+            all += 1;
+            changes += usize::from(verdict.class.is_change());
+            regressions += usize::from(verdict.class.is_regression());
+            same += usize::from(verdict.class == Class::Same);
+        }
+    }
+    let share = |count: usize| count as f64 / all as f64;
+    (share(changes), share(regressions), share(same))
+}
+
+/// Sources of stalls that have nothing to do with the arm.
+const NULLS: [(&str, Source); 8] = [
+    ("0.01/s, heavy tails", Source::Random { per_s: 0.01 }),
+    ("0.1/s, heavy tails", Source::Random { per_s: 0.1 }),
+    ("1/s, heavy tails", Source::Random { per_s: 1.0 }),
+    ("10/s, heavy tails", Source::Random { per_s: 10.0 }),
+    ("0.1/s, 0.5 s each", Source::Alike { per_s: 0.1, stall_s: 0.5 }),
+    ("the host's, 0.5 s each block", Source::Periodic { stall_s: 0.5 }),
+    ("three of ten restarts", Source::Restarts { share: 0.3 }),
+    ("half of restarts", Source::Restarts { share: 0.5 }),
+];
+
+/// At most one false change in a thousand verdicts, over all looks, whatever stalls are like as long as they come to
+/// all arms alike; where they come with restarts, which windows share, three times as many at worst.
+#[test]
+fn stalls_of_nobody_are_left_alone() {
+    for (name, all) in NULLS {
+        let windows = if let Source::Restarts { .. } = all { 8 } else { 4 };
+        let (changes, ..) = shares(&Stalls { windows, all, ..MODEL }, 18, 40, 3);
+        // 1,280 verdicts: a rate of 0.1 % gives more than 5 with a probability of 0.2 %, one of 0.3 % more than 10.
+        let most = if let Source::Restarts { .. } = all { 10.0 } else { 5.0 };
+        assert!(changes * 1280.0 <= most, "{name}: {changes}");
+    }
+}
+
+/// Stalls are found though the mean hides them, and `same` is not said of stalls of just the size that matters, also
+/// where none has come up.
+#[test]
+fn stalls_of_the_arm_are_found() {
+    let quiet = Source::Random { per_s: 0.01 };
+    let model = |per_s, stall_s| Stalls {
+        windows: 4,
+        window_s: 10.0,
+        all: quiet,
+        arm: Some(Source::Alike { per_s, stall_s }),
+        ..MODEL
+    };
+    let (changes, regressions, _) = shares(&model(0.5, 0.1), 8, 10, 3);
+    assert!(regressions > 0.9 && changes == regressions, "5 % of the time: {regressions} of {changes}");
+    for blocks in [3, 5, 8] {
+        let (.., same) = shares(&model(0.02, 0.5), blocks, 20, 3);
+        assert!(same < 0.065, "0.5 s every 50 s is 1 % of the time: same in {same} after {blocks} blocks");
+    }
+    // Without a stall anywhere `same` takes as long as one of 0.5 s would need to turn up.
+    let none = Stalls { windows: 1, all: Source::Random { per_s: 0.0 }, ..MODEL };
+    let enough_s = stall_seconds_min(0.01) / 5.0;
+    for (window_s, expected) in [(enough_s * 0.99, 0.0), (enough_s * 1.01, 1.0)] {
+        assert_eq!(
+            shares(&Stalls { window_s, ..none.clone() }, 5, 1, 1),
+            (0.0, 0.0, expected),
+            "{window_s} s"
+        );
+    }
+}
+
+/// The figures in docs/METHOD.md, percent: `cargo test -p rqps-stats --test stalls -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes two minutes and prints"]
+fn figures_of_the_method() {
+    let looks = [3, 5, 8, 12, 18];
+    for (name, all) in NULLS {
+        let model = Stalls { windows: 4, all, ..MODEL };
+        let row = looks.map(|blocks| format!("{:.2}", 100.0 * shares(&model, blocks, 300, 3).0));
+        println!("false | {name} | {}", row.join(" | "));
+    }
+    for (window_s, per_s, stall_s) in
+        [(2.0, 0.5, 0.1), (10.0, 0.5, 0.1), (10.0, 0.02, 0.5), (60.0, 0.02, 0.5), (60.0, 0.04, 0.5)]
+    {
+        let (all, arm) = (Source::Random { per_s: 0.01 }, Some(Source::Alike { per_s, stall_s }));
+        let model = Stalls { windows: 4, window_s, all, arm, ..MODEL };
+        let row = looks.map(|blocks| {
+            let (_, regressions, same) = shares(&model, blocks, 20, 3);
+            format!("{:.0} / {:.0}", 100.0 * regressions, 100.0 * same)
+        });
+        println!("found / same | {window_s} s, {stall_s} s {per_s}/s | {}", row.join(" | "));
+    }
+}
