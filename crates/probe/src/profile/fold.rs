@@ -203,10 +203,9 @@ fn head(line: &str) -> Option<(u32, Moment, &str)> {
 fn frame(line: &str) -> Option<(String, String)> {
     let (address, rest) = line.trim().split_once(' ')?;
     let address = u64::from_str_radix(address, 16).ok()?;
-    let (symbol, module) = rest.rsplit_once(" (")?;
-    let path = module.strip_suffix(')')?;
     // A file that was replaced since, as a server's may be on an upgrade.
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    let rest = rest.strip_suffix(" (deleted))").or(rest.strip_suffix(')'))?;
+    let (symbol, path) = rest.rsplit_once(" (")?;
     let module = path.rsplit('/').next().unwrap_or(path).trim_matches(['[', ']']);
     let is_kernel = address >= KERNEL_FROM;
     let mut name = match symbol.trim() {
