@@ -11,6 +11,7 @@ pub mod limits;
 pub mod model;
 mod parse;
 mod problem;
+mod profile;
 mod protocol;
 mod reader;
 pub mod schedule;
@@ -25,6 +26,7 @@ pub use model::{
 };
 pub use parse::{CheckedPlan, PlanContext};
 pub use problem::{PlanErrors, Problem};
+pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
 pub use schedule::{Action, ActionKind, Limit, Measure, Schedule, Settle, schedule};
 pub use show::render_schedule;

@@ -37,6 +37,10 @@ pub const BLOCKS: RangeInclusive<u64> = 1..=1_000;
 pub const BUDGET_SECONDS: RangeInclusive<u64> = 1..=31 * 86_400;
 /// Percent of a change that matters.
 pub const MEI_PERCENT: RangeInclusive<f64> = 0.01..=50.0;
+/// Seconds that samples for a CPU profile are taken: beyond ten minutes a profile shows nothing new.
+pub const PROFILE_SECONDS: RangeInclusive<f64> = 0.5..=600.0;
+/// Samples per second of CPU time. Beyond, taking them is what is sampled.
+pub const PROFILE_FREQUENCY_HZ: RangeInclusive<f64> = 1.0..=10_000.0;
 /// Characters of a plan's or an arm's name, which becomes a folder's name.
 pub const NAME_CHARS_MAX: usize = 100;
 /// Steps in one plan.

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use crate::build::BuildSpec;
 use crate::limits;
+use crate::profile::ProfileOptions;
 
 /// What to measure, on which arms, how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +41,9 @@ pub struct Plan {
     /// What verdicts are held against.
     #[serde(skip_serializing_if = "VerdictOptions::is_default")]
     pub verdict: VerdictOptions,
+    /// Whether the run ends with CPU profiles, and how these are taken.
+    #[serde(skip_serializing_if = "ProfileOptions::is_default")]
+    pub profile: ProfileOptions,
     /// What single steps do differently, by a step's name (`scan`, `scan.warm`).
     #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
     pub tests: BTreeMap<String, TestOptions>,

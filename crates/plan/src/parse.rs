@@ -10,11 +10,12 @@ use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
 use crate::problem::{PlanErrors, Problem, Problems};
+use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Section};
 use crate::steps;
 
-const PLAN_KEYS: [&str; 13] = [
+const PLAN_KEYS: [&str; 14] = [
     "name",
     "protocol",
     "passes",
@@ -25,6 +26,7 @@ const PLAN_KEYS: [&str; 13] = [
     "workload",
     "isolated",
     "verdict",
+    "profile",
     "test",
     "arm",
     "matrix",
@@ -161,6 +163,7 @@ fn read_plan(
         workload,
         isolated: protocol.isolated,
         verdict: protocol::read_verdict(top),
+        profile: profile::read(top),
         tests,
         arms,
     };

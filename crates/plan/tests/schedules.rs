@@ -168,6 +168,9 @@ prop_compose! {
         text += &settle.map_or(String::new(), |s| format!("settle_seconds_max = {s}\n"));
         let (name, suffix, seconds, clients) = test;
         text += &format!("[test.\"{name}{suffix}\"]\nseconds = {seconds}\nclients = {clients}\n");
+        if vacuum {
+            text += "[profile]\nafter = \"changed\"\nseconds = 7.5\n";
+        }
         for (i, (name, version)) in arms.iter().enumerate() {
             text += &format!("[[arm]]\nname = \"{i}.{name}\"\nbuild = \"postgres-{version}\"\nconfig = \"sized\"\n");
         }

@@ -1,0 +1,65 @@
+//! What a plan says of CPU profiles: whether a run ends with them, and how they are taken.
+
+use serde::Serialize;
+
+use crate::limits;
+use crate::reader::Section;
+
+const PROFILE_KEYS: [&str; 3] = ["after", "seconds", "frequency_hz"];
+
+/// CPU profiles of the servers, taken in a pass of their own when everything else is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ProfileOptions {
+    /// Of which tests a run takes profiles when it is complete.
+    pub after: ProfileAfter,
+    /// Seconds that samples of a test are taken for.
+    pub seconds: f64,
+    /// Samples per second of CPU time.
+    pub frequency_hz: f64,
+}
+
+/// Of which tests a run takes CPU profiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileAfter {
+    /// Of none.
+    Never,
+    /// Of those that got better or worse on some arm.
+    Changed,
+    /// Of all.
+    All,
+}
+
+impl Default for ProfileOptions {
+    /// A frequency that is no divisor of a thousand, as timers are: samples are not to come in step with them.
+    fn default() -> Self {
+        Self { after: ProfileAfter::Never, seconds: 5.0, frequency_hz: 499.0 }
+    }
+}
+
+impl ProfileOptions {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// `[profile]`.
+pub(crate) fn read(top: &Section<'_>) -> ProfileOptions {
+    let mut options = ProfileOptions::default();
+    let Some(section) = top.table("profile", "[profile]") else {
+        return options;
+    };
+    section.check_keys(&PROFILE_KEYS, |_| None);
+    let words =
+        [("never", ProfileAfter::Never), ("changed", ProfileAfter::Changed), ("all", ProfileAfter::All)];
+    if let Some(after) = section.choice("after", &words) {
+        options.after = after;
+    }
+    if let Some(found) = section.number("seconds", limits::PROFILE_SECONDS) {
+        options.seconds = found.value;
+    }
+    if let Some(found) = section.number("frequency_hz", limits::PROFILE_FREQUENCY_HZ) {
+        options.frequency_hz = found.value;
+    }
+    options
+}
