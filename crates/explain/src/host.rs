@@ -1,0 +1,110 @@
+//! The machine while one arm was measured and while the other was: other programs, other guests, paging.
+//!
+//! What the whole run had in common (canaries, frequency of the processor over all arms) is no difference between arms
+//! and belongs to the remarks of verdicts.
+
+use crate::context::Context;
+use crate::figures::{Cell, ELAPSED};
+use crate::model::{Cause, Evidence, Finding, Word};
+use crate::quantity::Quantity;
+use crate::words;
+
+/// CPU time of the whole machine, by what it was spent on.
+const ALL_CPU: [&str; 5] =
+    ["host_user_us", "host_system_us", "host_iowait_us", "host_steal_us", "host_idle_us"];
+
+/// Something that the machine does besides.
+struct Entry {
+    cause: Cause,
+    /// As the sentence says it, `{}` being the figure.
+    phrase: &'static str,
+    what: &'static str,
+    unit: &'static str,
+    /// By how much the arms have to differ, in the unit.
+    change_min: f64,
+    value: fn(Cell<'_>) -> Option<f64>,
+}
+
+const ENTRIES: [Entry; 4] = [
+    Entry {
+        cause: Cause::OtherLoad,
+        phrase: "programs other than server and client, the kernel's own threads among them, took {} % of the machine's \
+                 CPU",
+        what: "CPU of the machine that is neither the server's nor the client's",
+        unit: "%",
+        change_min: 3.0,
+        value: |cell| of_all(cell, "rest_us"),
+    },
+    Entry {
+        cause: Cause::CpuSteal,
+        phrase: "other guests of the host took {} % of the machine's CPU (steal)",
+        what: "CPU of the machine that other guests took",
+        unit: "%",
+        change_min: 1.0,
+        value: |cell| of_all(cell, "host_steal_us"),
+    },
+    Entry {
+        cause: Cause::Swap,
+        phrase: "the machine swapped {} pages a second",
+        what: "pages swapped in and out",
+        unit: "pages/s",
+        change_min: 10.0,
+        value: |cell| {
+            let pages = cell.metric("host_swap_in_pages")? + cell.metric("host_swap_out_pages")?;
+            Some(pages / (cell.metric(ELAPSED)? / 1e6))
+        },
+    },
+    Entry {
+        cause: Cause::Swap,
+        phrase: "the machine had {} major page faults a second",
+        what: "major page faults",
+        unit: "faults/s",
+        change_min: 10.0,
+        value: |cell| Some(cell.metric("host_major_faults")? / (cell.metric(ELAPSED)? / 1e6)),
+    },
+];
+
+/// A metric as percent of all CPU time there was.
+fn of_all(cell: Cell<'_>, metric: &str) -> Option<f64> {
+    let all = ALL_CPU.iter().filter_map(|name| cell.metric(name)).sum::<f64>();
+    (all > 0.0).then_some(100.0 * cell.metric(metric)? / all)
+}
+
+/// What the machine did more of while the slower of the two was measured. What slowed the faster one down explains
+/// nothing.
+pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+    let Some(time) = cx.figures.of(crate::decompose::time_per_op).filter(Quantity::matters) else {
+        return Vec::new();
+    };
+    let found = ENTRIES.iter().filter_map(|entry| Some((entry, cx.figures.of(entry.value)?)));
+    found
+        .filter(|(entry, found)| {
+            found.stands_out() && found.change().abs() >= entry.change_min && found.rose() == time.rose()
+        })
+        .map(|(entry, found)| finding(cx, entry, &found))
+        .collect()
+}
+
+fn finding(cx: &Context<'_>, entry: &Entry, found: &Quantity) -> Finding {
+    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
+    let figure = |value: f64| words::number(value.max(0.0));
+    Finding {
+        word: Word::TheHost,
+        cause: entry.cause,
+        sentence: format!(
+            "while {arm} was measured, {}; while {base} was, {}",
+            entry.phrase.replace("{}", &figure(found.arm)),
+            figure(found.base)
+        ),
+        weight: found.clearness(),
+        certainty: cx.certainty(found),
+        evidence: vec![Evidence {
+            what: entry.what.to_owned(),
+            unit: entry.unit.to_owned(),
+            base: Some(found.base),
+            arm: Some(found.arm),
+            noise: found.noise(),
+            text: None,
+        }],
+    }
+}

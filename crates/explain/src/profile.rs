@@ -1,0 +1,258 @@
+//! Functions that take more or less of a session's CPU time, from profiles of both arms.
+//!
+//! A profile is taken in a pass of its own and says how CPU time is shared out; how much there is of it comes from the
+//! measured windows. Sessions of measured clients only: what runs beside them is told by its CPU time.
+
+use rqps_store::{Profile, Recorded};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::figures::{BACKENDS, COUNTED, Cell};
+use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+use crate::quantity::Quantity;
+use crate::words;
+
+mod change;
+mod stacks;
+
+use change::{Changed, Changes, Moved, Pair};
+use stacks::{Stacks, is_kernel, is_named};
+
+/// Functions named in a sentence, and kept as evidence.
+const NAMED_MAX: usize = 3;
+const EVIDENCE_MAX: usize = 5;
+/// Share of samples without a name from which on it is said.
+const UNNAMED_SHARE: f64 = 0.05;
+/// Share of the change from which on the kernel is named.
+const KERNEL_SHARE: f64 = 0.5;
+/// Functions that account for less than this of a change are not the finding.
+const EXPLAINED_MIN: f64 = 0.2;
+/// Errors in the half width of a 99 % interval of a normal distribution.
+const ERRORS_OF_99_PERCENT: f64 = 2.576;
+
+/// What profiles show, and what they cannot show.
+#[derive(Default)]
+pub(crate) struct Profiled {
+    /// The functions that account for a change of CPU time.
+    pub findings: Vec<Finding>,
+    /// What must be known besides.
+    pub remarks: Vec<String>,
+}
+
+/// Compares the profiles of the two arms.
+pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
+    let profiles = [latest(cx, cx.base), latest(cx, cx.arm)];
+    let [Some(base), Some(arm)] = profiles else {
+        let mut profiled = Profiled::default();
+        if cx.changed() {
+            profiled.remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
+        }
+        return Ok(profiled);
+    };
+    let stacks = [stacks(cx, &base.result)?, stacks(cx, &arm.result)?];
+    let mut remarks: Vec<String> = [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])]
+        .into_iter()
+        .filter_map(|(index, profile, stacks)| unnamed(&cx.run.arms[index].name, &profile.result, stacks))
+        .collect();
+    if base.result.event != arm.result.event {
+        remarks.push(format!(
+            "the profiles are not compared: base's samples are of {}, the arm's of {}",
+            base.result.event, arm.result.event
+        ));
+        return Ok(Profiled { findings: Vec::new(), remarks });
+    }
+    let Some(cpu) = cx.figures.of(sessions_cpu_per_op) else {
+        remarks.push("the profiles are not compared: CPU times of sessions are not known".to_owned());
+        return Ok(Profiled { findings: Vec::new(), remarks });
+    };
+    let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
+    let compare = |base_us_per_op: f64, arm_us_per_op: f64| {
+        Pair { base: &stacks[0], arm: &stacks[1], base_us_per_op, arm_us_per_op, has_callers }.changes()
+    };
+    let changes = compare(cpu.base, cpu.arm);
+    let (finding, more) = tell(cx, &cpu, &changes, || compare(cpu.base, cpu.base));
+    remarks.extend(more);
+    Ok(Profiled { findings: finding.into_iter().collect(), remarks })
+}
+
+fn latest<'a>(cx: &Context<'a>, arm: usize) -> Option<&'a Recorded<Profile>> {
+    let name = &cx.run.arms[arm].name;
+    let is_its = |profile: &&Recorded<Profile>| profile.action.arm == *name && profile.result.test == cx.test;
+    cx.run.profiles.iter().rev().filter(|profile| profile.valid()).find(is_its)
+}
+
+fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
+    Ok(Stacks::parse(&cx.run.folded(profile)?))
+}
+
+fn sessions_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
+    let workers = cell.metric("server_role.parallel_worker_us").unwrap_or(0.0);
+    Some((cell.metric(BACKENDS)? + workers) / cell.operations()).filter(|us| *us > 0.0)
+}
+
+fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
+    let of = match has {
+        [false, false] => String::new(),
+        [true, false] => format!(" of {}", cx.its_arm().name),
+        _ => format!(" of {}", cx.base_arm().name),
+    };
+    let run = cx.run.folder.name();
+    format!("no CPU profile{of}: `rqps profile {run} --test {}` takes one", cx.test)
+}
+
+/// Functions without a name are said, with the remedy that the profile's own note has.
+fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
+    let share = stacks.unnamed as f64 / stacks.samples.max(1) as f64;
+    (share >= UNNAMED_SHARE).then(|| {
+        let note = profile.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        format!("{} of the samples of {arm} are in functions without a name{note}", words::percent(share))
+    })
+}
+
+/// The finding and further remarks. `alike` compares as if both arms took the same CPU time: what differs then is shares.
+fn tell(
+    cx: &Context<'_>,
+    cpu: &Quantity,
+    changes: &Changes,
+    alike: impl FnOnce() -> Changes,
+) -> (Option<Finding>, Vec<String>) {
+    let mut remarks: Vec<String> = changes.moved.iter().map(|moved| told_of_move(cx, moved)).collect();
+    if !cpu.matters() {
+        return (None, remarks);
+    }
+    let change = cpu.change();
+    let along: Vec<&Changed> = changes
+        .functions
+        .iter()
+        .filter(|changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0)
+        .collect();
+    let explained = along.iter().map(|changed| changed.spent.change_us()).sum::<f64>() / change;
+    let shares = alike();
+    if shares.functions.is_empty() && shares.moved.is_empty() {
+        remarks.push(format!(
+            "the {} us of CPU that {} takes {} per {} are spread over all functions alike: no function's share of the \
+             profile changed",
+            words::number(change.abs()),
+            cx.its_arm().name,
+            more_or_less(change),
+            cx.operation(),
+        ));
+        return (None, remarks);
+    }
+    if explained < EXPLAINED_MIN && changes.place.is_none() {
+        return (None, remarks);
+    }
+    let sentence = sentence(cx, cpu, changes, &along, explained);
+    let evidence = evidence(cx, changes, &along);
+    let finding = Finding {
+        word: word(cx, cpu),
+        cause: Cause::Function,
+        sentence,
+        weight: explained.clamp(0.0, 1.0).max(if changes.place.is_some() { 0.5 } else { 0.0 }),
+        certainty: Certainty::SinglePass,
+        evidence,
+    };
+    (Some(finding), remarks)
+}
+
+/// More CPU time for instructions that are the same is slower work.
+fn word(cx: &Context<'_>, cpu: &Quantity) -> Word {
+    let counted = |cell: Cell<'_>| {
+        Some(cell.metric("server_instructions_user").or(cell.metric(COUNTED))? / cell.operations())
+    };
+    match cx.figures.of(counted) {
+        Some(instructions) if !(instructions.matters() && instructions.rose() == cpu.rose()) => {
+            Word::speed(cpu.rose())
+        }
+        _ => Word::work(cpu.rose()),
+    }
+}
+
+fn more_or_less(change: f64) -> &'static str {
+    if change > 0.0 { "more" } else { "less" }
+}
+
+fn sentence(
+    cx: &Context<'_>,
+    cpu: &Quantity,
+    changes: &Changes,
+    along: &[&Changed],
+    explained: f64,
+) -> String {
+    let change = cpu.change();
+    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let us = words::number(change.abs());
+    let mut sentence = format!(
+        "a session of {arm} takes {us} us {} of CPU per {operation} than one of {base}",
+        more_or_less(change)
+    );
+    if !along.is_empty() {
+        let named: Vec<String> = along
+            .iter()
+            .take(NAMED_MAX)
+            .map(|changed| {
+                let spent = &changed.spent;
+                let (by, of) = (words::number(spent.change_us().abs()), words::number(spent.base_us));
+                format!("{} {by} us {} (base {of})", shown(&changed.name), more_or_less(change))
+            })
+            .collect();
+        let rest = match along.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            rest => format!(", with {rest} more functions"),
+        };
+        let part = words::percent(explained.min(1.0));
+        sentence.push_str(&format!(": {}{rest}, {part} of the difference", words::list(&named)));
+    }
+    let is_said = |name: &str| along.iter().take(NAMED_MAX).any(|changed| changed.name == name);
+    if let Some(place) = changes.place.as_ref().filter(|place| !is_said(&place.name)) {
+        let part = words::percent((place.spent.change_us() / change).min(1.0));
+        sentence.push_str(&format!("; {part} of it in {} and what it calls", shown(&place.name)));
+    }
+    let in_kernel = changes.kernel.change_us() / change;
+    if in_kernel >= KERNEL_SHARE {
+        sentence.push_str(&format!("; {} of it in the kernel", words::percent(in_kernel.min(1.0))));
+    }
+    sentence
+}
+
+fn shown(name: &str) -> String {
+    match is_kernel(name) {
+        true => format!("{} (kernel)", name.trim_end_matches("_[k]")),
+        false => name.to_owned(),
+    }
+}
+
+fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evidence> {
+    let against = changes.functions.iter().filter(|changed| !along.contains(changed));
+    let figure = |changed: &Changed, what: &str| {
+        let spent = &changed.spent;
+        let noise = ERRORS_OF_99_PERCENT * spent.error_us / spent.base_us;
+        Evidence {
+            what: format!("CPU time {what} {}", shown(&changed.name)),
+            unit: cx.per_op("us"),
+            base: Some(spent.base_us),
+            arm: Some(spent.arm_us),
+            noise: noise.is_finite().then_some(noise),
+            text: None,
+        }
+    };
+    let place = changes.place.iter().map(|changed| (changed, "in and below"));
+    let functions = along.iter().copied().chain(against).take(EVIDENCE_MAX).map(|changed| (changed, "in"));
+    functions.chain(place).map(|(changed, what)| figure(changed, what)).collect()
+}
+
+fn told_of_move(cx: &Context<'_>, moved: &Moved) -> String {
+    let names = |changed: &[Changed]| {
+        let names: Vec<String> = changed.iter().take(NAMED_MAX).map(|its| shown(&its.name)).collect();
+        words::list(&names)
+    };
+    let us = moved.to.iter().map(|its| its.spent.change_us()).sum::<f64>();
+    format!(
+        "{} us of CPU per {} moved from {} into {}; {} with what it calls takes as long as before",
+        words::number(us),
+        cx.operation(),
+        names(&moved.from),
+        names(&moved.to),
+        shown(&moved.within)
+    )
+}
