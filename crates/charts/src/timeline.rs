@@ -25,6 +25,8 @@ pub struct TimelineChart {
     pub title: String,
     /// Unit of the values, above the axis: `queries/s`.
     pub unit: String,
+    /// What the horizontal axis counts: `seconds`, or `windows` where each is a point.
+    pub x_title: String,
     /// Lines, drawn in their order.
     pub lines: Vec<Line>,
     /// Where one window ends and the next begins, in seconds.
@@ -50,6 +52,7 @@ impl Default for TimelineChart {
             id: String::new(),
             title: String::new(),
             unit: String::new(),
+            x_title: "seconds".to_owned(),
             lines: Vec::new(),
             breaks: Vec::new(),
             width: crate::WIDTH_DEFAULT,
@@ -85,7 +88,7 @@ impl TimelineChart {
             description: self.description(),
             width,
             height: bottom + 36.0,
-            data: domain(&x, &y, &self.unit),
+            data: domain(&x, &y, &self.unit, &self.x_title),
             has_links: false,
         };
         frame.around(theme, svg)
@@ -115,6 +118,8 @@ impl TimelineChart {
             svg.line((left, tick.at), (right, tick.at), &stroke).end();
             svg.text(left - 6.0, tick.at + SMALL * 0.36, "end", SMALL, &colours.muted()).content(&tick.label);
         }
+        svg.close("g");
+        svg.tag("g").a("class", "axis ticks-x").begin();
         for tick in x.ticks_s(((right - left) / 70.0) as usize) {
             svg.line((tick.at, bottom), (tick.at, bottom + 4.0), &colours.muted()).end();
             svg.text(tick.at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(&tick.label);
@@ -122,7 +127,7 @@ impl TimelineChart {
         svg.close("g");
         svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).content(&self.unit);
         svg.text((left + right) / 2.0, bottom + 31.0, "middle", SMALL, &colours.foreground())
-            .content("seconds");
+            .content(&self.x_title);
         for second in self.breaks.iter().filter(|its| drawable(**its)) {
             let at = x.at(*second);
             svg.line((at, top), (at, bottom), &colours.muted())
@@ -155,7 +160,7 @@ fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// What a script needs to turn places into values.
-fn domain(x: &Linear, y: &Linear, unit: &str) -> Vec<(&'static str, String)> {
+fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static str, String)> {
     vec![
         ("data-x0", x.value.0.to_string()),
         ("data-x1", x.value.1.to_string()),
@@ -166,6 +171,7 @@ fn domain(x: &Linear, y: &Linear, unit: &str) -> Vec<(&'static str, String)> {
         ("data-py0", number(y.place.0)),
         ("data-py1", number(y.place.1)),
         ("data-unit", unit.to_owned()),
+        ("data-x-unit", x_title.to_owned()),
     ]
 }
 
