@@ -10,6 +10,8 @@ use crate::words;
 const UNEVEN: f64 = 1.5;
 /// Share of the time per operation that a background process has to change by.
 const SHARE_MIN: f64 = 0.02;
+/// Role of workers that were gone when the window ended.
+const ENDED: &str = "ended_within_the_window";
 /// Roles that other findings speak of.
 const SPOKEN_OF: [&str; 2] = ["autovacuum_worker", "checkpointer"];
 
@@ -65,12 +67,15 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
         return None;
     }
     let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
-    let role = name.replace('_', " ");
+    let role = match name {
+        ENDED => "processes that ended within the window".to_owned(),
+        _ => format!("the {}", name.replace('_', " ")),
+    };
     Some(Finding {
         word: Word::work(found.rose()),
         cause: Cause::Background,
         sentence: format!(
-            "{arm} uses {} us of CPU per {} in its {role}, {}",
+            "{arm} uses {} us of CPU per {} in {role}, {}",
             words::number(found.arm),
             cx.operation(),
             words::than(&found, base)

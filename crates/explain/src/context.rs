@@ -54,7 +54,7 @@ impl<'a> Context<'a> {
                 .figures
                 .ratio()
                 .is_some_and(|ratio| !(crate::RATIO_LOW..=crate::RATIO_HIGH).contains(&ratio)),
-            Some(_) => [Detector::Rate, Detector::Cost]
+            Some(_) => Detector::ALL
                 .iter()
                 .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.class.is_change())),
         }

@@ -10,6 +10,9 @@ use crate::words;
 /// Events that a single pass has to have seen on one arm before their number is compared.
 const EVENTS_MIN: f64 = 100.0;
 
+/// Work that differs by less than this share is called the same.
+const SAME_SHARE: f64 = 0.01;
+
 /// What the value of an entry is.
 #[derive(Clone, Copy, PartialEq)]
 enum Per {
@@ -130,7 +133,7 @@ const ENTRIES: [Entry; 22] = [
         unit: "bytes",
         phrase: "reads {} bytes from storage",
         per: Per::Operation,
-        floor: 64.0,
+        floor: 800.0,
         value: |cell| cell.metric("server_read_bytes"),
     },
     Entry {
@@ -240,7 +243,7 @@ const ENTRIES: [Entry; 22] = [
         rise: Rise::Work,
         what: "checkpoints in the windows",
         unit: "checkpoints",
-        phrase: "has {} checkpoints in its windows",
+        phrase: "checkpoints in the windows: {}",
         per: Per::Windows,
         floor: 0.0,
         value: checkpoints,
@@ -250,7 +253,7 @@ const ENTRIES: [Entry; 22] = [
         rise: Rise::Work,
         what: "tables that autovacuum finished in the windows",
         unit: "tables",
-        phrase: "has {} tables vacuumed by autovacuum in its windows",
+        phrase: "tables that autovacuum went through in the windows: {}",
         per: Per::Windows,
         floor: 0.0,
         value: |cell| cell.counter(TABLES, ALL, "autovacuum_count"),
@@ -315,9 +318,19 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
     ENTRIES.iter().filter_map(|entry| entry.finding(cx)).collect()
 }
 
-/// The change of the figure that `cause` is told by first, whether or not it stands out; none where it is not known.
-pub(crate) fn quantity_of(cx: &Context<'_>, cause: Cause) -> Option<Quantity> {
-    ENTRIES.iter().filter(|entry| entry.cause == cause).find_map(|entry| entry.quantity(cx))
+/// Work that is the same on both arms, in words: `rows, blocks and WAL`; empty where nothing is known to be.
+pub(crate) fn same_work(cx: &Context<'_>) -> String {
+    let kinds = [
+        ("server_rows_touched", "rows", 0.1),
+        ("server_blocks_touched", "blocks", 0.1),
+        ("server_wal_bytes", "WAL", 1.0),
+    ];
+    let is_same = |metric: &str, floor: f64| {
+        let found = cx.figures.per_op(metric);
+        found.is_some_and(|found| found.base > floor && found.share() < SAME_SHARE)
+    };
+    let same = kinds.into_iter().filter(|(metric, _, floor)| is_same(metric, *floor));
+    words::list(&same.map(|(_, name, _)| name.to_owned()).collect::<Vec<_>>())
 }
 
 impl Entry {
@@ -335,15 +348,17 @@ impl Entry {
         let found = self.quantity(cx).filter(|found| found.matters() && self.is_plenty(cx, found))?;
         let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
         let said = self.said(cx, &found);
-        let per = match self.per {
-            Per::Operation => format!(" per {}", cx.operation()),
-            Per::Itself | Per::Windows => String::new(),
-        };
         let phrase = self.phrase.replace("{}", &words::number(said.arm));
+        let per = cx.operation();
+        let sentence = match self.per {
+            Per::Operation => format!("{arm} {phrase} per {per}, {}", words::than(&said, base)),
+            Per::Itself => format!("{arm} {phrase}, {}", words::than(&said, base)),
+            Per::Windows => format!("{phrase} on {arm}, {} on {base}", words::number(said.base)),
+        };
         Some(Finding {
             word: self.word(found.rose()),
             cause: self.cause,
-            sentence: format!("{arm} {phrase}{per}, {}", words::than(&said, base)),
+            sentence,
             weight: found.clearness(),
             certainty: cx.certainty(&found),
             evidence: vec![self.evidence(cx, &found)],

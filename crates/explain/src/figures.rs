@@ -127,11 +127,6 @@ impl Figures {
         self.of(|cell| Some(cell.metric(metric)? / cell.operations()))
     }
 
-    /// A counter per operation.
-    pub fn counter_per_op(&self, view: &str, object: &str, column: &str) -> Option<Quantity> {
-        self.of(|cell| Some(cell.counter(view, object, column)? / cell.operations()))
-    }
-
     /// The arm's rate over base's.
     pub fn ratio(&self) -> Option<f64> {
         let time = self.of(|cell| Some(cell.metric(CLIENT_TIME)? / cell.operations()))?;

@@ -6,12 +6,16 @@
 mod connections;
 mod context;
 mod counters;
+mod debt;
 mod decompose;
 mod error;
 mod figures;
+mod host;
 mod mechanisms;
+mod merge;
 mod model;
 mod plans;
+mod profile;
 mod quantity;
 mod rank;
 mod settings;
@@ -20,7 +24,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use rqps_stats::Class;
+use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::{Role, Run};
 use rqps_verdicts::RunVerdicts;
 
@@ -67,11 +71,13 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
     Ok(explanations)
 }
 
-/// Whether verdicts say that there is nothing to explain.
+/// Whether verdicts say that there is nothing to explain. That stalls are not decided is no reason to look for causes.
 fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
-    judged.is_some_and(|judged| {
-        judged.of_arm(arm).filter(|verdict| verdict.test == test).all(|verdict| verdict.class == Class::Same)
-    })
+    let is_nothing = |verdict: &Verdict| match verdict.detector {
+        Detector::Stalls => !verdict.class.is_change(),
+        Detector::Rate | Detector::Cost => verdict.class == Class::Same,
+    };
+    judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_nothing))
 }
 
 /// Measured steps that are no warm-up, by group and name.
@@ -103,21 +109,28 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
-    let sized = |finding: Finding| Item { share: Some(finding.weight), finding };
-    let unsized_ = |finding: Finding| Item { share: None, finding };
-    let mut found: Vec<Item> = time::of_test(cx).into_iter().map(sized).collect();
-    found.extend(counters::of_test(cx).into_iter().map(unsized_));
-    found.extend(connections::of_test(cx).into_iter().map(unsized_));
-    found.extend(plans::of_test(cx)?.into_iter().map(unsized_));
+    let mut found: Vec<Item> = time::of_test(cx);
+    found.extend(counters::of_test(cx).into_iter().map(Item::of));
+    found.extend(connections::of_test(cx).into_iter().map(Item::of));
+    found.extend(plans::of_test(cx)?.into_iter().map(Item::of));
+    found.extend(debt::of_test(cx)?.into_iter().map(Item::of));
+    found.extend(host::of_test(cx).into_iter().map(Item::of));
+    let profiled = profile::of_test(cx)?;
+    found.extend(profiled.findings.into_iter().map(Item::of));
+    let differences = settings::of_test(cx)?;
+    let mut findings = rank::tell(cx, found);
+    mechanisms::attach(&mut findings, &differences);
+    let mut remarks = remarks(cx);
+    remarks.extend(profiled.remarks);
     Ok(Explanation {
         test: cx.test.to_owned(),
         group: group.to_owned(),
         arm: cx.arm,
         base: cx.base,
-        findings: rank::tell(cx, found),
+        findings,
         decomposition: cx.decomposition.clone(),
-        differences: Vec::new(),
-        remarks: remarks(cx),
+        differences,
+        remarks,
     })
 }
 

@@ -3,23 +3,26 @@
 
 use crate::context::Context;
 use crate::decompose::{
-    CPI, INSTRUCTIONS, KERNEL, LOG, PER_CYCLE, PER_INSTRUCTION, QUEUE, READS, SERVER, WAITING,
-    instructions_metric, off_cpu_per_op,
+    CLIENT, CPI, INSTRUCTIONS, KERNEL, LOG, PER_CYCLE, PER_INSTRUCTION, QUEUE, READS, SERVER, WAITING,
+    instructions_metric, off_cpu_per_op, time_per_op,
 };
-use crate::figures::BACKENDS;
+use crate::figures::{BACKENDS, Cell};
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, Word};
 use crate::quantity::Quantity;
+use crate::rank::Item;
 use crate::words;
 
 /// Smallest change of instructions that is spoken of, as a share: the minimum effect of interest of that metric.
 const INSTRUCTIONS_SHARE: f64 = 0.005;
 /// Smallest share of the time per operation that a part has to change by.
 const SHARE_MIN: f64 = 0.02;
+/// A client's CPU time moves along with the server's when it changed by this share of that.
+const CLIENT_ALONG: f64 = 0.5;
 /// Below this change of the time per operation, as a share, shares of it mean nothing.
 const CHANGE_MIN: f64 = 0.01;
 
 /// What stands out.
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Item> {
     let Some(split) = &cx.decomposition else { return Vec::new() };
     let cpu = match instructions_metric(cx.figures) {
         Some(metric) => {
@@ -31,10 +34,11 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
     cpu.into_iter().chain(off_cpu(cx, split)).collect()
 }
 
-/// Share of the change in time per operation that `change_us` is; none where the time hardly changed.
-pub(crate) fn share_of(split: &Decomposition, change_us: f64) -> Option<f64> {
+/// Share of the change in time per operation that `change_us` is; none where that change itself is no more than noise.
+pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) -> Option<f64> {
     let whole = split.change_us_per_op();
-    (whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
+    let is_seen = cx.is_rate_changed() || cx.figures.of(time_per_op).is_some_and(|found| found.stands_out());
+    (is_seen && whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
 }
 
 /// A part of a part, by names.
@@ -51,9 +55,10 @@ fn matters(split: &Decomposition, part: &Part) -> bool {
     if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && (part.low > 0.0 || part.high < 0.0) }
 }
 
-fn weight(split: &Decomposition, change_us: f64, clearness: f64) -> f64 {
-    share_of(split, change_us)
-        .map_or(clearness * change_us.abs() / split.base_us_per_op, |share| share.clamp(-1.0, 1.0))
+/// A finding of that size: with its share of the change where there is one.
+fn sized(cx: &Context<'_>, split: &Decomposition, change_us: f64, clearness: f64, finding: Finding) -> Item {
+    let share = share_of(cx, split, change_us);
+    Item { finding: Finding { weight: clearness, ..finding }, share }
 }
 
 fn certainty(cx: &Context<'_>, part: &Part) -> Certainty {
@@ -61,22 +66,30 @@ fn certainty(cx: &Context<'_>, part: &Part) -> Certainty {
     if part.low.is_nan() { Certainty::SinglePass } else { Certainty::Replicated { blocks } }
 }
 
-fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option<Finding> {
+fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option<Item> {
     let found = cx.figures.per_op(metric)?;
     let change_us = part(&split.parts, &[SERVER, INSTRUCTIONS])?.change_us_per_op;
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    (found.stands_out() && found.share() >= INSTRUCTIONS_SHARE).then(|| Finding {
-        word: Word::work(found.rose()),
-        cause: Cause::Instructions,
-        sentence: format!(
-            "{arm} executes {} instructions per {}, {}",
-            words::number(found.arm),
-            cx.operation(),
-            words::than(&found, base)
-        ),
-        weight: weight(split, change_us, found.clearness()),
-        certainty: cx.certainty(&found),
-        evidence: vec![figure("instructions in user mode", &cx.per_op("instructions"), &found)],
+    (found.stands_out() && found.share() >= INSTRUCTIONS_SHARE).then(|| {
+        sized(
+            cx,
+            split,
+            change_us,
+            found.clearness(),
+            Finding {
+                word: Word::work(found.rose()),
+                cause: Cause::Instructions,
+                sentence: format!(
+                    "{arm} executes {} instructions per {}, {}",
+                    words::number(found.arm),
+                    cx.operation(),
+                    words::than(&found, base)
+                ),
+                weight: 0.0,
+                certainty: cx.certainty(&found),
+                evidence: vec![figure("instructions in user mode", &cx.per_op("instructions"), &found)],
+            },
+        )
     })
 }
 
@@ -113,7 +126,7 @@ fn signed(value: f64) -> String {
 }
 
 /// The same instructions at another speed. Processor counters tell cycles from frequency; without, both are one.
-fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
+fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Item> {
     [(CPI, Cause::Cycles), (PER_CYCLE, Cause::Frequency), (PER_INSTRUCTION, Cause::Cycles)]
         .into_iter()
         .filter_map(|(name, cause)| {
@@ -122,14 +135,20 @@ fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
             let rose = found.change_us_per_op > 0.0;
             let share = words::percent((found.change_us_per_op / whole.base_us_per_op).abs());
             let sentence = speed_sentence(cx, name, if rose { "more" } else { "less" }, &share);
-            Some(Finding {
-                word: Word::speed(rose),
-                cause,
-                sentence,
-                weight: weight(split, found.change_us_per_op, 1.0),
-                certainty: certainty(cx, found),
-                evidence: vec![change(cx, name, found)],
-            })
+            Some(sized(
+                cx,
+                split,
+                found.change_us_per_op,
+                1.0,
+                Finding {
+                    word: Word::speed(rose),
+                    cause,
+                    sentence,
+                    weight: 0.0,
+                    certainty: certainty(cx, found),
+                    evidence: vec![change(cx, name, found)],
+                },
+            ))
         })
         .collect()
 }
@@ -152,24 +171,30 @@ fn speed_sentence(cx: &Context<'_>, name: &str, more: &str, share: &str) -> Stri
     }
 }
 
-fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
+fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let found = part(&split.parts, &[SERVER, KERNEL]).filter(|part| matters(split, part))?;
     let rose = found.change_us_per_op > 0.0;
     let said = quantity_of(found);
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    Some(Finding {
-        word: Word::work(rose),
-        cause: Cause::KernelTime,
-        sentence: format!(
-            "{arm} spends {} us of CPU per {} in the kernel, {}",
-            words::number(found.arm_us_per_op),
-            cx.operation(),
-            words::than(&said, base)
-        ),
-        weight: weight(split, found.change_us_per_op, 1.0),
-        certainty: certainty(cx, found),
-        evidence: vec![figure("CPU time in the kernel", &cx.per_op("us"), &said)],
-    })
+    Some(sized(
+        cx,
+        split,
+        found.change_us_per_op,
+        1.0,
+        Finding {
+            word: Word::work(rose),
+            cause: Cause::KernelTime,
+            sentence: format!(
+                "{arm} spends {} us of CPU per {} in the kernel, {}",
+                words::number(found.arm_us_per_op),
+                cx.operation(),
+                words::than(&said, base)
+            ),
+            weight: 0.0,
+            certainty: certainty(cx, found),
+            evidence: vec![figure("CPU time in the kernel", &cx.per_op("us"), &said)],
+        },
+    ))
 }
 
 fn quantity_of(part: &Part) -> Quantity {
@@ -181,29 +206,56 @@ fn quantity_of(part: &Part) -> Quantity {
     }
 }
 
+/// The client does the same on both arms: where its CPU time moved along, the machine was not the same.
+fn client_too(cx: &Context<'_>, split: &Decomposition, rose: bool) -> String {
+    let Some((server, client)) = part(&split.parts, &[SERVER]).zip(part(&split.parts, &[CLIENT])) else {
+        return String::new();
+    };
+    let share = |part: &Part| part.change_us_per_op / part.base_us_per_op;
+    let along = share(client) / share(server);
+    if along < CLIENT_ALONG || cx.figures.of(client_per_op).is_none_or(|found| !found.stands_out()) {
+        return String::new();
+    }
+    let direction = if rose { "up" } else { "down" };
+    format!(
+        "; the client's own CPU time, for the same work, is {direction} {} too",
+        words::percent(share(client).abs())
+    )
+}
+
+fn client_per_op(cell: Cell<'_>) -> Option<f64> {
+    Some(cell.metric("client_cpu_us")? / cell.operations())
+}
+
 /// CPU time where nobody counted instructions: more work and slower work look alike.
-fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
+fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let found = part(&split.parts, &[SERVER]).filter(|part| matters(split, part))?;
     let said = quantity_of(found);
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    Some(Finding {
-        word: Word::NotExplained,
-        cause: Cause::CpuTime,
-        sentence: format!(
-            "{arm} uses {} us of CPU per {}, {}; nobody counted instructions, so more work and slower work are not told \
-             apart",
-            words::number(found.arm_us_per_op),
-            cx.operation(),
-            words::than(&said, base)
-        ),
-        weight: weight(split, found.change_us_per_op, 1.0),
-        certainty: certainty(cx, found),
-        evidence: vec![figure("CPU time of the backends", &cx.per_op("us"), &said)],
-    })
+    Some(sized(
+        cx,
+        split,
+        found.change_us_per_op,
+        1.0,
+        Finding {
+            word: Word::NotExplained,
+            cause: Cause::CpuTime,
+            sentence: format!(
+                "{arm} uses {} us of CPU per {}, {}; without counted instructions more work and slower work look alike{}",
+                words::number(found.arm_us_per_op),
+                cx.operation(),
+                words::than(&said, base),
+                client_too(cx, split, found.change_us_per_op > 0.0)
+            ),
+            weight: 0.0,
+            certainty: certainty(cx, found),
+            evidence: vec![figure("CPU time of the backends", &cx.per_op("us"), &said)],
+        },
+    ))
 }
 
 /// Time off the CPU: for what, where somebody measures it.
-fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
+fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let found = cx.figures.of(off_cpu_per_op)?;
     let large = found.change().abs() / split.base_us_per_op;
     let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
@@ -219,26 +271,32 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
     let wait = format!(
-        "a client of {arm} waits {} us per {} while neither it nor its backend is on a CPU, {}",
-        words::number(found.arm),
-        cx.operation(),
-        words::than(&found, base)
+        "clients of {arm} wait {} us {} per {} than those of {base}, while neither they nor their sessions are on a CPU",
+        words::number(found.change().abs()),
+        if found.rose() { "longer" } else { "less" },
+        cx.operation()
     );
     let mut evidence = vec![figure("time off the CPU", &cx.per_op("us"), &found)];
     let (cause, sentence) = match measured {
         Some((part, cause, said)) => {
             evidence.push(figure(&format!("of it waiting for {said}"), &cx.per_op("us"), &quantity_of(part)));
             let change = words::number(part.change_us_per_op.abs());
-            (cause, format!("{wait}; waiting for {said} is {change} us of the difference"))
+            (cause, format!("{wait}; {change} us of it for {said}"))
         }
         None => (Cause::Waiting, wait),
     };
-    Some(Finding {
-        word: Word::waiting(found.rose()),
-        cause,
-        sentence,
-        weight: weight(split, found.change(), found.clearness()),
-        certainty: cx.certainty(&found),
-        evidence,
-    })
+    Some(sized(
+        cx,
+        split,
+        found.change(),
+        found.clearness(),
+        Finding {
+            word: Word::waiting(found.rose()),
+            cause,
+            sentence,
+            weight: 0.0,
+            certainty: cx.certainty(&found),
+            evidence,
+        },
+    ))
 }

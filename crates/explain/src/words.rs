@@ -38,7 +38,8 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// How the arm's figure relates to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`, `pg17 none`.
+/// How the arm's figure relates to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`,
+/// `against 300 on pg17`, `pg17 none`.
 pub(crate) fn than(found: &Quantity, base: &str) -> String {
     let ratio = found.ratio();
     let value = number(found.base);
@@ -47,8 +48,10 @@ pub(crate) fn than(found: &Quantity, base: &str) -> String {
     } else if (0.5..2.0).contains(&ratio) {
         let word = if ratio > 1.0 { "more" } else { "less" };
         format!("{} {word} than {base} ({value})", percent((ratio - 1.0).abs()))
-    } else {
+    } else if ratio > 1.0 {
         format!("{} times {base}'s {value}", number(ratio))
+    } else {
+        format!("against {value} on {base}")
     }
 }
 
@@ -78,6 +81,7 @@ mod tests {
         assert_eq!(say(315.0, 412.0), "31 % more than pg17 (315)");
         assert_eq!(say(100.0, 97.0), "3.0 % less than pg17 (100)");
         assert_eq!(say(133.0, 412.0), "3.1 times pg17's 133");
+        assert_eq!(say(300.0, 3.0), "against 300 on pg17");
         assert_eq!(say(0.0, 412.0), "pg17 none");
     }
 }

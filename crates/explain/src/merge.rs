@@ -1,0 +1,267 @@
+//! Which findings belong together: one mechanism is one finding, however many counters show it.
+
+use crate::context::Context;
+use crate::model::{Cause, Evidence, Finding, Word};
+use crate::rank::Item;
+use crate::words;
+
+/// A cause takes CPU time as its effect only if what it works by changed by at least this share of that.
+const DRIVES: f64 = 0.5;
+/// Log per operation, in bytes, from which on writing it takes CPU time that counts beside the rest of a statement.
+const WAL_BYTES_MIN: f64 = 100.0;
+
+/// CPU time, which is an effect of nearly everything.
+const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime];
+
+/// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
+const MERGES: [(Cause, &[Cause]); 13] = [
+    (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
+    (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
+    (
+        Cause::QueryPlan,
+        &[Cause::Rows, Cause::HeapBlocks, Cause::DeadRows, Cause::TempFiles, Cause::Background],
+    ),
+    (Cause::DeadRows, &[Cause::HeapBlocks, Cause::Rows, Cause::Size]),
+    (Cause::Size, &[Cause::HeapBlocks]),
+    (Cause::HotUpdates, &[Cause::HeapBlocks, Cause::Wal]),
+    (Cause::Function, &[]),
+    (Cause::Rows, &[Cause::HeapBlocks]),
+    (Cause::TempFiles, &[]),
+    (Cause::HeapBlocks, &[]),
+    (Cause::BufferMisses, &[Cause::BackendWrites]),
+    (Cause::Reads, &[Cause::BufferMisses]),
+    (Cause::Wal, &[]),
+];
+
+/// Causes of waiting, in the order in which they are believed.
+const WAITS: [Cause; 3] = [Cause::Fsync, Cause::Reads, Cause::Locks];
+
+/// All merging.
+pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>) -> Vec<Item> {
+    let mut items = same_cause(found);
+    for (cause, takes) in MERGES {
+        merge(cx, &mut items, cause, takes);
+    }
+    full_page_images(&mut items);
+    waiting(cx, &mut items);
+    items
+}
+
+/// Findings of one cause that point the same way are one: that with the largest change speaks, the others are evidence.
+/// Of the log the first speaks, its bytes.
+fn same_cause(found: Vec<Item>) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    for mut item in found {
+        let alike = items.iter_mut().find(|known| {
+            known.finding.cause == item.finding.cause && known.finding.word == item.finding.word
+        });
+        match alike {
+            Some(known) => {
+                if own_share(&item) > own_share(known) && item.finding.cause != Cause::Wal {
+                    std::mem::swap(known, &mut item);
+                }
+                take(known, item);
+            }
+            None => items.push(item),
+        }
+    }
+    items
+}
+
+/// By how much the first figure changed, as a share of the larger value. A plan or a profile has no such figure, and may
+/// change anything.
+fn own_share(item: &Item) -> f64 {
+    item.figure().map_or(1.0, |(base, arm)| share(base, arm))
+}
+
+fn share(base: f64, arm: f64) -> f64 {
+    let larger = base.abs().max(arm.abs());
+    if larger > 0.0 { (arm - base).abs() / larger } else { 0.0 }
+}
+
+/// By how much that changed through which a finding costs CPU time. Rows and blocks cost it by all blocks that a
+/// statement touches: a row more or less is nothing beside a thousand.
+fn drive(cx: &Context<'_>, item: &Item) -> f64 {
+    let of_metric = |metric: &str| cx.figures.per_op(metric).map_or(0.0, |found| found.share());
+    match item.finding.cause {
+        Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
+            of_metric("server_blocks_touched").max(of_metric("server_rows_touched"))
+        }
+        Cause::BufferMisses | Cause::Reads => {
+            let touched = cx.figures.per_op("server_blocks_touched");
+            let all = touched.map_or(0.0, |found| found.base.max(found.arm));
+            item.figure().map_or(0.0, |(base, arm)| (arm - base).abs() / all.max(1.0))
+        }
+        Cause::Wal | Cause::HotUpdates => match cx.figures.per_op("server_wal_bytes") {
+            Some(found) if found.base.max(found.arm) >= WAL_BYTES_MIN => found.share(),
+            _ => 0.0,
+        },
+        Cause::OtherLoad | Cause::CpuSteal => 0.0,
+        _ => own_share(item),
+    }
+}
+
+fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause]) {
+    let Some(at) = items.iter().position(|item| item.finding.cause == cause) else { return };
+    let mut taker = items.remove(at);
+    let (direction, drive) = (taker.direction(), drive(cx, &taker));
+    let mut kept = Vec::new();
+    for item in items.drain(..) {
+        let agrees = direction.is_none() || item.direction() == direction;
+        let is_effect = CPU.contains(&item.finding.cause) && drive >= DRIVES * own_share(&item);
+        if agrees && (is_effect || takes.contains(&item.finding.cause)) {
+            also(cx, &mut taker.finding, &item);
+            take(&mut taker, item);
+        } else {
+            kept.push(item);
+        }
+    }
+    kept.insert(at.min(kept.len()), taker);
+    *items = kept;
+}
+
+fn take(taker: &mut Item, taken: Item) {
+    taker.finding.evidence.extend(taken.finding.evidence);
+    taker.share = match (taker.share, taken.share) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    };
+}
+
+/// What the sentence gains when CPU time or waiting belongs to it.
+fn also(cx: &Context<'_>, taker: &mut Finding, taken: &Item) {
+    let Some((base, arm)) = taken.figure() else { return };
+    let operation = cx.operation();
+    let gain = match taken.finding.cause {
+        Cause::Instructions => format!("instructions per {operation} {}", up(base, arm)),
+        Cause::CpuTime => format!("CPU time per {operation} {}", up(base, arm)),
+        Cause::Waiting | Cause::CpuQueue => longer(cx, base, arm),
+        _ => return,
+    };
+    taker.sentence.push_str(&format!("; {gain}"));
+}
+
+fn up(base: f64, arm: f64) -> String {
+    let direction = if arm > base { "up" } else { "down" };
+    format!("{direction} {}", words::percent((arm / base - 1.0).abs()))
+}
+
+fn longer(cx: &Context<'_>, base: f64, arm: f64) -> String {
+    let longer = if arm > base { "longer" } else { "less" };
+    format!("clients wait {} us {longer} per {}", words::number((arm - base).abs()), cx.operation())
+}
+
+/// Log that grew by full-page images says so, and whether a checkpoint made them necessary.
+fn full_page_images(items: &mut Vec<Item>) {
+    let Some(mut wal) = items.iter().position(|item| item.finding.cause == Cause::Wal) else { return };
+    let its = &items[wal].finding;
+    let images = its.evidence.iter().find(|figure| figure.what.starts_with("full-page images"));
+    let Some(Evidence { base: Some(base), arm: Some(arm), .. }) = images else { return };
+    let (base, arm) = (*base, *arm);
+    if !its.sentence.contains("full-page images") {
+        let said = format!("; {} of it full-page images, base {}", words::number(arm), words::number(base));
+        items[wal].finding.sentence.push_str(&said);
+    }
+    let checkpoint = items
+        .iter()
+        .position(|item| item.finding.cause == Cause::Checkpoint && item.direction() == Some(arm > base));
+    if let Some(at) = checkpoint {
+        let taken = items.remove(at);
+        wal -= usize::from(at < wal);
+        items[wal].finding.sentence.push_str(&format!("; {}", taken.finding.sentence));
+        take(&mut items[wal], taken);
+    }
+}
+
+/// A counter of something to wait for is waiting only where clients do wait longer; else it is work. And waiting that
+/// nobody measured is for what the counters show.
+fn waiting(cx: &Context<'_>, items: &mut Vec<Item>) {
+    let Some(at) = items.iter().position(|item| item.finding.cause == Cause::Waiting) else {
+        for item in items.iter_mut().filter(|item| item.share.is_none() && !is_looked_at(&item.finding)) {
+            item.finding.word = match item.finding.word {
+                Word::MoreWaiting => Word::MoreWork,
+                Word::LessWaiting => Word::LessWork,
+                word => word,
+            };
+        }
+        return;
+    };
+    let more = items[at].direction();
+    let is_for = |cause: Cause| {
+        items
+            .iter()
+            .position(|item| item.finding.cause == cause && item.direction() == more && more.is_some())
+    };
+    let Some(place) = WAITS.into_iter().find_map(is_for) else { return };
+    let waits = items.remove(at);
+    let place = place - usize::from(at < place);
+    if let Some((base, arm)) = waits.figure() {
+        let said = format!("; {}", longer(cx, base, arm));
+        items[place].finding.sentence.push_str(&said);
+    }
+    take(&mut items[place], waits);
+}
+
+/// Whether the sessions were seen waiting.
+fn is_looked_at(finding: &Finding) -> bool {
+    finding.evidence.iter().any(|figure| figure.what.starts_with("time a session waits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Certainty;
+
+    fn item(cause: Cause, word: Word, what: &str, base: f64, arm: f64) -> Item {
+        let evidence = Evidence {
+            what: what.to_owned(),
+            unit: String::new(),
+            base: Some(base),
+            arm: Some(arm),
+            noise: None,
+            text: None,
+        };
+        Item::of(Finding {
+            word,
+            cause,
+            sentence: what.to_owned(),
+            weight: 1.0,
+            certainty: Certainty::SinglePass,
+            evidence: vec![evidence],
+        })
+    }
+
+    #[test]
+    fn the_largest_of_one_cause_speaks_but_the_log_speaks_by_its_bytes() {
+        let found = same_cause(vec![
+            item(Cause::HeapBlocks, Word::MoreWork, "tables", 10.0, 11.0),
+            item(Cause::HeapBlocks, Word::MoreWork, "indexes", 10.0, 20.0),
+            item(Cause::HeapBlocks, Word::LessWork, "others", 2.0, 1.0),
+            item(Cause::Wal, Word::MoreWork, "bytes", 100.0, 110.0),
+            item(Cause::Wal, Word::MoreWork, "full-page images", 0.0, 1.0),
+        ]);
+        let said: Vec<(&str, usize)> =
+            found.iter().map(|item| (item.finding.sentence.as_str(), item.finding.evidence.len())).collect();
+        assert_eq!(said, [("indexes", 2), ("others", 1), ("bytes", 2)]);
+    }
+
+    #[test]
+    fn full_page_images_name_the_checkpoint_that_made_them_necessary() {
+        let wal = |base: f64, arm: f64| {
+            let mut wal =
+                item(Cause::Wal, Word::work(arm > base), "bytes", 100.0 * base + 1.0, 100.0 * arm + 1.0);
+            wal.finding
+                .evidence
+                .extend(item(Cause::Wal, Word::MoreWork, "full-page images", base, arm).finding.evidence);
+            wal
+        };
+        let checkpoint = || item(Cause::Checkpoint, Word::MoreWork, "3 checkpoints", 0.0, 3.0);
+        let mut risen = vec![checkpoint(), wal(0.0, 1.0)];
+        full_page_images(&mut risen);
+        assert_eq!(risen.len(), 1);
+        assert!(risen[0].finding.sentence.ends_with("; 3 checkpoints"), "{}", risen[0].finding.sentence);
+        let mut fallen = vec![checkpoint(), wal(1.0, 0.0)];
+        full_page_images(&mut fallen);
+        assert_eq!(fallen.len(), 2, "a checkpoint makes no images fewer");
+    }
+}
