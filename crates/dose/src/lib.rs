@@ -10,6 +10,8 @@
 //! | `RQPS_DOSE_SLEEP_US` | a sleep of at least so many microseconds: waiting without CPU |
 //! | `RQPS_DOSE_WAL_BYTES` | a record of so many bytes, and its header, in the server's write-ahead log |
 //! | `RQPS_DOSE_FSYNC_EVERY` | with every so manieth message the server's write-ahead log is forced to the disk |
+//! | `RQPS_DOSE_STALL_US` | with every message that the next line says a sleep of at least so many microseconds |
+//! | `RQPS_DOSE_STALL_EVERY` | every so manieth message of a session stalls: time that the mean hides |
 //! | `RQPS_DOSE_FILE` | a file with the same in lines of `NAME=number`; it counts in place of the variables |
 //!
 //! What is not given is 0. A server with all doses 0 goes the same way through this library and does nothing there:
@@ -37,7 +39,11 @@ static SLEEP_US: AtomicU64 = AtomicU64::new(0);
 static WAL_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Messages per forced write of the log.
 static FSYNC_EVERY: AtomicU64 = AtomicU64::new(0);
-/// Messages so far, for `FSYNC_EVERY`.
+/// Microseconds of a stall.
+static STALL_US: AtomicU64 = AtomicU64::new(0);
+/// Messages per stall.
+static STALL_EVERY: AtomicU64 = AtomicU64::new(0);
+/// Messages so far, for what comes with some of them.
 static MESSAGES: AtomicU64 = AtomicU64::new(0);
 /// The descriptor last seen to be a stream socket, so that the kernel is asked once per session and not per message.
 static STREAM: AtomicI32 = AtomicI32::new(-1);
@@ -96,8 +102,15 @@ fn take_dose() {
     if wal_bytes > 0 {
         wal::write(wal_bytes as usize);
     }
-    let fsync_every = FSYNC_EVERY.load(Relaxed);
-    if fsync_every > 0 && MESSAGES.fetch_add(1, Relaxed) % fsync_every == fsync_every - 1 {
+    let (fsync_every, stall_every) = (FSYNC_EVERY.load(Relaxed), STALL_EVERY.load(Relaxed));
+    if fsync_every == 0 && stall_every == 0 {
+        return;
+    }
+    let messages = MESSAGES.fetch_add(1, Relaxed) + 1;
+    if fsync_every > 0 && messages.is_multiple_of(fsync_every) {
         wal::flush();
+    }
+    if stall_every > 0 && messages.is_multiple_of(stall_every) {
+        ffi::sleep_us(STALL_US.load(Relaxed));
     }
 }

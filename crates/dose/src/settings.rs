@@ -1,18 +1,20 @@
 //! The dose as it is given: by the environment, or by a file that the environment names.
 
-use crate::{FSYNC_EVERY, SLEEP_US, SPIN, WAL_BYTES, ffi, wal};
+use crate::{FSYNC_EVERY, SLEEP_US, SPIN, STALL_EVERY, STALL_US, WAL_BYTES, ffi, wal};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// More than four lines of a name and a number can be.
+/// More than six lines of a name and a number can be.
 const FILE_BYTES_MAX: usize = 512;
 
 /// Each dose with its largest value. A second of work for one message is no small slowdown any more.
-const DOSES: [(&CStr, &AtomicU64, u64); 4] = [
+const DOSES: [(&CStr, &AtomicU64, u64); 6] = [
     (c"RQPS_DOSE_SPIN", &SPIN, 1_000_000_000),
     (c"RQPS_DOSE_SLEEP_US", &SLEEP_US, 1_000_000),
     (c"RQPS_DOSE_WAL_BYTES", &WAL_BYTES, wal::BYTES_MAX),
     (c"RQPS_DOSE_FSYNC_EVERY", &FSYNC_EVERY, u64::MAX),
+    (c"RQPS_DOSE_STALL_US", &STALL_US, 60_000_000),
+    (c"RQPS_DOSE_STALL_EVERY", &STALL_EVERY, u64::MAX),
 ];
 
 /// Reads the doses, or ends the program.

@@ -35,6 +35,8 @@ pub enum Section {
     PerOp,
     /// Events, working statements, no-ops, retries.
     Rates,
+    /// Seconds, stalls and latencies of events.
+    Variance,
     /// Latency by kind of statement.
     Latency,
     /// Server counters per operation.
@@ -57,7 +59,7 @@ pub enum Section {
 
 impl Section {
     /// All sections with their names, in the order of a full report.
-    pub const ALL: [(Section, &'static str); 21] = [
+    pub const ALL: [(Section, &'static str); 22] = [
         (Section::Verdicts, "verdicts"),
         (Section::Findings, "findings"),
         (Section::Evidence, "evidence"),
@@ -70,6 +72,7 @@ impl Section {
         (Section::Chain, "chain"),
         (Section::PerOp, "per-op"),
         (Section::Rates, "rates"),
+        (Section::Variance, "variance"),
         (Section::Latency, "latency"),
         (Section::Counters, "counters"),
         (Section::Connections, "connections"),
@@ -106,11 +109,20 @@ impl Section {
 
     fn has_tests(self) -> bool {
         use Section::{
-            Absolute, Connections, Counters, Fingerprints, Latency, PerOp, Plans, Rates, Relative,
+            Absolute, Connections, Counters, Fingerprints, Latency, PerOp, Plans, Rates, Relative, Variance,
         };
         matches!(
             self,
-            Relative | Absolute | PerOp | Rates | Latency | Counters | Connections | Fingerprints | Plans
+            Relative
+                | Absolute
+                | PerOp
+                | Rates
+                | Variance
+                | Latency
+                | Counters
+                | Connections
+                | Fingerprints
+                | Plans
         )
     }
 
@@ -132,6 +144,7 @@ impl Section {
             Section::Chain => Ok(tables::chain::table(sides).map(Block::Table).into_iter().collect()),
             Section::PerOp => Ok(tables::metrics::blocks(sides, which)),
             Section::Rates => one(tables::rates::table(sides, which)),
+            Section::Variance => tables::variance::blocks(sides, which),
             Section::Latency => tables::latency::blocks(sides, which),
             Section::Counters => tables::counters::blocks(sides, which),
             Section::Connections => one(tables::connections::table(sides, which)),

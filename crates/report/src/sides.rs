@@ -190,6 +190,13 @@ impl<'a> Sides<'a> {
         std::iter::once(self.base).chain(self.others().copied()).collect()
     }
 
+    /// The arm of a run that its others are held against: base, or the run's own where base is of another run.
+    pub fn base_in(&self, run: &Run) -> usize {
+        let is_base = |arm: &Arm| std::ptr::eq(arm, self.base.arm);
+        let own = || run.arms.iter().position(|arm| arm.role == Role::Base);
+        run.arms.iter().position(is_base).or_else(own).unwrap_or(0)
+    }
+
     fn is_base(&self, side: &Side<'_>) -> bool {
         std::ptr::eq(side.arm, self.base.arm)
     }

@@ -46,10 +46,7 @@ impl<'a> Judged<'a> {
     pub fn of_all(sides: &Sides<'a>) -> Result<Vec<Self>> {
         let mut judged = Vec::new();
         for run in sides.runs() {
-            let is_base = |arm: &rqps_store::Arm| std::ptr::eq(arm, sides.base.arm);
-            let own = || run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base);
-            let base = run.arms.iter().position(is_base).or_else(own).unwrap_or(0);
-            judged.extend(Self::of(run, base)?);
+            judged.extend(Self::of(run, sides.base_in(run))?);
         }
         Ok(judged)
     }

@@ -1,6 +1,6 @@
 //! The check that every run carries with it: base measured twice, so that whatever is called on it is a false alarm.
 
-use rqps_stats::{Class, Detector, Judgement};
+use rqps_stats::{Class, Detector, Judgement, Tag};
 
 /// A change that was called where there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,8 @@ pub struct FalseAlarm {
 /// What was said of base measured again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FalseAlarmCheck {
-    /// Verdicts that were reached or could have been: all of tests that came to the first look.
+    /// Verdicts that were reached or could have been: all of tests that came to the first look, but for those on stalls
+    /// of tests that were measured too short.
     pub verdicts: usize,
     /// Those that said `same`.
     pub same: usize,
@@ -29,7 +30,8 @@ impl FalseAlarmCheck {
     pub(crate) fn of(judgement: &Judgement, control: Option<usize>) -> Option<Self> {
         control?;
         let looked = |verdict: &&rqps_stats::Verdict| {
-            verdict.is_control && verdict.metrics.iter().any(|metric| metric.looks_reached > 0)
+            let is_looked_at = verdict.metrics.iter().any(|metric| metric.looks_reached > 0);
+            verdict.is_control && is_looked_at && !verdict.tags.contains(&Tag::TooShort)
         };
         let of_control: Vec<_> = judgement.verdicts.iter().filter(looked).collect();
         let alarms =

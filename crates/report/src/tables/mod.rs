@@ -24,6 +24,7 @@ pub(crate) mod remarks;
 pub(crate) mod settles;
 pub(crate) mod state_dependent;
 pub(crate) mod trust;
+pub(crate) mod variance;
 pub(crate) mod verdicts;
 
 use crate::document::{Block, Table};

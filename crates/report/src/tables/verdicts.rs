@@ -233,7 +233,11 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     }
     if let Some(verdict) = line.changed_stalls() {
         let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
-        said.push(format!("stalls: {}: {}", words::class(verdict.class), told.collect::<Vec<_>>().join("; ")));
+        said.push(format!(
+            "stalls: {}: {}",
+            words::class(verdict.class),
+            told.collect::<Vec<_>>().join("; ")
+        ));
     }
     let own = judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark);
     said.extend(own);
@@ -244,7 +248,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
 fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
-    vec![
+    let mut footnotes = vec![
         format!(
             "regression: worse than base; improvement: better; either is wrong in at most {} of verdicts on arms that \
              are alike. same: the difference is smaller than what matters. inconclusive: none of these is shown; it \
@@ -266,7 +270,16 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
             looks.last().map_or("", String::as_str)
         ),
         "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the counter in `of`".to_owned(),
-    ]
+    ];
+    let changed = lines.iter().filter_map(Line::changed_stalls);
+    footnotes.extend(changed.map(Verdict::deciding).take(1).map(|one| {
+        format!(
+            "stalls: of the time of events that took more than 20 times base's median and 20 ms what is beyond that; {} of \
+             the rest matters. The section variance has all of them",
+            words::percent(one.mei)
+        )
+    }));
+    footnotes
 }
 
 /// `rate 2.0 % (scan 5.0 %), instructions 0.50 %`.
