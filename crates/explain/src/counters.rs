@@ -123,7 +123,7 @@ const ENTRIES: [Entry; 22] = [
         unit: "blocks",
         phrase: "reads {} blocks into shared buffers",
         per: Per::Operation,
-        floor: 0.01,
+        floor: 0.05,
         value: |cell| sum(cell, TABLES_IO, ["heap_blks_read", "idx_blks_read"]),
     },
     Entry {
@@ -289,6 +289,14 @@ const CHECKPOINT_ROLE: &str = "server_role.checkpointer_us";
 
 fn sum(cell: Cell<'_>, view: &str, columns: [&str; 2]) -> Option<f64> {
     columns.iter().try_fold(0.0, |sum, column| Some(sum + cell.counter(view, ALL, column)?))
+}
+
+/// Blocks of tables and indexes touched per operation.
+pub(crate) fn blocks_touched(cx: &Context<'_>) -> Option<Quantity> {
+    cx.figures.of(|cell| {
+        let heap = sum(cell, TABLES_IO, ["heap_blks_hit", "heap_blks_read"])?;
+        Some((heap + sum(cell, TABLES_IO, ["idx_blks_hit", "idx_blks_read"])?) / cell.operations())
+    })
 }
 
 /// Index entries that scans returned for each row that was then fetched: entries of dead rows are among the first only.

@@ -1,8 +1,10 @@
 //! Which findings belong together: one mechanism is one finding, however many counters show it.
 
 use crate::context::Context;
+use crate::counters::blocks_touched;
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::rank::Item;
+use crate::time::CLIENT_CPU;
 use crate::words;
 
 /// A cause takes CPU time as its effect only if what it works by changed by at least this share of that.
@@ -82,14 +84,12 @@ fn share(base: f64, arm: f64) -> f64 {
 /// By how much that changed through which a finding costs CPU time. Rows and blocks cost it by all blocks that a
 /// statement touches: a row more or less is nothing beside a thousand.
 fn drive(cx: &Context<'_>, item: &Item) -> f64 {
-    let of_metric = |metric: &str| cx.figures.per_op(metric).map_or(0.0, |found| found.share());
     match item.finding.cause {
         Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
-            of_metric("server_blocks_touched").max(of_metric("server_rows_touched"))
+            blocks_touched(cx).map_or(0.0, |found| found.share())
         }
         Cause::BufferMisses | Cause::Reads => {
-            let touched = cx.figures.per_op("server_blocks_touched");
-            let all = touched.map_or(0.0, |found| found.base.max(found.arm));
+            let all = blocks_touched(cx).map_or(0.0, |found| found.base.max(found.arm));
             item.figure().map_or(0.0, |(base, arm)| (arm - base).abs() / all.max(1.0))
         }
         Cause::Wal | Cause::HotUpdates => match cx.figures.per_op("server_wal_bytes") {
@@ -101,6 +101,12 @@ fn drive(cx: &Context<'_>, item: &Item) -> f64 {
     }
 }
 
+/// Whether the client's CPU time moved along with the server's, which is then for the machine to account for.
+fn is_of_the_host(item: &Item) -> bool {
+    item.finding.cause == Cause::CpuTime
+        && item.finding.evidence.iter().any(|figure| figure.what == CLIENT_CPU)
+}
+
 fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause]) {
     let Some(at) = items.iter().position(|item| item.finding.cause == cause) else { return };
     let mut taker = items.remove(at);
@@ -109,7 +115,8 @@ fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause])
     for item in items.drain(..) {
         let agrees = direction.is_none() || item.direction() == direction;
         let is_effect = CPU.contains(&item.finding.cause) && drive >= DRIVES * own_share(&item);
-        if agrees && (is_effect || takes.contains(&item.finding.cause)) {
+        let is_slow = taker.finding.word == Word::TheHost && is_of_the_host(&item);
+        if agrees && (is_effect || is_slow || takes.contains(&item.finding.cause)) {
             also(cx, &mut taker.finding, &item);
             take(&mut taker, item);
         } else {

@@ -16,6 +16,8 @@ use crate::words;
 const INSTRUCTIONS_SHARE: f64 = 0.005;
 /// Smallest share of the time per operation that a part has to change by.
 const SHARE_MIN: f64 = 0.02;
+/// Evidence that the machine slowed the client down, or sped it up, as it did the server.
+pub(crate) const CLIENT_CPU: &str = "CPU time of the client";
 /// A client's CPU time moves along with the server's when it changed by this share of that.
 const CLIENT_ALONG: f64 = 0.5;
 /// Below this change of the time per operation, as a share, shares of it mean nothing.
@@ -207,20 +209,11 @@ fn quantity_of(part: &Part) -> Quantity {
 }
 
 /// The client does the same on both arms: where its CPU time moved along, the machine was not the same.
-fn client_too(cx: &Context<'_>, split: &Decomposition, rose: bool) -> String {
-    let Some((server, client)) = part(&split.parts, &[SERVER]).zip(part(&split.parts, &[CLIENT])) else {
-        return String::new();
-    };
+fn client_too(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
+    let (server, client) = part(&split.parts, &[SERVER]).zip(part(&split.parts, &[CLIENT]))?;
     let share = |part: &Part| part.change_us_per_op / part.base_us_per_op;
-    let along = share(client) / share(server);
-    if along < CLIENT_ALONG || cx.figures.of(client_per_op).is_none_or(|found| !found.stands_out()) {
-        return String::new();
-    }
-    let direction = if rose { "up" } else { "down" };
-    format!(
-        "; the client's own CPU time, for the same work, is {direction} {} too",
-        words::percent(share(client).abs())
-    )
+    let found = cx.figures.of(client_per_op)?;
+    (share(client) / share(server) >= CLIENT_ALONG && found.stands_out()).then_some(found)
 }
 
 fn client_per_op(cell: Cell<'_>) -> Option<f64> {
@@ -231,27 +224,28 @@ fn client_per_op(cell: Cell<'_>) -> Option<f64> {
 fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let found = part(&split.parts, &[SERVER]).filter(|part| matters(split, part))?;
     let said = quantity_of(found);
-    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    Some(sized(
-        cx,
-        split,
-        found.change_us_per_op,
-        1.0,
-        Finding {
-            word: Word::NotExplained,
-            cause: Cause::CpuTime,
-            sentence: format!(
-                "{arm} uses {} us of CPU per {}, {}; without counted instructions more work and slower work look alike{}",
-                words::number(found.arm_us_per_op),
-                cx.operation(),
-                words::than(&said, base),
-                client_too(cx, split, found.change_us_per_op > 0.0)
-            ),
-            weight: 0.0,
-            certainty: certainty(cx, found),
-            evidence: vec![figure("CPU time of the backends", &cx.per_op("us"), &said)],
-        },
-    ))
+    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let mut sentence = format!(
+        "{arm} uses {} us of CPU per {operation}, {}; without counted instructions more work and slower work look alike",
+        words::number(found.arm_us_per_op),
+        words::than(&said, base),
+    );
+    let mut evidence = vec![figure("CPU time of the sessions", &cx.per_op("us"), &said)];
+    if let Some(client) = client_too(cx, split) {
+        let direction = if client.rose() { "up" } else { "down" };
+        let share = words::percent((client.ratio() - 1.0).abs());
+        sentence.push_str(&format!("; the client's own, for the same work, is {direction} {share} too"));
+        evidence.push(figure(CLIENT_CPU, &cx.per_op("us"), &client));
+    }
+    let finding = Finding {
+        word: Word::NotExplained,
+        cause: Cause::CpuTime,
+        sentence,
+        weight: 0.0,
+        certainty: certainty(cx, found),
+        evidence,
+    };
+    Some(sized(cx, split, found.change_us_per_op, 1.0, finding))
 }
 
 /// Time off the CPU: for what, where somebody measures it.
