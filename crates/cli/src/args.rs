@@ -1,6 +1,8 @@
 //! The arguments of every verb.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
 use rqps_report::Section;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -22,6 +24,52 @@ pub struct Cli {
     /// What to do
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+impl Cli {
+    /// Reads the command line; ends the program where it cannot be understood, or asks for help.
+    pub fn read() -> Self {
+        Self::of(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    fn of(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Self, clap::Error> {
+        let mut command = with_json(Self::command());
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        let mut cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        if asks_for_json(&matches) {
+            if let Some(format) = cli.format.filter(|format| *format != OutputFormat::Json) {
+                let why = format!("--json and --format {} contradict each other", name_of(format));
+                return Err(command.error(clap::error::ErrorKind::ArgumentConflict, why));
+            }
+            cli.format = Some(OutputFormat::Json);
+        }
+        Ok(cli)
+    }
+}
+
+/// The flag `--json`.
+const JSON: &str = "as-json";
+
+/// Adds `--json` to every verb but `gate`, where it names a file. That is why it is not a global option.
+fn with_json(command: Command) -> Command {
+    let flag = Arg::new(JSON).long("json").action(ArgAction::SetTrue).help("Short for --format json");
+    let command = if command.get_name() == "gate" { command } else { command.arg(flag) };
+    command.mut_subcommands(with_json)
+}
+
+fn asks_for_json(matches: &ArgMatches) -> bool {
+    matches.try_get_one(JSON).is_ok_and(|flag| flag == Some(&true))
+        || matches.subcommand().is_some_and(|(_, inner)| asks_for_json(inner))
+}
+
+/// The format's name on the command line.
+pub fn name_of(format: OutputFormat) -> &'static str {
+    match format {
+        OutputFormat::Text => "text",
+        OutputFormat::Markdown => "markdown",
+        OutputFormat::Csv => "csv",
+        OutputFormat::Json => "json",
+    }
 }
 
 /// How a table is written.
@@ -62,15 +110,19 @@ pub enum Verb {
     /// Remove the data that a run which won't be resumed has left
     Clean(CleanArgs),
     /// List the runs
-    Ls,
+    Ls(LsArgs),
     /// Show a run's tables
     Show(ShowArgs),
     /// Lay arms of one or more runs side by side
     Compare(CompareArgs),
+    /// Say why tests got slower or faster
+    Explain(ExplainArgs),
     /// Say whether a change may pass: measure base and head together, or judge a run
     Gate(GateArgs),
     /// Write a run's whole report
     Report(ReportArgs),
+    /// Write runs as flat tables that other tools read: Parquet, CSV, JSON Lines
+    Export(ExportArgs),
     /// Measure how often verdicts are wrong on this host
     Calibrate(CalibrateArgs),
     /// Obtain a build
@@ -219,6 +271,22 @@ pub struct CompareArgs {
     pub sections: SectionArgs,
 }
 
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The run: its folder, its name, or `last`
+    pub run: String,
+    /// Only these tests, also where nothing changed [default: those that changed or are not decided]
+    #[arg(value_name = "TEST")]
+    pub tests: Vec<String>,
+    /// Only this arm, also the control
+    #[arg(long = "arm", value_name = "ARM,…", value_delimiter = ',')]
+    pub arms: Vec<String>,
+    /// What the others are held against [default: the plan's base]
+    #[arg(long, value_name = "ARM")]
+    pub base: Option<String>,
+}
+
 /// Arguments of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
@@ -253,7 +321,13 @@ pub struct GateArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
     /// What a regression of which ends with exit code 1
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "rate,cost", value_name = "WHAT,…")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "rate,cost,stalls",
+        value_name = "WHAT,…"
+    )]
     pub fail_on: Vec<FailOn>,
     /// End with exit code 4 while verdicts are not reached
     #[arg(long)]
@@ -267,6 +341,8 @@ pub enum FailOn {
     Rate,
     /// More work for an operation: instructions, CPU time, WAL, rows, blocks, fsyncs
     Cost,
+    /// More of the time lost in stalls
+    Stalls,
 }
 
 /// Arguments of `report`.
@@ -278,6 +354,39 @@ pub struct ReportArgs {
     /// Write it here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The runs: folders, names, or `last`
+    #[arg(default_value = "last", num_args = 1..)]
+    pub runs: Vec<String>,
+    /// Write files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+    /// Formats: parquet, csv, jsonl [default: parquet for files, csv for standard output]
+    #[arg(long = "as", value_name = "FORMAT,…", value_delimiter = ',')]
+    pub formats: Vec<rqps_export::Format>,
+    /// Only these tables; one of them goes to standard output where there is no --to
+    #[arg(long = "table", value_name = "TABLE,…", value_delimiter = ',')]
+    pub tables: Vec<String>,
+    /// Replace files that are there
+    #[arg(long, requires = "to")]
+    pub force: bool,
+    /// Print what each table and column means, instead of exporting
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+}
+
+/// Arguments of `ls`.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// Only runs with this in their name
+    pub name: Option<String>,
+    /// Only the newest so many
+    #[arg(short = 'n', long, value_name = "N")]
+    pub newest: Option<usize>,
 }
 
 /// Arguments of `install`.

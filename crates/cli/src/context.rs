@@ -1,7 +1,7 @@
 //! What every verb works with: folders, output, the wish to stop.
 
 use crate::Usage;
-use crate::args::{Cli, Color, OutputFormat, Verb};
+use crate::args::{Cli, Color, OutputFormat, Verb, name_of};
 use rqps_servers::Dirs;
 use rqps_store::RunFolder;
 use std::io::IsTerminal;
@@ -23,6 +23,8 @@ pub struct Context {
     pub format: OutputFormat,
     /// Whether text is coloured.
     pub color: bool,
+    /// Characters of a line on the terminal; none where standard output goes elsewhere.
+    pub width: Option<usize>,
     /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
 }
@@ -44,6 +46,7 @@ impl Context {
             dirs: Dirs::from_env(),
             format,
             color: color && format == OutputFormat::Text,
+            width: terminal_width(),
             stop: Arc::new(AtomicBool::new(false)),
         })
     }
@@ -60,6 +63,17 @@ impl Context {
             signal_hook::flag::register(signal, Arc::clone(&self.stop))?;
         }
         Ok(())
+    }
+
+    /// Refuses formats that the verb's output cannot take.
+    pub fn only(&self, formats: &[OutputFormat], why: &str) -> anyhow::Result<()> {
+        if formats.contains(&self.format) {
+            return Ok(());
+        }
+        let known: Vec<&str> = formats.iter().map(|format| name_of(*format)).collect();
+        let asked = name_of(self.format);
+        Err(Usage(format!("--format {asked} is not to be had here, {why}: take {}", known.join(" or ")))
+            .into())
     }
 
     /// The folder of a run that a user named by path, name, or `last`.
@@ -85,6 +99,12 @@ impl Context {
             .into()),
         }
     }
+}
+
+/// Characters of a line, where standard output is a terminal that tells.
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// The signals that this program was started to ignore, one bit each from signal 1 on; none where that is not told.

@@ -2,12 +2,13 @@
 
 mod args;
 mod context;
+mod human;
+mod listing;
 mod out;
 mod progress;
 mod verbs;
 
 use args::{Cli, Verb};
-use clap::Parser;
 use context::Context;
 use std::process::ExitCode;
 
@@ -36,7 +37,7 @@ impl std::error::Error for Usage {}
 
 fn main() -> ExitCode {
     rqps_servers::run_shim_if_asked();
-    let cli = Cli::parse();
+    let cli = Cli::read();
     let outcome = Context::new(&cli).and_then(|context| run(&context, cli.verb));
     match outcome {
         Ok(code) => code,
@@ -54,11 +55,13 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Resume(args) => verbs::resume::run(context, &args),
         Verb::Status(args) => verbs::status::run(context, &args),
         Verb::Clean(args) => verbs::clean::run(context, &args),
-        Verb::Ls => verbs::ls::run(context),
+        Verb::Ls(args) => verbs::ls::run(context, &args),
         Verb::Show(args) => verbs::show::run(context, &args),
         Verb::Compare(args) => verbs::compare::run(context, &args),
+        Verb::Explain(args) => verbs::explain::run(context, &args),
         Verb::Gate(args) => verbs::gate::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
+        Verb::Export(args) => verbs::export::run(context, &args),
         Verb::Calibrate(args) => verbs::calibrate::run(context, &args),
         Verb::Install(args) => verbs::install::run(context, &args),
         Verb::Builds => verbs::builds::run(context),
@@ -92,7 +95,11 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         || error.downcast_ref().is_some_and(Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_calibrate::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)
+        || error.downcast_ref().is_some_and(rqps_export::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_store::Error::is_usage);
+    if let Some(rqps_export::Error::Stopped) = error.downcast_ref() {
+        return EXIT_INTERRUPTED;
+    }
     match error.downcast_ref() {
         Some(Error::Interrupted) => EXIT_INTERRUPTED,
         _ if is_usage => EXIT_USAGE,

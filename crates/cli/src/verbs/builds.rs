@@ -1,25 +1,39 @@
 //! `builds`: what is here.
 
-use crate::args::OutputFormat;
 use crate::context::Context;
-use crate::out;
+use crate::listing::{Cell, Column, Listing};
+use crate::{human, out};
+use rqps_servers::Build;
 use std::process::ExitCode;
 
 /// Runs the verb.
 pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     let builds = rqps_servers::list_builds(&context.dirs)?;
-    if context.format == OutputFormat::Json {
-        out::print_line(&serde_json::to_string_pretty(&builds)?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     if builds.is_empty() {
-        eprintln!("no build in {}; `rqps install postgres 18` obtains one", context.dirs.cache.display());
+        let cache = context.dirs.cache.display();
+        out::tell(&format!("no build in {cache}; `rqps install postgres 18` obtains one"));
     }
-    for build in builds {
-        let megabytes = build.size_bytes as f64 / 1e6;
-        let (label, hash) = (build.label(), build.short_hash());
-        out::print_line(&format!("{label:18} {hash}  {megabytes:>6.1} MB  {}", build.version_text))?;
-        out::print_line(&format!("{:18} {} from {}", "", build.root.display(), build.origin))?;
-    }
+    list(context, &builds)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints builds as a list.
+pub fn list(context: &Context, builds: &[Build]) -> anyhow::Result<()> {
+    let mut listing = Listing::new(vec![
+        Column::words("build"),
+        Column::words("hash"),
+        Column::numbers("size"),
+        Column::words("compiler"),
+        Column::elastic("place"),
+    ]);
+    for build in builds {
+        listing.row(vec![
+            build.label().into(),
+            Cell::exactly(build.short_hash(), &build.hash),
+            Cell::exactly(human::bytes(build.size_bytes), build.size_bytes),
+            Cell::from(build.compiler().unwrap_or("not told")),
+            build.root.display().to_string().into(),
+        ]);
+    }
+    listing.print(context, || Ok(serde_json::to_value(builds)?))
 }

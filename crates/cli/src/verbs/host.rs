@@ -1,8 +1,7 @@
 //! `host`: the facts that a run records.
 
-use crate::args::OutputFormat;
 use crate::context::Context;
-use crate::out;
+use crate::listing::{Column, Listing};
 use rqps_probe::HostFacts;
 use std::process::ExitCode;
 
@@ -10,12 +9,10 @@ use std::process::ExitCode;
 pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let facts = HostFacts::collect(&context.dirs.work)?;
-    if context.format == OutputFormat::Json {
-        out::print_line(&serde_json::to_string_pretty(&facts)?)?;
-    } else {
-        for (name, value) in facts.key_values() {
-            out::print_line(&format!("{name:16} {value}"))?;
-        }
+    let mut listing = Listing::new(vec![Column::words("fact"), Column::elastic("value")]);
+    for (name, value) in facts.key_values() {
+        listing.row(vec![name.into(), value.into()]);
     }
+    listing.print(context, || Ok(serde_json::to_value(&facts)?))?;
     Ok(ExitCode::SUCCESS)
 }

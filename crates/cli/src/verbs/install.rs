@@ -1,5 +1,6 @@
 //! `install`: obtain builds.
 
+use super::builds::list;
 use crate::args::InstallArgs;
 use crate::context::Context;
 use crate::progress::doing;
@@ -10,14 +11,16 @@ use std::process::ExitCode;
 /// Runs the verb.
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
+    let mut builds = Vec::new();
     for version in &args.versions {
         let build = doing(&format!("obtaining {dbms} {version}"), || {
             rqps_servers::install(&context.dirs, dbms, version)
         })?;
         for note in &build.notes {
-            eprintln!("note: {note}");
+            out::tell(&format!("note: {note}"));
         }
-        out::print_line(&format!("{} ({}) in {}", build.label(), build.short_hash(), build.root.display()))?;
+        builds.push(build);
     }
+    list(context, &builds)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,34 +1,122 @@
-//! `ls`: the runs.
+//! `ls`: the runs, the newest last.
 
-use crate::args::OutputFormat;
+use crate::args::LsArgs;
 use crate::context::Context;
-use crate::out;
-use rqps_store::{RunFolder, RunSummary};
-use serde_json::json;
+use crate::listing::{Cell, Column, Listing, Tint};
+use crate::{human, out};
+use rqps_store::{Run, RunFolder, RunSummary};
+use rqps_verdicts::Tally;
+use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
 
+/// Arms that are named one by one; of more, the first and the last.
+const VERSIONS_NAMED_MAX: usize = 4;
+/// How deep a run folder may go before its size is no longer looked into.
+const FOLDER_DEPTH_MAX: u32 = 8;
+
 /// Runs the verb.
-pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
-    let runs = RunFolder::list(&context.results)?;
-    if context.format == OutputFormat::Json {
-        let lines: Vec<_> = runs.iter().map(as_json).collect();
-        out::print_line(&serde_json::to_string_pretty(&lines)?)?;
-        return Ok(ExitCode::SUCCESS);
+pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
+    let mut runs = RunFolder::list(&context.results)?;
+    if let Some(part) = &args.name {
+        runs.retain(|run| run.folder.name().contains(part));
     }
+    let newest = args.newest.unwrap_or(runs.len()).min(runs.len());
+    let runs = runs.split_off(runs.len() - newest);
     if runs.is_empty() {
-        eprintln!("no run in {}", context.results.display());
+        let which = args.name.as_ref().map(|part| format!(" with `{part}` in its name")).unwrap_or_default();
+        out::tell(&format!("no run{which} in {}", context.results.display()));
     }
-    let width = runs.iter().map(|run| run.folder.name().len()).max().unwrap_or(0);
-    for run in &runs {
-        let name = run.folder.name();
-        let progress = run.progress();
-        let state = match &run.problem {
-            Some(problem) => problem.clone(),
-            None => format!("{:11} {progress:>9}  {}", state(run), run.variants.join(" ")),
-        };
-        out::print_line(&format!("{name:width$}  {state}"))?;
+    let lines: Vec<Line> = runs.iter().map(Line::of).collect();
+    let mut listing = Listing::new(vec![
+        Column::words("run"),
+        Column::words("begun (UTC)"),
+        Column::numbers("age"),
+        Column::words("state"),
+        Column::numbers("done"),
+        Column::words("compared"),
+        Column::elastic("verdicts"),
+        Column::numbers("size"),
+    ]);
+    let now_ms = rqps_store::now_ms();
+    for line in &lines {
+        listing.row(line.cells(now_ms));
     }
+    listing.print(context, || Ok(lines.iter().map(Line::json).collect()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said of a run.
+struct Line<'a> {
+    summary: &'a RunSummary,
+    compared: String,
+    tally: Option<Tally>,
+    bytes: u64,
+}
+
+impl<'a> Line<'a> {
+    fn of(summary: &'a RunSummary) -> Self {
+        let run = RunFolder::open(summary.folder.path()).ok();
+        Self {
+            summary,
+            compared: run.as_ref().map(compared).unwrap_or_default(),
+            tally: run.as_ref().and_then(tally),
+            bytes: size_of(summary.folder.path(), FOLDER_DEPTH_MAX),
+        }
+    }
+
+    fn cells(&self, now_ms: i64) -> Vec<Cell> {
+        let summary = self.summary;
+        let state = state(summary);
+        let (begun, age) = match summary.problem {
+            Some(_) => (Cell::default(), String::new()),
+            None => {
+                let text = human::utc_minute(summary.created_at_ms);
+                let exact = human::utc(summary.created_at_ms);
+                (Cell::exactly(text, exact), human::age(summary.created_at_ms, now_ms))
+            }
+        };
+        let verdicts = match (&summary.problem, self.tally) {
+            (Some(problem), _) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
+            (None, Some(tally)) => Cell::from(words(tally)).tinted(tint(tally)),
+            (None, None) => Cell::default(),
+        };
+        vec![
+            summary.folder.name().into(),
+            begun,
+            age.into(),
+            Cell::from(&*state).tinted(tint_of_state(&state)),
+            summary.problem.as_ref().map_or_else(|| summary.progress(), |_| String::new()).into(),
+            self.compared.as_str().into(),
+            verdicts,
+            Cell::exactly(human::bytes(self.bytes), self.bytes),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let run = self.summary;
+        let tally = self.tally.map(|tally| {
+            json!({
+                "worse": tally.regressions,
+                "better": tally.improvements,
+                "same": tally.same,
+                "inconclusive": tally.inconclusive,
+            })
+        });
+        json!({
+            "name": run.folder.name(),
+            "path": run.folder.path(),
+            "state": state(run),
+            "created_at_ms": run.created_at_ms,
+            "variants": run.variants,
+            "actions_done": run.actions_done,
+            "actions_total": run.actions_total,
+            "blocks_done": run.blocks_done,
+            "tests": tally,
+            "bytes": self.bytes,
+            "problem": run.problem,
+        })
+    }
 }
 
 /// The run's state in a word: a run whose rqps is gone is not running, whatever its database says.
@@ -40,16 +128,79 @@ pub fn state(run: &RunSummary) -> String {
     if word == "running" && run.folder.in_use_by().is_none() { "cut off".to_owned() } else { word }
 }
 
-fn as_json(run: &RunSummary) -> serde_json::Value {
-    json!({
-        "name": run.folder.name(),
-        "path": run.folder.path(),
-        "state": state(run),
-        "created_at_ms": run.created_at_ms,
-        "variants": run.variants,
-        "actions_done": run.actions_done,
-        "actions_total": run.actions_total,
-        "blocks_done": run.blocks_done,
-        "problem": run.problem,
-    })
+/// The colour of a state: none where all is as it should be.
+pub fn tint_of_state(state: &str) -> Option<Tint> {
+    match state {
+        "running" => Some(Tint::Green),
+        "complete" => None,
+        "interrupted" | "cut off" => Some(Tint::Yellow),
+        _ => Some(Tint::Red),
+    }
+}
+
+/// `postgres 17.11, 18.6 (sized)`: each variant once, in the plan's order.
+fn compared(run: &Run) -> String {
+    let mut variants: Vec<(&str, &str, &str)> = Vec::new();
+    for arm in &run.arms {
+        let variant = (&*arm.dbms, &*arm.build_version, &*arm.config_name);
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    let Some((dbms, _, config)) = variants.first().copied() else {
+        return String::new();
+    };
+    let of_one = variants.iter().all(|variant| (variant.0, variant.2) == (dbms, config));
+    let name = |(dbms, version, config): &(&str, &str, &str)| match of_one {
+        true => (*version).to_owned(),
+        false => format!("{dbms}-{version}.{config}"),
+    };
+    let names: Vec<String> = variants.iter().map(name).collect();
+    let names = match names.as_slice() {
+        [first, .., last] if names.len() > VERSIONS_NAMED_MAX => {
+            format!("{first} … {last}, {} variants", names.len())
+        }
+        few => few.join(", "),
+    };
+    if of_one { format!("{dbms} {names} ({config})") } else { names }
+}
+
+fn tally(run: &Run) -> Option<Tally> {
+    if !rqps_verdicts::has_blocks(run) {
+        return None;
+    }
+    let rules = rqps_verdicts::rules_of(run).ok()?;
+    let tally = rqps_verdicts::judge_run(run, &rules).ok()?.tally_of_tests();
+    (tally != Tally::default()).then_some(tally)
+}
+
+/// `2 worse, 1 better, 29 same`.
+fn words(tally: Tally) -> String {
+    let parts = [
+        (tally.regressions, "worse"),
+        (tally.improvements, "better"),
+        (tally.same, "same"),
+        (tally.inconclusive, "inconclusive"),
+    ];
+    let said = parts.iter().filter(|(tests, _)| *tests > 0);
+    said.map(|(tests, word)| format!("{tests} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+fn tint(tally: Tally) -> Option<Tint> {
+    match (tally.regressions, tally.improvements) {
+        (0, 0) => None,
+        (0, _) => Some(Tint::Green),
+        _ => Some(Tint::Red),
+    }
+}
+
+/// Bytes of all files in a folder; what cannot be read counts as nothing.
+fn size_of(folder: &Path, depth_max: u32) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() && depth_max > 0 => size_of(&entry.path(), depth_max - 1),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(size).sum()
 }

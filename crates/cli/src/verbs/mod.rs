@@ -7,6 +7,8 @@ pub mod compare;
 pub mod configs;
 pub mod demo;
 pub mod drive;
+pub mod explain;
+pub mod export;
 pub mod gate;
 pub mod host;
 pub mod install;

@@ -1,35 +1,78 @@
 //! `plan`: check a plan, show what it would do, list and print the shipped ones.
 
-use crate::args::{PlanArgs, PlanVerb};
+use crate::args::{OutputFormat, PlanArgs, PlanVerb};
 use crate::context::Context;
+use crate::listing::{Column, Listing};
 use crate::{Usage, out};
+use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{BuildSource, BuildSpec, CheckedPlan, Plan, PlanContext, render_schedule, schedule};
+use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the verb.
-pub fn run(_context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
+pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
-        PlanVerb::Check { plan } => {
-            let checked = read_plan(plan)?;
-            let arms = checked.arms.len();
-            let steps = checked.steps().len();
-            out::print_line(&format!("{plan}: no mistakes; {arms} arms, {steps} steps each"))?;
+        PlanVerb::Check { plan } => check(context, plan)?,
+        PlanVerb::Show { plan, toml } => show(context, plan, *toml)?,
+        PlanVerb::Ls => list(context)?,
+        PlanVerb::Print { plan } => {
+            context.only(&[OutputFormat::Text], "a plan is TOML")?;
+            out::print(shipped(plan)?)?;
         }
-        PlanVerb::Show { plan, toml } => {
-            let plan = read_plan(plan)?;
-            let text = if *toml { plan.to_toml()? } else { render_schedule(&plan, &schedule(&plan)) };
-            out::print_line(&text)?;
-        }
-        PlanVerb::Ls => {
-            for shipped in SHIPPED_PLANS {
-                out::print_line(&format!("{:20} {}", shipped.name, first_comment(shipped.text)))?;
-            }
-        }
-        PlanVerb::Print { plan } => out::print(shipped(plan)?)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn check(context: &Context, name: &str) -> anyhow::Result<()> {
+    context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
+    let plan = read_plan(name)?;
+    let (arms, steps) = (plan.arms.len(), plan.steps().len());
+    match context.format {
+        OutputFormat::Json => {
+            let value = json!({ "plan": name, "arms": arms, "steps": steps });
+            out::print_line(&serde_json::to_string_pretty(&value)?)
+        }
+        _ => out::print_line(&format!("{name}: no mistakes; {arms} arms, {steps} steps each")),
+    }
+}
+
+fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
+    let formats: &[OutputFormat] =
+        if toml { &[OutputFormat::Text] } else { &[OutputFormat::Text, OutputFormat::Json] };
+    context.only(formats, if toml { "--toml is a format" } else { "a schedule is no table" })?;
+    let plan = read_plan(name)?;
+    if toml {
+        return out::print_line(&plan.to_toml()?);
+    }
+    let schedule = schedule(&plan);
+    if context.format != OutputFormat::Json {
+        return out::print_line(&render_schedule(&plan, &schedule));
+    }
+    let estimates = estimate(&schedule, &plan);
+    let actions: Vec<_> = schedule
+        .actions
+        .iter()
+        .zip(&estimates)
+        .map(|(action, seconds)| {
+            let (arm, name) = (&plan.arms[action.arm].name, action.kind.name());
+            json!({ "seq": action.seq, "arm": arm, "action": name, "seconds": seconds })
+        })
+        .collect();
+    let value = json!({ "plan": plan, "actions": actions });
+    out::print_line(&serde_json::to_string_pretty(&value)?)
+}
+
+fn list(context: &Context) -> anyhow::Result<()> {
+    let mut listing = Listing::new(vec![Column::words("plan"), Column::elastic("about")]);
+    for shipped in SHIPPED_PLANS {
+        listing.row(vec![shipped.name.into(), first_comment(shipped.text).into()]);
+    }
+    let plans = SHIPPED_PLANS.iter();
+    listing.print(context, || {
+        Ok(plans.map(|plan| json!({ "name": plan.name, "about": first_comment(plan.text) })).collect())
+    })
 }
 
 fn first_comment(text: &str) -> &str {
@@ -56,7 +99,7 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     };
     let checked = check_plan(&text, name)?;
     for warning in &checked.warnings {
-        eprintln!("warning: {}", warning.display(name));
+        out::tell(&format!("warning: {}", warning.display(name)));
     }
     Ok(checked.plan)
 }

@@ -144,7 +144,7 @@ pub(crate) static NOTES: Table = Table {
         &[RUN],
         &[
             integer("number", "its place, oldest first, from 1"),
-            time("at", "when"),
+            time("noted_at", "when"),
             text("arm", "the arm that it concerns").or_null(),
             text("text", "what happened"),
         ],

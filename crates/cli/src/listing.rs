@@ -1,0 +1,247 @@
+//! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown, CSV.
+//!
+//! Text leaves out what does not fit: the one elastic column is cut short, with `…`. Other formats never cut. JSON is made
+//! by each verb, whose objects hold more than a line can.
+
+use crate::args::OutputFormat;
+use crate::context::Context;
+use crate::out;
+use serde_json::Value;
+
+const GAP: &str = "  ";
+const RESET: &str = "\x1b[0m";
+/// What the elastic column keeps however narrow the terminal is.
+const ELASTIC_MIN: usize = 12;
+
+/// A list.
+pub struct Listing {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A column: its name in every format.
+pub struct Column {
+    name: &'static str,
+    to_the_right: bool,
+    is_elastic: bool,
+}
+
+impl Column {
+    /// Words.
+    pub fn words(name: &'static str) -> Self {
+        Self { name, to_the_right: false, is_elastic: false }
+    }
+
+    /// Numbers, which stand under each other's last digit.
+    pub fn numbers(name: &'static str) -> Self {
+        Self { name, to_the_right: true, is_elastic: false }
+    }
+
+    /// Words that are cut short where a line is too long; one in a list.
+    pub fn elastic(name: &'static str) -> Self {
+        Self { name, to_the_right: false, is_elastic: true }
+    }
+}
+
+/// A cell.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    /// For the eye.
+    pub text: String,
+    /// For CSV, where that is another thing than the text.
+    pub exact: Option<String>,
+    /// The colour, where there are colours.
+    pub tint: Option<Tint>,
+}
+
+/// A colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tint {
+    /// Something is wrong, or worse.
+    Red,
+    /// Better.
+    Green,
+    /// Not finished.
+    Yellow,
+    /// Beside the point.
+    Dim,
+}
+
+impl Tint {
+    fn code(self) -> &'static str {
+        match self {
+            Tint::Red => "\x1b[31m",
+            Tint::Green => "\x1b[32m",
+            Tint::Yellow => "\x1b[33m",
+            Tint::Dim => "\x1b[2m",
+        }
+    }
+
+    /// The text in this colour.
+    pub fn paint(self, text: &str) -> String {
+        format!("{}{text}{RESET}", self.code())
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Cell {
+    /// Text for the eye, and what CSV has in its place.
+    pub fn exactly(text: impl Into<String>, exact: impl ToString) -> Self {
+        Self { text: text.into(), exact: Some(exact.to_string()), tint: None }
+    }
+
+    /// The same in a colour.
+    pub fn tinted(self, tint: Option<Tint>) -> Self {
+        Self { tint, ..self }
+    }
+}
+
+impl Listing {
+    /// An empty list.
+    pub fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// Prints the list in the context's format; `json` is what JSON has in its place.
+    pub fn print(
+        &self,
+        context: &Context,
+        json: impl FnOnce() -> anyhow::Result<Value>,
+    ) -> anyhow::Result<()> {
+        let text = match context.format {
+            OutputFormat::Json => serde_json::to_string_pretty(&json()?)?,
+            OutputFormat::Text if self.rows.is_empty() => return Ok(()),
+            OutputFormat::Text => self.text(context.width, context.color),
+            OutputFormat::Markdown => self.markdown(),
+            OutputFormat::Csv => self.csv(),
+        };
+        out::print_line(&text)
+    }
+
+    /// Aligned text, lines at most `width` wide where there is a width.
+    pub fn text(&self, width: Option<usize>, color: bool) -> String {
+        let widths = self.widths(width);
+        let heads: Vec<Cell> = self.columns.iter().map(|column| Cell::from(column.name)).collect();
+        let dim = heads.iter().map(|head| head.clone().tinted(Some(Tint::Dim))).collect();
+        let lines = [dim].into_iter().chain(self.rows.iter().cloned());
+        lines.map(|cells| self.line(&cells, &widths, color)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn widths(&self, width: Option<usize>) -> Vec<usize> {
+        let of_column = |index: usize, column: &Column| {
+            let cells = self.rows.iter().filter_map(|row| row.get(index));
+            cells.map(|cell| cell.text.chars().count()).chain([column.name.len()]).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> =
+            self.columns.iter().enumerate().map(|(index, column)| of_column(index, column)).collect();
+        let total = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+        let elastic = self.columns.iter().position(|column| column.is_elastic);
+        if let (Some(width), Some(elastic)) = (width, elastic) {
+            let too_much = total.saturating_sub(width);
+            let least = widths[elastic].min(ELASTIC_MIN);
+            widths[elastic] = widths[elastic].saturating_sub(too_much).max(least);
+        }
+        widths
+    }
+
+    fn line(&self, cells: &[Cell], widths: &[usize], color: bool) -> String {
+        let mut line = String::new();
+        for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
+            let text = shortened(&cell.text, *width);
+            let pad = " ".repeat(width.saturating_sub(text.chars().count()));
+            let text = match cell.tint.filter(|_| color) {
+                Some(tint) => tint.paint(&text),
+                None => text,
+            };
+            match column.to_the_right {
+                true => line.extend([&pad, &*text, GAP]),
+                false => line.extend([&*text, &pad, GAP]),
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+
+    fn markdown(&self) -> String {
+        let cells = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+        let escaped = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
+        let rule = |column: &Column| if column.to_the_right { "---:" } else { "---" }.to_owned();
+        let mut lines = vec![
+            cells(self.columns.iter().map(|column| column.name.to_owned()).collect()),
+            cells(self.columns.iter().map(rule).collect()),
+        ];
+        lines.extend(self.rows.iter().map(|row| cells(row.iter().map(|cell| escaped(&cell.text)).collect())));
+        lines.join("\n")
+    }
+
+    fn csv(&self) -> String {
+        let field = |text: &str| match text.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text.to_owned(),
+        };
+        let exact = |cell: &Cell| field(cell.exact.as_deref().unwrap_or(&cell.text));
+        let mut lines =
+            vec![self.columns.iter().map(|column| field(column.name)).collect::<Vec<_>>().join(",")];
+        lines.extend(self.rows.iter().map(|row| row.iter().map(exact).collect::<Vec<_>>().join(",")));
+        lines.join("\n")
+    }
+}
+
+/// The text, or its beginning and `…`.
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing() -> Listing {
+        let mut listing =
+            Listing::new(vec![Column::words("name"), Column::numbers("size"), Column::elastic("what")]);
+        listing.row(vec!["a".into(), Cell::exactly("1 kB", 1024), "the first, of | two".into()]);
+        listing.row(vec!["second".into(), "12 MB".into(), Cell::from("ends").tinted(Some(Tint::Red))]);
+        listing
+    }
+
+    #[test]
+    fn a_line_is_as_wide_as_the_terminal_at_most_and_ends_without_blanks() {
+        let whole = "name     size  what\na        1 kB  the first, of | two\nsecond  12 MB  ends";
+        assert_eq!(listing().text(None, false), whole);
+        assert_eq!(listing().text(Some(80), false), whole);
+        let narrow = listing().text(Some(28), false);
+        assert_eq!(narrow, "name     size  what\na        1 kB  the first, o…\nsecond  12 MB  ends");
+        assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first,…"));
+    }
+
+    #[test]
+    fn colours_do_not_move_columns() {
+        let plain =
+            listing().text(None, true).replace("\x1b[31m", "").replace("\x1b[2m", "").replace(RESET, "");
+        let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+        assert_eq!(trimmed.join("\n"), listing().text(None, false));
+    }
+
+    #[test]
+    fn other_formats_are_whole_and_escaped() {
+        assert_eq!(
+            listing().markdown(),
+            "| name | size | what |\n| --- | ---: | --- |\n| a | 1 kB | the first, of \\| two |\n| second | 12 MB | ends |"
+        );
+        assert_eq!(listing().csv(), "name,size,what\na,1024,\"the first, of | two\"\nsecond,12 MB,ends");
+    }
+}

@@ -1,0 +1,90 @@
+//! `export`: runs as flat tables for other tools.
+
+use crate::args::{ExportArgs, OutputFormat};
+use crate::context::Context;
+use crate::listing::{Cell, Column, Listing};
+use crate::{Usage, human, out};
+use rqps_export::{Exported, Format, Options, Table};
+use rqps_store::{Run, RunFolder};
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    if args.schema {
+        context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the schema is Markdown")?;
+        out::print_line(&rqps_export::schema())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut tables: Vec<&'static Table> = Vec::new();
+    for name in &args.tables {
+        tables.push(rqps_export::table(name)?);
+    }
+    let mut runs = Vec::new();
+    for name in &args.runs {
+        runs.push(RunFolder::open(&context.run_path(name)?)?);
+    }
+    let Some(dir) = &args.to else {
+        return to_standard_output(context, args, &tables, &runs);
+    };
+    if tables.is_empty() {
+        tables = rqps_export::ALL.to_vec();
+    }
+    let mut formats = if args.formats.is_empty() { vec![Format::Parquet] } else { args.formats.clone() };
+    formats.dedup();
+    context.catch_signals()?;
+    let options = Options { tables, formats: formats.clone(), replace: args.force, stop: &context.stop };
+    let exported = rqps_export::export(&runs, dir, &options)?;
+    exported.remarks.iter().for_each(|remark| out::tell(remark));
+    list(context, &formats, &exported)?;
+    out::tell(&format!("in {}", dir.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn to_standard_output(
+    context: &Context,
+    args: &ExportArgs,
+    tables: &[&'static Table],
+    runs: &[Run],
+) -> anyhow::Result<ExitCode> {
+    let ([table], [] | [_]) = (tables, &*args.formats) else {
+        return Err(Usage(
+            "say where to: --to DIR writes files, `--table windows --as csv` prints one table".to_owned(),
+        )
+        .into());
+    };
+    let format = match (args.formats.first(), context.format) {
+        (Some(format), _) => *format,
+        (None, OutputFormat::Json) => Format::JsonLines,
+        (None, OutputFormat::Text | OutputFormat::Csv) => Format::Csv,
+        (None, OutputFormat::Markdown) => {
+            return Err(Usage(
+                "`rqps export` writes csv, jsonl and parquet; `rqps show` writes markdown".to_owned(),
+            )
+            .into());
+        }
+    };
+    match rqps_export::print(runs, table, format, std::io::stdout().lock()) {
+        // Whoever closed the pipe has seen enough.
+        Err(error) if error.is_broken_pipe() => {}
+        remarks => remarks?.iter().for_each(|remark| out::tell(remark)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(context: &Context, formats: &[Format], exported: &Exported) -> anyhow::Result<()> {
+    let sizes = formats.iter().map(|format| Column::numbers(format.name()));
+    let mut listing =
+        Listing::new([Column::words("table"), Column::numbers("rows")].into_iter().chain(sizes).collect());
+    for files in exported.files.chunks(formats.len()) {
+        let head = files.iter().take(1).flat_map(|file| [file.table.into(), file.rows.to_string().into()]);
+        let sizes = files.iter().map(|file| Cell::exactly(human::bytes(file.bytes), file.bytes));
+        listing.row(head.chain(sizes).collect());
+    }
+    listing.print(context, || {
+        let files = exported.files.iter().map(
+            |file| json!({ "path": file.path, "table": file.table, "rows": file.rows, "bytes": file.bytes }),
+        );
+        Ok(files.collect())
+    })
+}

@@ -1,0 +1,85 @@
+//! What is left in a directory: whole files under their names, or nothing.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use rqps_export::{Error, Format, Options, export, print, table};
+use rqps_store::RunFolder;
+
+use crate::run::write_run;
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn files_are_whole_or_not_there_and_never_replaced_unasked() {
+    let results = tempfile::tempdir().unwrap();
+    let run = [RunFolder::open(&write_run(results.path(), "details")).unwrap()];
+    let dir = results.path().join("new/export");
+    let go = AtomicBool::new(false);
+    let tables = vec![table("arms").unwrap(), table("counters").unwrap()];
+    let options = |replace, stop| Options {
+        tables: tables.clone(),
+        formats: vec![Format::Csv, Format::Parquet],
+        replace,
+        stop,
+    };
+
+    let stop = AtomicBool::new(true);
+    assert!(matches!(export(&run, &dir, &options(false, &stop)), Err(Error::Stopped)));
+    assert_eq!(names(&dir), Vec::<String>::new());
+
+    let exported = export(&run, &dir, &options(false, &go)).unwrap();
+    let all = ["arms.csv", "arms.parquet", "counters.csv", "counters.parquet"];
+    assert_eq!(names(&dir), all);
+    assert!(exported.files.iter().all(|file| fs::metadata(&file.path).unwrap().len() == file.bytes));
+
+    fs::write(dir.join("arms.csv"), "mine").unwrap();
+    let refused = export(&run, &dir, &options(false, &go)).unwrap_err();
+    assert!(refused.is_usage());
+    assert!(refused.to_string().contains("arms.csv is there already, and 3 more"), "{refused}");
+    assert_eq!(fs::read_to_string(dir.join("arms.csv")).unwrap(), "mine");
+    export(&run, &dir, &options(true, &go)).unwrap();
+    assert!(fs::read_to_string(dir.join("arms.csv")).unwrap().starts_with("run,arm,position"));
+    assert_eq!(names(&dir), all);
+}
+
+#[test]
+fn a_table_can_be_printed_as_text() {
+    let results = tempfile::tempdir().unwrap();
+    let run = [RunFolder::open(&write_run(results.path(), "details")).unwrap()];
+    let printed = |name: &str, format| {
+        let mut out = Vec::new();
+        print(&run, table(name).unwrap(), format, &mut out).map(|_| String::from_utf8(out).unwrap())
+    };
+    let name = run[0].folder.name();
+    assert_eq!(
+        printed("host", Format::Csv).unwrap(),
+        format!("run,fact,value,is_compared\n{name},kernel,\"6.1, \"\"special\"\"\nbuild\",true\n")
+    );
+    assert_eq!(
+        printed("host", Format::JsonLines).unwrap(),
+        format!(
+            "{{\"run\":\"{name}\",\"fact\":\"kernel\",\"value\":\"6.1, \\\"special\\\"\\nbuild\",\"is_compared\":true}}\n"
+        )
+    );
+    // A table without rows still says what its columns are.
+    assert!(printed("canaries", Format::Csv).unwrap().starts_with("run,block,moment"));
+    assert!(matches!(printed("host", Format::Parquet), Err(Error::NotText)));
+    assert!(table("window").unwrap_err().to_string().contains("verdicts, windows, counts"));
+}
+
+#[test]
+fn runs_of_one_name_are_refused() {
+    let results = tempfile::tempdir().unwrap();
+    let path = write_run(results.path(), "details");
+    let runs = [RunFolder::open(&path).unwrap(), RunFolder::open(&path).unwrap()];
+    let refused = print(&runs, table("runs").unwrap(), Format::Csv, Vec::new()).unwrap_err();
+    assert!(refused.is_usage() && refused.to_string().contains("two runs are called"), "{refused}");
+}

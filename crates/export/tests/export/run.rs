@@ -1,0 +1,258 @@
+//! A run folder made by hand with something in every table, and with a truth that queries have to find: the new version
+//! does point queries at nine tenths of the rate, writes a tenth more WAL for an update, and stalls in its fourth second.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hdrhistogram::Histogram as Latencies;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use rqps_store::*;
+
+/// Seconds of a window.
+const SECONDS: u64 = 10;
+/// Queries of a second on base, by test.
+pub const TESTS: [(&str, &str, u64); 2] = [("point-query", "point", 1_000), ("update-index", "write", 100)];
+/// Start of the run, milliseconds since 1970 (UTC).
+pub const BEGUN_AT_MS: i64 = 1_785_420_903_000;
+
+/// Writes the run and returns its folder.
+pub fn write_run(results: &Path, name: &str) -> PathBuf {
+    let folder = RunFolder::create(results, name).unwrap();
+    let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
+    let arms = [arm("old", Role::Base, "17.7"), arm("new", Role::Candidate, "18.1")];
+    let host = [Fact { key: "kernel".into(), value: "6.1, \"special\"\nbuild".into(), comparable: true }];
+    writer.begin_run("plan = 1\n", &meta(name), &steps(), &arms, &host).unwrap();
+    let mut seq = 0;
+    for arm in &arms {
+        let mut finish = |kind: &str, step: &str, observation: Observation| {
+            let record = ActionRecord {
+                seq,
+                arm: arm.name.clone(),
+                kind: kind.into(),
+                step: step.into(),
+                attempt: 1,
+                started_at_ms: BEGUN_AT_MS,
+                finished_at_ms: BEGUN_AT_MS + 1_500,
+                outcome: if step == "broken" { Outcome::Invalid } else { Outcome::Done },
+                note: (step == "broken").then(|| "answers were wrong".into()),
+            };
+            writer.finish_action(&record, Some(&observation)).unwrap();
+            seq += 1;
+        };
+        finish("load", "load", load());
+        finish("settle", "settle-1", settle());
+        finish("measure", "point-query.warm", window(arm, &TESTS[0]));
+        for test in &TESTS {
+            finish("measure", test.0, window(arm, test));
+        }
+        finish("measure", "broken", window(arm, &TESTS[0]));
+        let profile = profile(arm);
+        if let Measured::Profile(profile) = &profile.measured {
+            std::fs::write(folder.path().join(&profile.file), "backend;main;exec 90\nbackend;main 10\n")
+                .unwrap();
+        }
+        finish("profile", "point-query", profile);
+    }
+    writer.add_note(Some("new"), "a server, \"restarted\"").unwrap();
+    writer.set_status(Status::Complete, None).unwrap();
+    folder.path().to_owned()
+}
+
+fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
+    let (name, group, per_second) = *test;
+    let is_new = arm.role == Role::Candidate;
+    let per_second = if is_new && name == "point-query" { per_second * 9 / 10 } else { per_second };
+    let mut seconds = vec![per_second as f64; SECONDS as usize];
+    if is_new {
+        seconds[3] = 0.0;
+        seconds[4] = 2.0 * per_second as f64;
+    }
+    seconds[7] = f64::NAN;
+    let queries = per_second * SECONDS;
+    let wal = if name == "update-index" { if is_new { 330.0 } else { 300.0 } } else { 0.0 };
+    let factor = if is_new { 2 } else { 1 };
+    Observation {
+        metrics: Metrics::from([
+            ("server_cpu_us".into(), 50.0 * queries as f64),
+            ("server_wal_bytes".into(), wal * queries as f64),
+        ]),
+        backend_cpu_us: vec![400_000.0, 410_000.0],
+        counters: vec![
+            counter("pg_stat_database", "bench", "blks_hit", 4.0 * queries as f64),
+            counter("pg_stat_wal", "", "wal_buffers_full", (factor * 7) as f64 * queries as f64),
+            Counter { before: None, ..counter("pg_stat_io", "client backend", "reads", 1.0) },
+        ],
+        series: vec![
+            Series { name: "queries".into(), unit: "queries".into(), values: seconds },
+            Series { name: "work-window".into(), unit: "events per client".into(), values: vec![5.0, 6.0] },
+        ],
+        // Of a hundred statements ninety take 100 us, ten take a millisecond: twice that on the new version.
+        histograms: vec![histogram(&[(100_000, 90), (1_000_000 * factor, 10)])],
+        plans: vec![QueryPlan {
+            statement: "select-point".into(),
+            sql: "SELECT c FROM t WHERE id = $1".into(),
+            text: "Index Scan using t_pkey on t\n  Index Cond: (id = $1)".into(),
+            json: String::new(),
+        }],
+        fingerprint: vec![
+            ("dead_rows".into(), "12".into()),
+            ("setting.work_mem".into(), "4096 x kB (configuration file)".into()),
+        ],
+        ..Observation::new(Measured::Window(Window {
+            test: name.into(),
+            group: group.into(),
+            position: 1,
+            clients: 2,
+            seed: u64::MAX,
+            started_at_ms: BEGUN_AT_MS,
+            warmup_us: 0,
+            elapsed_us: SECONDS * 1_000_000,
+            ended_by: EndedBy::Time,
+            rate_unit: RateUnit::Queries,
+            target_events_per_s: None,
+            events: queries,
+            queries,
+            statements: queries,
+            statements_working: queries,
+            noop_statements: 0,
+            rows: queries,
+            errors: 0,
+            retries: BTreeMap::from([("40001".into(), 3), ("40P01".into(), 1)]),
+        }))
+    }
+}
+
+fn counter(view: &str, object: &str, column: &str, delta: f64) -> Counter {
+    let before = Some(10.0);
+    Counter {
+        view: view.into(),
+        object: object.into(),
+        column: column.into(),
+        before,
+        after: Some(10.0 + delta),
+    }
+}
+
+fn histogram(values: &[(u64, u64)]) -> Histogram {
+    let mut latencies = Latencies::<u64>::new_with_bounds(1, 100_000_000_000, 3).unwrap();
+    values.iter().for_each(|(ns, count)| latencies.record_n(*ns, *count).unwrap());
+    let mut v2 = Vec::new();
+    V2Serializer::new().serialize(&latencies, &mut v2).unwrap();
+    let us = |quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
+    Histogram {
+        statement: "select-point".into(),
+        from: LatencyFrom::Sent,
+        count: latencies.len(),
+        p50_us: us(0.5),
+        p95_us: us(0.95),
+        p99_us: us(0.99),
+        max_us: latencies.max() as f64 / 1e3,
+        mean_us: latencies.mean() / 1e3,
+        v2,
+    }
+}
+
+fn load() -> Observation {
+    let load = Load { tables: 1, rows: 1_000, load_us: 900_000, index_us: 100_000 };
+    let metrics = Metrics::from([("server_cpu_us".into(), 5_000.0)]);
+    let counters = vec![counter("pg_stat_wal", "", "wal_records", 2_000.0)];
+    Observation { metrics, counters, ..Observation::new(Measured::Load(load)) }
+}
+
+fn settle() -> Observation {
+    Observation::new(Measured::Settle(Settle {
+        actions: vec!["vacuum analyze".into(), "checkpoint".into()],
+        conditions: vec![SettleCondition {
+            name: "dead_rows".into(),
+            before: 900.0,
+            after: 0.0,
+            target: 0.0,
+        }],
+        elapsed_us: 1_500_000,
+        cap_us: 60_000_000,
+        reached: true,
+    }))
+}
+
+fn profile(arm: &Arm) -> Observation {
+    Observation::new(Measured::Profile(Profile {
+        test: "point-query".into(),
+        group: "point".into(),
+        clients: 1,
+        events: 200,
+        operations: 200.0,
+        elapsed_us: 2_000_000,
+        sampled_by: "perf 6.1".into(),
+        event: "cpu-clock".into(),
+        frequency_hz: 499.0,
+        call_graph: "dwarf".into(),
+        samples: 100,
+        lost_samples: 0,
+        unresolved_samples: 0,
+        file: format!("profiles/{}.point-query.folded", arm.name),
+        note: None,
+    }))
+}
+
+fn arm(name: &str, role: Role, version: &str) -> Arm {
+    let setting = |name: &str, value: &str| Setting { name: name.into(), value: value.into() };
+    let is_new = role == Role::Candidate;
+    Arm {
+        name: name.into(),
+        role,
+        control: false,
+        dbms: "postgres".into(),
+        build_version: version.into(),
+        build_hash: format!("hash-of-{version}"),
+        build_origin: "registry".into(),
+        build_version_text: format!("PostgreSQL {version}"),
+        config_name: "sized".into(),
+        config_hash: "c0ffee".into(),
+        config_text: "jit = off\n".into(),
+        left_out: vec![LeftOut {
+            option: "io_method".into(),
+            value: "sync".into(),
+            reason: "unknown".into(),
+        }],
+        managed: vec![setting("port", "5432")],
+        env: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "1".into())]),
+        after_load: vec!["DROP INDEX t_k".into(), "ANALYZE".into()],
+        facts: vec![setting("cflags", "-O2")],
+        // The old one as runs had it that did not record settings.
+        settings: if is_new { vec![server_setting()] } else { vec![] },
+    }
+}
+
+fn server_setting() -> ServerSetting {
+    ServerSetting { name: "work_mem".into(), value: "4MB".into(), source: "default".into(), default: true }
+}
+
+fn meta(name: &str) -> Meta {
+    Meta {
+        name: name.into(),
+        program_version: "0.1.0".into(),
+        created_at_ms: BEGUN_AT_MS,
+        workload: "microbenchmarks".into(),
+        workload_revision: "1".into(),
+        protocol: "sequence".into(),
+        seed: u64::MAX,
+        tables: 1,
+        rows_per_table: 1_000,
+        clients: 2,
+        actions_total: 14,
+        method: vec![],
+    }
+}
+
+fn steps() -> Vec<PlannedStep> {
+    let step = |(index, (name, group, _)): (usize, &(&str, &str, u64))| PlannedStep {
+        position: index as u32 + 1,
+        name: (*name).into(),
+        kind: "measure".into(),
+        test: Some((*name).into()),
+        group: Some((*group).into()),
+        clients: 2,
+        amount: "10 s".into(),
+    };
+    TESTS.iter().enumerate().map(step).collect()
+}
