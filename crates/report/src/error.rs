@@ -81,6 +81,9 @@ pub enum Error {
         /// Each thing in which they differ.
         differences: Vec<Difference>,
     },
+    /// The run could not be explained.
+    #[error(transparent)]
+    Explain(#[from] rqps_explain::Error),
     /// The output could not be formed.
     #[error("the table could not be written: {0}")]
     Output(String),

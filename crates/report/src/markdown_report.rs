@@ -4,6 +4,7 @@ use rqps_store::{RateUnit, Run};
 
 use crate::document::{Block, Document};
 use crate::error::Result;
+use crate::explain;
 use crate::format::Format;
 use crate::number;
 use crate::reading::Reading;
@@ -43,6 +44,10 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run)).collect());
     } else {
         part("Verdicts", blocks(&[Section::Verdicts, Section::Findings])?);
+    }
+    let why = explain::sentences(run)?;
+    if !why.is_empty() {
+        part("Why", why);
     }
     part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));

@@ -1,0 +1,326 @@
+//! Why tests got slower or faster: explanations as blocks of a document, and as JSON of their own.
+//!
+//! | column | is |
+//! | --- | --- |
+//! | `us/o` | microseconds of one operation, as one client sees it |
+//! | `change` | candidate minus base |
+//! | `99 %` | interval of the change over blocks; none in a single pass |
+//! | `share` | the part's change over the whole change |
+//! | `noise` | half width of the 99 % interval of the difference over base's value |
+
+use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, explain};
+use rqps_store::Run;
+
+use crate::document::{Block, Cell, Column, Document, Table};
+use crate::error::{Error, Result};
+use crate::explain_json;
+use crate::format::Format;
+use crate::number::significant;
+use crate::reading::Reading;
+use crate::render::render;
+use crate::sides::Sides;
+use crate::verdict_lines::Judged;
+
+/// What to explain, and how to show it.
+#[derive(Debug, Clone, Default)]
+pub struct ExplainOptions {
+    /// Output format.
+    pub format: Format,
+    /// Colours in text.
+    pub color: bool,
+    /// Tests; when empty, those that changed or are not decided.
+    pub tests: Vec<String>,
+    /// Arms by name; when empty, all but base and its control.
+    pub arms: Vec<String>,
+    /// What they are compared with, by name; the plan's base when none.
+    pub base: Option<String>,
+}
+
+/// Explanations of a run in any format.
+///
+/// # Errors
+/// When a test or an arm is not in the run, or the run cannot be read.
+pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
+    let base = match &options.base {
+        Some(name) => arm_of(run, name)?,
+        None => plans_base(run)?,
+    };
+    let arms: Result<Vec<usize>> = options.arms.iter().map(|name| arm_of(run, name)).collect();
+    let judged = Judged::of(run, base)?;
+    let asked = Asked { tests: options.tests.clone(), arms: arms?, base: Some(base) };
+    let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
+    if options.format == Format::Json {
+        return explain_json::text(run, &found);
+    }
+    let mut document = Document::default();
+    let what = if judged.is_some() { "verdicts" } else { "differences of a single pass" };
+    document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
+    for one in &found {
+        document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
+        document.extend(judged.as_ref().and_then(|judged| said(judged, one)).map(Block::Text));
+        document.extend(blocks_of(run, one));
+    }
+    document.extend(differences(run, &found));
+    if found.is_empty() {
+        document.push(Block::Text(nothing(run, judged.is_some())));
+    }
+    render(&document, options.format, options.color)
+}
+
+/// The sentences of a run's explanations alone, for a report: a list for each arm.
+pub(crate) fn sentences(run: &Run) -> Result<Vec<Block>> {
+    let judged = Judged::of(run, plans_base(run)?)?;
+    let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &Asked::default())?;
+    let told = |one: &Explanation| {
+        let sentences: Vec<String> = one.findings.iter().map(sentence).collect();
+        (!sentences.is_empty())
+            .then(|| format!("{} ({}): {}", one.test, pair(run, one), sentences.join(". ")))
+    };
+    let items: Vec<String> =
+        found.iter().filter(|one| is_told(judged.as_ref(), one)).filter_map(told).collect();
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let more = format!("`rqps explain {}` shows the figures behind each of these.", run.folder.name());
+    Ok(vec![Block::Items(items), Block::Text(more)])
+}
+
+/// In a report only changes are explained; what is not decided is not.
+pub(crate) fn is_told(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
+    judged.is_none_or(|judged| {
+        let of_test = judged.verdicts.of_arm(one.arm).filter(|verdict| verdict.test == one.test);
+        of_test.into_iter().any(|verdict| verdict.class.is_change())
+    })
+}
+
+/// An explanation without its heading: sentences, figures behind them, parts of the time, and what was not looked at.
+pub(crate) fn blocks_of(run: &Run, one: &Explanation) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    match one.findings.as_slice() {
+        [] => blocks.push(Block::Text("Nothing that was looked at stands out of noise.".to_owned())),
+        findings => blocks.push(Block::Items(findings.iter().map(sentence).collect())),
+    }
+    let evidence = evidence(run, one);
+    if !evidence.rows.is_empty() {
+        blocks.push(Block::Table(evidence));
+    }
+    blocks.extend(one.decomposition.as_ref().map(|split| Block::Table(parts(run, one, split))));
+    for figure in one.findings.iter().flat_map(|finding| &finding.evidence) {
+        blocks.extend(
+            figure
+                .text
+                .as_ref()
+                .filter(|text| text.contains('\n'))
+                .map(|text| Block::Fold(figure.what.clone(), vec![Block::Code(text.clone())])),
+        );
+    }
+    if !one.remarks.is_empty() {
+        blocks.push(Block::Items(one.remarks.iter().map(|remark| format!("note: {remark}")).collect()));
+    }
+    blocks
+}
+
+/// `more work: pg18 writes 412 bytes of WAL per query, 31 % more than pg17 (315)`.
+pub(crate) fn sentence(finding: &Finding) -> String {
+    format!("{}: {}", finding.word, finding.sentence)
+}
+
+fn evidence(run: &Run, one: &Explanation) -> Table {
+    let (base, arm) = (&run.arms[one.base].name, &run.arms[one.arm].name);
+    let columns = vec![
+        Column::number(base.as_str(), "base"),
+        Column::number(arm.as_str(), "arm"),
+        Column::number("ratio", "ratio"),
+        Column::number("noise", "noise"),
+        Column::words("unit"),
+        Column::words("cause"),
+        Column::words("figure"),
+    ];
+    let mut table = Table::new("explanation", "Figures behind it", columns, 3).about("test", &one.test);
+    for finding in &one.findings {
+        for figure in &finding.evidence {
+            if let Some(cells) = figures(figure, finding.cause.key()) {
+                table.row(cells);
+            }
+        }
+    }
+    table
+}
+
+/// A row of figures; none for evidence that is text.
+fn figures(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
+    if figure.base.is_none() && figure.arm.is_none() {
+        return None;
+    }
+    let cell =
+        |value: Option<f64>| value.map_or_else(Cell::missing, |value| Cell::number(value, plain(value)));
+    let ratio = figure.base.zip(figure.arm).map(|(base, arm)| arm / base).filter(|ratio| ratio.is_finite());
+    let noise = figure
+        .noise
+        .map_or_else(Cell::missing, |noise| Cell::number(noise, format!("{} %", plain(100.0 * noise))));
+    Some(vec![
+        cell(figure.base),
+        cell(figure.arm),
+        Cell::fixed(ratio, 3),
+        noise,
+        Cell::words(figure.unit.clone()),
+        Cell::words(cause),
+        Cell::words(figure.what.clone()),
+    ])
+}
+
+fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
+    let (base, arm) = (&run.arms[one.base].name, &run.arms[one.arm].name);
+    let columns = vec![
+        Column::number(base.as_str(), "base_us_per_op"),
+        Column::number(arm.as_str(), "arm_us_per_op"),
+        Column::number("change", "change_us_per_op"),
+        Column::number("99 %", "interval_us_per_op"),
+        Column::number("share", "share"),
+        Column::words("part"),
+    ];
+    let clients =
+        if split.clients == 1 { "1 client".to_owned() } else { format!("{} clients", split.clients) };
+    let title = format!("Where the time of an operation goes, us/o, {clients}");
+    let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
+    let change = split.change_us_per_op();
+    let rest = |of: fn(&Part) -> f64, whole: f64| whole - split.parts.iter().map(of).sum::<f64>();
+    let unexplained = Part {
+        name: "off the CPU, not measured for what".to_owned(),
+        base_us_per_op: rest(|part| part.base_us_per_op, split.base_us_per_op),
+        arm_us_per_op: rest(|part| part.arm_us_per_op, split.arm_us_per_op),
+        change_us_per_op: split.unexplained_us_per_op,
+        low: f64::NAN,
+        high: f64::NAN,
+        of: Vec::new(),
+    };
+    let whole = Part {
+        name: "an operation".to_owned(),
+        base_us_per_op: split.base_us_per_op,
+        arm_us_per_op: split.arm_us_per_op,
+        change_us_per_op: change,
+        ..unexplained.clone()
+    };
+    let known = split.parts.iter().filter(|part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0);
+    for part in known.chain([&unexplained]) {
+        add_part(&mut table, part, 0, change);
+    }
+    table.row(part_cells(&whole, 0, change));
+    if let Some(background) = &split.background {
+        let said = format!(
+            "Beside it background processes use {} us of CPU per operation, {base} {}.",
+            plain(background.arm_us_per_op),
+            plain(background.base_us_per_op)
+        );
+        table.footnotes.push(said);
+    }
+    table
+}
+
+fn add_part(table: &mut Table, part: &Part, depth: usize, whole: f64) {
+    table.row(part_cells(part, depth, whole));
+    for inner in &part.of {
+        add_part(table, inner, depth + 1, whole);
+    }
+}
+
+fn part_cells(part: &Part, depth: usize, whole: f64) -> Vec<Cell> {
+    let finite = |value: f64| match value.is_finite() {
+        true => Cell::number(value, plain(value)),
+        false => Cell::words(""),
+    };
+    let interval = match part.low.is_finite() {
+        true => Cell::words(format!("{} to {}", plain(part.low), plain(part.high))),
+        false => Cell::words(""),
+    };
+    let share = part.change_us_per_op / whole;
+    // Shares of next to nothing are large numbers that say nothing.
+    let share = if share.is_finite() && share.abs() < 10.0 {
+        Cell::number(share, format!("{:.0} %", 100.0 * share))
+    } else {
+        Cell::words("")
+    };
+    vec![
+        finite(part.base_us_per_op),
+        finite(part.arm_us_per_op),
+        Cell::number(part.change_us_per_op, signed(part.change_us_per_op)),
+        interval,
+        share,
+        Cell::words(format!("{}{}", "  ".repeat(depth), part.name)),
+    ]
+}
+
+/// A number with three significant digits at least.
+fn plain(value: f64) -> String {
+    significant(value, 3)
+}
+
+fn signed(value: f64) -> String {
+    if value > 0.0 { format!("+{}", plain(value)) } else { plain(value) }
+}
+
+/// What differs between the arms: once for each arm, since it hardly depends on the test.
+fn differences(run: &Run, found: &[Explanation]) -> Vec<Block> {
+    let mut arms: Vec<(usize, &Explanation)> = Vec::new();
+    for one in found.iter().filter(|one| !one.differences.is_empty()) {
+        if arms.iter().all(|(arm, _)| *arm != one.arm) {
+            arms.push((one.arm, one));
+        }
+    }
+    let table = |(arm, one): &(usize, &Explanation)| {
+        let (base, arm) = (&run.arms[one.base].name, &run.arms[*arm].name);
+        let columns = vec![
+            Column::words("kind"),
+            Column { key: "base".to_owned(), ..Column::words(base) },
+            Column { key: "arm".to_owned(), ..Column::words(arm) },
+            Column::words("name"),
+        ];
+        let mut table =
+            Table::new("differences", format!("What differs between {arm} and {base}"), columns, 1);
+        for one in &one.differences {
+            let cell = |value: &Option<String>| value.clone().map_or_else(Cell::missing, Cell::words);
+            table.row(vec![
+                Cell::words(one.kind.as_str()),
+                cell(&one.base),
+                cell(&one.arm),
+                Cell::words(one.name.clone()),
+            ]);
+        }
+        Block::Table(table)
+    };
+    arms.iter().map(table).collect()
+}
+
+fn pair(run: &Run, one: &Explanation) -> String {
+    format!("{} against {}", run.arms[one.arm].name, run.arms[one.base].name)
+}
+
+/// What verdicts say of the test.
+fn said(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
+    let lines = judged.lines(one.arm, |test| test == one.test);
+    let line = lines.first()?;
+    let said: Vec<String> = line.all().map(|verdict| line.part(verdict, judged)).collect();
+    Some(format!("{}.", said.join("; ")))
+}
+
+fn nothing(run: &Run, is_judged: bool) -> String {
+    let name = run.folder.name();
+    let why = match is_judged {
+        true => "Every verdict is \"same\"",
+        false => "No rate differs by 5 % or more",
+    };
+    format!("{why}, so there is nothing to explain. `rqps explain {name} TEST` looks at a test all the same.")
+}
+
+fn arm_of(run: &Run, name: &str) -> Result<usize> {
+    run.arms.iter().position(|arm| arm.name == name).ok_or_else(|| Error::UnknownArm {
+        name: name.to_owned(),
+        known: run.arms.iter().map(|arm| arm.name.clone()).collect(),
+    })
+}
+
+fn plans_base(run: &Run) -> Result<usize> {
+    let readings = [Reading::of(run)];
+    let sides = Sides::new(&readings, None, &[])?;
+    Ok(run.arms.iter().position(|arm| std::ptr::eq(arm, sides.base.arm)).unwrap_or(0))
+}

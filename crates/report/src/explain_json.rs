@@ -1,0 +1,86 @@
+//! Explanations as JSON, with keys that stay: `docs/SCHEMA.md` lists them. What is not known is null.
+
+use rqps_explain::{Certainty, Decomposition, Difference, Evidence, Explanation, Finding, Part};
+use rqps_store::Run;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+
+/// All explanations of a run as one object.
+pub(crate) fn text(run: &Run, found: &[Explanation]) -> Result<String> {
+    let explanations: Vec<Value> = found.iter().map(|one| explanation(run, one)).collect();
+    let object = json!({ "run": run.folder.name(), "explanations": explanations });
+    let mut text = serde_json::to_string_pretty(&object).map_err(|error| Error::Output(error.to_string()))?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn explanation(run: &Run, one: &Explanation) -> Value {
+    json!({
+        "test": one.test,
+        "group": one.group,
+        "arm": run.arms[one.arm].name,
+        "base": run.arms[one.base].name,
+        "findings": one.findings.iter().map(finding).collect::<Vec<_>>(),
+        "decomposition": one.decomposition.as_ref().map(decomposition),
+        "differences": one.differences.iter().map(difference).collect::<Vec<_>>(),
+        "remarks": one.remarks,
+    })
+}
+
+fn finding(finding: &Finding) -> Value {
+    let (certainty, blocks) = match finding.certainty {
+        Certainty::Replicated { blocks } => ("replicated", Some(blocks)),
+        Certainty::SinglePass => ("single pass", None),
+        Certainty::Fact => ("fact", None),
+    };
+    json!({
+        "word": finding.word.as_str(),
+        "cause": finding.cause.key(),
+        "sentence": finding.sentence,
+        "weight": finding.weight,
+        "certainty": certainty,
+        "blocks": blocks,
+        "evidence": finding.evidence.iter().map(evidence).collect::<Vec<_>>(),
+    })
+}
+
+fn evidence(one: &Evidence) -> Value {
+    json!({
+        "what": one.what,
+        "unit": one.unit,
+        "base": one.base,
+        "arm": one.arm,
+        "noise": one.noise,
+        "text": one.text,
+    })
+}
+
+fn difference(one: &Difference) -> Value {
+    json!({ "kind": one.kind.as_str(), "name": one.name, "base": one.base, "arm": one.arm })
+}
+
+fn decomposition(split: &Decomposition) -> Value {
+    json!({
+        "clients": split.clients,
+        "base_us_per_op": split.base_us_per_op,
+        "arm_us_per_op": split.arm_us_per_op,
+        "change_us_per_op": split.change_us_per_op(),
+        "parts": split.parts.iter().map(part).collect::<Vec<_>>(),
+        "unexplained_us_per_op": split.unexplained_us_per_op,
+        "background": split.background.as_ref().map(part),
+    })
+}
+
+/// Values that are not finite become null.
+fn part(part: &Part) -> Value {
+    json!({
+        "name": part.name,
+        "base_us_per_op": part.base_us_per_op,
+        "arm_us_per_op": part.arm_us_per_op,
+        "change_us_per_op": part.change_us_per_op,
+        "low_us_per_op": part.low,
+        "high_us_per_op": part.high,
+        "of": part.of.iter().map(self::part).collect::<Vec<_>>(),
+    })
+}
