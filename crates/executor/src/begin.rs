@@ -4,10 +4,11 @@ use crate::arm::{Ingredients, record};
 use crate::describe::{meta, steps};
 use crate::error::{Error, Result};
 use crate::run::Execution;
-use rqps_plan::{Arm, BuildSource, Plan, PlanContext, Protocol, schedule};
+use rqps_plan::{Arm, BuildSource, Plan, PlanContext, ProfileAfter, Protocol, schedule};
 use rqps_probe::HostFacts;
+use rqps_probe::profile::Perf;
 use rqps_servers::{Build, Dirs, HostLimits, load_config, load_config_for};
-use rqps_store::{Fact, RunFolder, Status};
+use rqps_store::{Fact, Run, RunFolder, RunWriter, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +48,10 @@ pub fn begin(
     results: &Path,
     program_version: &str,
 ) -> Result<Execution> {
+    if plan.profile.after != ProfileAfter::Never {
+        // Better known before hours of measuring than after.
+        Perf::find()?;
+    }
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = host_facts(dirs)?;
@@ -91,6 +96,34 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, tell: impl FnMut(&str)) -> 
         (Status::Complete, None) => return Err(Error::Complete(path.to_owned())),
         _ => {}
     }
+    let mut execution = reopened(&run, writer, dirs, other_host, tell)?;
+    execution.take_up(&run)?;
+    if let Some(more) = more {
+        execution.give_time(more);
+    }
+    Ok(execution)
+}
+
+/// Takes a run up for CPU profiles, complete or not. Builds, configs and host must be those it began with;
+/// `other_host` lets the host differ.
+///
+/// # Errors
+/// As [`resume`], and when this host cannot take profiles.
+pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, tell: impl FnMut(&str)) -> Result<Execution> {
+    Perf::find()?;
+    let folder = RunFolder::at(path)?;
+    let writer = RunFolder::open_for_writing(folder.path())?;
+    dirs.create_work()?;
+    reopened(&RunFolder::open(path)?, writer, dirs, other_host, tell)
+}
+
+fn reopened(
+    run: &Run,
+    writer: RunWriter,
+    dirs: &Dirs,
+    other_host: bool,
+    tell: impl FnMut(&str),
+) -> Result<Execution> {
     let plan_path = run.folder.plan_path();
     let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
         action: "read",
@@ -115,15 +148,10 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, tell: impl FnMut(&str)) -> 
         })
         .collect::<Result<Vec<_>>>()?;
     if !other_host {
-        same_host(&run, dirs)?;
+        same_host(run, dirs)?;
     }
     let schedule = schedule(&plan);
-    let mut execution = Execution::new(plan, schedule, ingredients, dirs, writer);
-    execution.take_up(&run)?;
-    if let Some(more) = more {
-        execution.give_time(more);
-    }
-    Ok(execution)
+    Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
 }
 
 fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
@@ -158,7 +186,7 @@ fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> 
     Ok(())
 }
 
-fn same_host(run: &rqps_store::Run, dirs: &Dirs) -> Result<()> {
+fn same_host(run: &Run, dirs: &Dirs) -> Result<()> {
     let now = host_facts(dirs)?;
     let differences: Vec<String> = run
         .host

@@ -135,6 +135,24 @@ pub enum Error {
         "{0} is a sequence, which takes the time it takes: --more is for runs with protocol = \"isolated\""
     )]
     NoMore(PathBuf),
+    /// A test or arm that was asked for is not in the run.
+    #[error("the run has no {what} \"{name}\"; it has {known}")]
+    NotInRun {
+        /// `test` or `arm`.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A CPU profile without any samples.
+    #[error("arm {arm}, profiling {test}: no samples; more --seconds or a higher --frequency may give some")]
+    NoSamples {
+        /// The arm.
+        arm: String,
+        /// The test.
+        test: String,
+    },
     /// A file operation failed.
     #[error("can't {action} {path}: {source}")]
     File {
@@ -216,6 +234,8 @@ impl Error {
             | Self::Complete(_)
             | Self::Ended(_)
             | Self::NoMore(_)
+            | Self::NotInRun { .. }
+            | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
             | Self::DataGone { .. } => true,
             Self::Store(error) => error.is_usage(),
             Self::Servers(error) => error.is_usage(),

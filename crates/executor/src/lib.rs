@@ -1,7 +1,8 @@
 //! Carries a plan out: walks the schedule, starts and stops servers, loads, settles, measures, and journals each
 //! finished action before the next one begins.
 //!
-//! [`begin`] makes a run folder for a plan, [`resume`] takes one up again, [`Execution::run`] does the work. Servers
+//! [`begin`] makes a run folder for a plan, [`resume`] takes one up again, [`Execution::run`] does the work;
+//! [`reopen`] takes up a run that has ended for [`Execution::profile`]. Servers
 //! are started from the calling thread and die with it, so that thread must live as long as the run.
 
 mod arm;
@@ -17,13 +18,15 @@ mod outside;
 mod passes;
 mod place;
 pub mod postgres;
+mod profile;
 mod run;
 mod watch;
 mod work;
 
 pub use arm::{Ingredients, endpoint};
-pub use begin::{Resume, begin, resolve, resume};
+pub use begin::{Resume, begin, reopen, resolve, resume};
 pub use error::{Death, Error, Result};
 pub use place::{Place, clean, clean_orphans};
+pub use profile::{ProfileRequest, ProfiledTests};
 pub use run::{Execution, Finish};
 pub use watch::Watcher;

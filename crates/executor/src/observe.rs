@@ -44,7 +44,7 @@ pub(crate) fn observation(
     observation
 }
 
-fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
+pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
     let result = &findings.result;
     let rows = match measure.test.rate_unit {
         rqps_workloads::RateUnit::Queries => result.rows + result.changed_rows,

@@ -8,6 +8,7 @@ use crate::measure::{StepInput, measure};
 use crate::outside::{Outside, unless_stopped};
 use crate::passes::Servers;
 use crate::place::Place;
+use crate::profile::{ProfileRequest, Profiles};
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_plan::{
@@ -111,7 +112,9 @@ impl Execution {
 
     /// Reads back what an earlier process finished.
     pub(crate) fn take_up(&mut self, run: &Run) -> Result<()> {
-        self.done = self.writer.done_actions()?;
+        // Profiles may have been taken of a run that is not complete: they are no part of its schedule.
+        let of_schedule = |seq: &u32| *seq < self.schedule.actions.len() as u32;
+        self.done = self.writer.done_actions()?.into_iter().filter(of_schedule).collect();
         if self.plan.protocol == Protocol::Isolated {
             self.spent = spent(run);
         } else {
@@ -148,7 +151,46 @@ impl Execution {
         let recorded = self.writer.set_status(status, reason.as_deref());
         let finish = outcome?;
         recorded?;
+        if !matches!(finish, Finish::Partly(_)) {
+            self.profile_at_the_end(watcher, stop)?;
+        }
         Ok(finish)
+    }
+
+    /// Takes CPU profiles if the plan wants them. The run is complete: what keeps them from being taken is a note.
+    fn profile_at_the_end(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<()> {
+        let Some(wanted) = ProfileRequest::of(&self.plan) else {
+            return Ok(());
+        };
+        if let Err(error) = self.profile(&wanted, watcher, stop) {
+            let note = format!("CPU profiles: {}; `rqps profile` takes them", error.in_short());
+            watcher.note(&note);
+            self.writer.add_note(None, &note)?;
+        }
+        Ok(())
+    }
+
+    /// Takes CPU profiles of a run that has ended, in servers of their own on data of their own. Returns how many.
+    ///
+    /// # Errors
+    /// When one cannot be taken; those before it are kept.
+    pub fn profile(
+        &mut self,
+        wanted: &ProfileRequest,
+        watcher: &mut dyn Watcher,
+        stop: &AtomicBool,
+    ) -> Result<usize> {
+        let serving = Mutex::new(None);
+        let mut profiles = Profiles {
+            plan: &self.plan,
+            ingredients: &self.ingredients,
+            place: &self.place,
+            writer: &mut self.writer,
+            first_seq: self.schedule.actions.len() as u32,
+        };
+        unless_stopped(stop, &serving, || {
+            profiles.run(wanted, &mut Outside { watcher, stop, serving: &serving })
+        })
     }
 
     fn measure_blocks(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {

@@ -169,7 +169,7 @@ impl Blocks<'_> {
 }
 
 /// How a step of a block is run.
-pub(super) struct Visit {
+pub(crate) struct Visit {
     /// Windows of the same number repeat the same operations, on every arm and in every block.
     pub window: u32,
     pub limit: Limit,
@@ -208,7 +208,7 @@ impl Visit {
 }
 
 /// A window of a test as a step.
-pub(super) fn window_step(plan: &Plan, test: &'static Test) -> Measure {
+pub(crate) fn window_step(plan: &Plan, test: &'static Test) -> Measure {
     let position = plan.workload.steps.iter().position(|name| name == test.name).unwrap_or(0);
     Measure {
         step: test.name.to_owned(),

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Rows of a table that are read before a block's first window: what is beyond does not fit into memory by any luck.
-pub(super) const WARM_ROWS_MAX: u64 = 50_000_000;
+pub(crate) const WARM_ROWS_MAX: u64 = 50_000_000;
 
 /// What blocks start from.
 pub(super) struct Data {
@@ -170,7 +170,7 @@ fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
 /// Without autovacuum, which runs when the clock says so: in the window of one arm and not in that of another. It
 /// added a tenth to the log of one window in twenty of a test that updates, and 2 million instructions to a counted
 /// session. What vacuum debt costs is the question of a sequence. A setting behind others of its name wins.
-fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
+pub(crate) fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     let text = format!("{}\nautovacuum = off\n", spec.config.text);
     let config = config_from_text(&spec.config.name, &text)?;
     Ok(ServerSpec { config, ..spec })
@@ -226,7 +226,7 @@ fn make(
 }
 
 /// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.
-pub(super) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
+pub(crate) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
     let doing = "reading the tables once";
     let mut admin: Connection = arm.admin(doing)?;
     let rows = plan.workload.rows.min(rows_max);

@@ -12,6 +12,9 @@ mod environment;
 mod next;
 mod pilot;
 
+pub(crate) use block::{Visit, window_step};
+pub(crate) use data::{WARM_ROWS_MAX, undisturbed, warm};
+
 use crate::arm::Ingredients;
 use crate::error::{Error, Result};
 use crate::outside::Outside;

@@ -50,6 +50,11 @@ impl Moment {
         Moment(now.tv_sec as f64 + now.tv_nsec as f64 / 1e9)
     }
 
+    /// Time from an earlier moment to this one.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::try_from_secs_f64(self.0 - earlier.0).unwrap_or_default()
+    }
+
     /// From seconds with a fraction.
     pub(super) fn parse(text: &str) -> Option<Self> {
         text.trim().parse().ok().map(Moment)

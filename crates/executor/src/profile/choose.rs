@@ -1,0 +1,89 @@
+//! Which tests and arms CPU profiles are taken of.
+
+use super::ProfiledTests;
+use crate::error::{Error, Result};
+use rqps_plan::Plan;
+use rqps_stats::Class;
+use rqps_store::{Outcome, Run};
+use rqps_verdicts::{has_blocks, judge_run, rules_of};
+use rqps_workloads::{Test, microbenchmarks};
+use std::collections::BTreeSet;
+
+/// Ratios of rates beyond which a test has changed where there are no verdicts.
+const UNCHANGED: std::ops::RangeInclusive<f64> = 0.95..=1.05;
+
+/// The tests, in the order in which the run measures them.
+pub(super) fn tests(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Result<Vec<&'static Test>> {
+    let known = known(plan);
+    let chosen: BTreeSet<String> = match wanted {
+        ProfiledTests::All => return Ok(known),
+        ProfiledTests::Changed if has_blocks(run) => by_verdicts(run)?,
+        ProfiledTests::Changed => by_rates(run, &plan.base),
+        ProfiledTests::Named(names) => {
+            if let Some(name) = names.iter().find(|name| !known.iter().any(|test| test.name == **name)) {
+                let known: Vec<&str> = known.iter().map(|test| test.name).collect();
+                let (what, name) = ("test", name.clone());
+                return Err(Error::NotInRun { what, name, known: known.join(", ") });
+            }
+            names.iter().cloned().collect()
+        }
+    };
+    Ok(known.into_iter().filter(|test| chosen.contains(test.name)).collect())
+}
+
+/// The arms of these names, or all but the control; indices of the plan's.
+pub(super) fn arms(plan: &Plan, names: &[String]) -> Result<Vec<usize>> {
+    if let Some(name) = names.iter().find(|name| !plan.arms.iter().any(|arm| arm.name == **name)) {
+        let known: Vec<&str> = plan.arms.iter().map(|arm| arm.name.as_str()).collect();
+        return Err(Error::NotInRun { what: "arm", name: name.clone(), known: known.join(", ") });
+    }
+    let wanted = |arm: &rqps_plan::Arm| match names {
+        [] => !arm.control,
+        names => names.contains(&arm.name),
+    };
+    Ok(plan.arms.iter().enumerate().filter(|(_, arm)| wanted(arm)).map(|(index, _)| index).collect())
+}
+
+/// Each test of the plan once, whatever its steps are called.
+fn known(plan: &Plan) -> Vec<&'static Test> {
+    let mut tests: Vec<&'static Test> = Vec::new();
+    for step in plan.steps() {
+        let name = step.name.split('.').next().unwrap_or_default();
+        if let Some(test) = microbenchmarks::test_by_name(name)
+            && !tests.iter().any(|known| known.name == test.name)
+        {
+            tests.push(test);
+        }
+    }
+    tests
+}
+
+fn by_verdicts(run: &Run) -> Result<BTreeSet<String>> {
+    let judged = judge_run(run, &rules_of(run)?)?;
+    let changed = judged
+        .on_candidates()
+        .filter(|verdict| matches!(verdict.class, Class::Regression { .. } | Class::Improvement { .. }));
+    Ok(changed.map(|verdict| test_of(&verdict.test)).collect())
+}
+
+/// Tests that any arm does at another rate than base.
+fn by_rates(run: &Run, base: &str) -> BTreeSet<String> {
+    let is_result = |window: &&rqps_store::Recorded<rqps_store::Window>| {
+        let step = &window.action.step;
+        window.action.outcome == Outcome::Done && !step.ends_with(".warm") && !step.ends_with(".warmpre")
+    };
+    let rate = |step: &str, arm: &str| {
+        let mut windows = run.windows.iter().filter(is_result);
+        windows.find(|window| window.action.step == step && window.action.arm == arm)?.result.rate()
+    };
+    let changed = run.windows.iter().filter(is_result).filter(|window| {
+        let ratio = window.result.rate().zip(rate(&window.action.step, base)).map(|(arm, base)| arm / base);
+        ratio.is_some_and(|ratio| !UNCHANGED.contains(&ratio))
+    });
+    changed.map(|window| test_of(&window.action.step)).collect()
+}
+
+/// The test of a step: `scan` of `scan.pre`.
+fn test_of(step: &str) -> String {
+    step.split('.').next().unwrap_or_default().to_owned()
+}

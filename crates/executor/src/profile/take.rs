@@ -1,0 +1,307 @@
+//! One CPU profile: a test runs for some seconds, `perf` samples the server's processes, and what the sessions wait for
+//! is looked up meanwhile.
+
+use super::{ProfileRequest, file_of};
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
+use crate::isolated::{Visit, window_step};
+use crate::measure::{CLIENT_NAME, give_way};
+use crate::observe::{StepFindings, window};
+use crate::outside::Outside;
+use crate::postgres::end_statements;
+use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup, run_step};
+use rqps_plan::{Measure, Plan, Protocol};
+use rqps_probe::postgres::waits::{WaitSampler, Waits};
+use rqps_probe::profile::{CallGraph, Folded, Moment, Perf, Recorder, Recording};
+use rqps_probe::{WindowCost, WindowProbe, WindowStart};
+use rqps_servers::{CpuSet, pin_this_thread};
+use rqps_store::{Measured, Observation, Profile, Wait};
+use rqps_wire::Session;
+use rqps_wire::postgres::Connection;
+use rqps_workloads::Test;
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// Samples of one profile at the most: more show nothing new, and each keeps a copy of a stack until it is folded.
+const SAMPLES_MAX: f64 = 20_000.0;
+/// Processes beside the clients' that may keep a CPU busy.
+const BUSY_BESIDE_CLIENTS: u32 = 4;
+/// Part of the sampled time that precedes it as warm-up, within bounds.
+const WARMUP_SHARE: f64 = 0.2;
+const WARMUP_SECONDS: (f64, f64) = (0.5, 5.0);
+/// Draws apart from those of windows and pilots.
+const PROFILE_DRAWS: u32 = 2_000_000;
+
+/// How profiles of an arm are taken.
+pub(super) struct Sampling<'a> {
+    perf: &'a Perf,
+    seconds: f64,
+    frequency_hz: f64,
+    call_graph: CallGraph,
+}
+
+/// A profile that was taken.
+pub(super) struct Taken {
+    pub profile: Profile,
+    pub folded: String,
+    waits: Waits,
+    cost: WindowCost,
+    invalid: Option<String>,
+}
+
+impl Taken {
+    pub fn add_note(&mut self, more: &str) {
+        self.profile.note = Some(match self.profile.note.take() {
+            Some(note) => format!("{note}; {more}"),
+            None => more.to_owned(),
+        });
+    }
+
+    /// In a few words.
+    pub fn summary(&self) -> String {
+        let Profile { samples, unresolved_samples, .. } = self.profile;
+        let unnamed = 100.0 * unresolved_samples as f64 / samples.max(1) as f64;
+        format!("{samples} samples, {unnamed:.0} % in functions without a name")
+    }
+
+    /// What the run folder keeps, and why it must not be used, if so.
+    pub fn into_observation(self) -> (Option<String>, Observation) {
+        let mut observation = Observation::new(Measured::Profile(self.profile));
+        observation.metrics = self.cost.metrics().into_iter().collect();
+        let looks = self.waits.looks;
+        let wait = |(kind, event, found)| Wait { kind, event, found, looks };
+        observation.waits = self.waits.found.into_iter().map(wait).collect();
+        (self.invalid, observation)
+    }
+}
+
+/// The CPU that a single client and its session share, as in blocks; none for more clients, or where there is one CPU.
+pub(super) fn session_cpus(clients: u32) -> Result<Option<CpuSet>> {
+    let online = CpuSet::online()?;
+    let first = online.cpus().next().filter(|_| clients == 1 && online.len() > 1);
+    Ok(first.and_then(|cpu| CpuSet::of([cpu])))
+}
+
+impl<'a> Sampling<'a> {
+    pub fn new(perf: &'a Perf, wanted: &ProfileRequest, call_graph: CallGraph) -> Self {
+        Self { perf, seconds: wanted.seconds, frequency_hz: wanted.frequency_hz, call_graph }
+    }
+
+    /// Runs the test on a server that is ready, and samples it. `dir` is for the samples.
+    pub fn take(
+        &self,
+        (plan, test): (&Plan, &'static Test),
+        arm: &mut ActiveArm,
+        dir: &Path,
+        outside: &mut Outside<'_>,
+    ) -> Result<Taken> {
+        let step = window_step(plan, test);
+        let spec = self.spec(plan, &step);
+        let frequency_hz = self.frequency_hz(step.clients)?;
+        let monitor = arm.admin("looking what sessions wait for")?;
+        let ignored = HashSet::from([monitor.backend_id()]);
+        let endpoint = arm.endpoint.clone();
+        // Before this thread is pinned, since perf runs where its parent does.
+        let how = (frequency_hz, self.call_graph);
+        let recorder = Recorder::start(self.perf, arm.target.postmaster_pid, how, dir)?;
+        let alone = match plan.protocol {
+            Protocol::Isolated => session_cpus(step.clients)?,
+            Protocol::Sequence => None,
+        };
+        if plan.protocol == Protocol::Isolated {
+            let cpus = alone.clone().map_or_else(CpuSet::online, Ok)?;
+            arm.server.place_sessions(&cpus)?;
+        }
+        let pinned = alone.as_ref().map(pin_this_thread).transpose()?;
+        let mut eyes = Eyes::new(arm, outside, recorder, monitor);
+        let connect = |_| {
+            if alone.is_some() {
+                give_way();
+            }
+            Connection::connect(&endpoint, CLIENT_NAME)
+        };
+        let outcome = run_step(&spec, connect, &mut eyes);
+        let (result, seen) = eyes.into_seen(&step.step, outcome)?;
+        drop(pinned);
+        outside.watcher.goes_on("folding stacks", 0.0, None);
+        let folded = seen.recording.fold(seen.stretch, &ignored)?;
+        if folded.samples == 0 {
+            return Err(Error::NoSamples { arm: arm.name.clone(), test: test.name.to_owned() });
+        }
+        let remarks = seen.recording.remarks(&folded);
+        Ok(self.taken((plan, &step, &spec), &arm.name, frequency_hz, (result, seen), folded, &remarks))
+    }
+
+    fn spec(&self, plan: &Plan, step: &Measure) -> StepSpec {
+        let (least, most) = WARMUP_SECONDS;
+        let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
+        let visit = Visit {
+            window: PROFILE_DRAWS,
+            limit: Limit::Time(Duration::from_secs_f64(self.seconds)),
+            warmup: Warmup::Time(Duration::from_secs_f64(warmup)),
+        };
+        let rows = plan.workload.rows_total() as f64 * plan.workload.delete_share_max;
+        StepSpec { removed_rows_max: step.test.shrinks.then_some(rows as u64), ..visit.spec(plan, step) }
+    }
+
+    fn frequency_hz(&self, clients: u32) -> Result<f64> {
+        let busy = CpuSet::online()?.len().min((clients + BUSY_BESIDE_CLIENTS) as usize);
+        Ok(self.frequency_hz.min(SAMPLES_MAX / (self.seconds * busy as f64)).max(1.0).round())
+    }
+
+    fn taken(
+        &self,
+        (plan, step, spec): (&Plan, &Measure, &StepSpec),
+        arm: &str,
+        frequency_hz: f64,
+        (result, seen): (StepResult, Seen),
+        folded: Folded,
+        remarks: &[String],
+    ) -> Taken {
+        let Seen { cost, waits, stretch: (from, until), .. } = seen;
+        let findings =
+            StepFindings { result, cost, samples: Vec::new(), counters: Vec::new(), started_at_ms: 0 };
+        let window = window(step, plan.seed, &spec.state, &findings);
+        let profile = Profile {
+            test: step.step.clone(),
+            group: window.group.clone(),
+            clients: step.clients,
+            events: window.events,
+            operations: window.operations(),
+            elapsed_us: until.since(from).as_micros() as u64,
+            sampled_by: self.perf.version.clone(),
+            event: self.perf.event.to_owned(),
+            frequency_hz,
+            call_graph: self.call_graph.key().to_owned(),
+            samples: folded.samples,
+            lost_samples: folded.lost_samples,
+            unresolved_samples: folded.unresolved_samples,
+            file: file_of(arm, &step.step),
+            note: (!remarks.is_empty()).then(|| remarks.join("; ")),
+        };
+        let StepFindings { result, cost, .. } = findings;
+        Taken { profile, folded: folded.text, waits, cost, invalid: result.invalid }
+    }
+}
+
+/// A window that is open.
+struct Open {
+    from: Moment,
+    probe: WindowProbe,
+    start: WindowStart,
+    sampler: WaitSampler,
+    sessions: Vec<u32>,
+}
+
+/// What was seen of a window.
+struct Seen {
+    recording: Recording,
+    stretch: (Moment, Moment),
+    waits: Waits,
+    cost: WindowCost,
+}
+
+/// Watches a step while it is sampled.
+struct Eyes<'a, 'b> {
+    arm: &'a mut ActiveArm,
+    outside: &'a mut Outside<'b>,
+    recorder: Option<Recorder>,
+    /// The session that looks what others wait for.
+    monitor: Option<Connection>,
+    open: Option<Open>,
+    seen: Option<Seen>,
+    /// The first thing that went wrong: the step then gives no profile.
+    trouble: Option<Error>,
+}
+
+impl<'a, 'b> Eyes<'a, 'b> {
+    fn new(
+        arm: &'a mut ActiveArm,
+        outside: &'a mut Outside<'b>,
+        recorder: Recorder,
+        monitor: Connection,
+    ) -> Self {
+        let (recorder, monitor) = (Some(recorder), Some(monitor));
+        Self { arm, outside, recorder, monitor, open: None, seen: None, trouble: None }
+    }
+
+    fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
+        let Some(monitor) = self.monitor.take() else {
+            return Ok(());
+        };
+        let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(self.arm.perf.clone()));
+        let start = probe.begin()?;
+        let sampler = WaitSampler::start(monitor, sessions)?;
+        self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: sessions.to_vec() });
+        Ok(())
+    }
+
+    fn close_window(&mut self) -> Result<()> {
+        let (Some(open), Some(recorder)) = (self.open.take(), self.recorder.take()) else {
+            return Ok(());
+        };
+        let stretch = (open.from, Moment::now());
+        let cost = open.probe.end(&open.start)?;
+        let waits = open.sampler.stop()?;
+        let recording = recorder.stop(&open.sessions)?;
+        self.seen = Some(Seen { recording, stretch, waits, cost });
+        Ok(())
+    }
+
+    fn note_trouble(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.trouble.get_or_insert(error);
+        }
+    }
+
+    fn into_seen(
+        mut self,
+        step: &str,
+        outcome: std::result::Result<StepResult, rqps_driver::StepError>,
+    ) -> Result<(StepResult, Seen)> {
+        if let Some(trouble) = self.trouble.take() {
+            return Err(trouble);
+        }
+        let (arm, step) = (self.arm.name.clone(), step.to_owned());
+        match (outcome, self.seen.take()) {
+            (Ok(result), Some(seen)) => Ok((result, seen)),
+            (Err(rqps_driver::StepError::Cancelled), _) => Err(Error::Interrupted),
+            (Err(source), _) => Err(Error::Step { arm, step, source }),
+            (Ok(_), None) => Err(Error::NoSamples { arm, test: step }),
+        }
+    }
+}
+
+impl Observer for Eyes<'_, '_> {
+    fn window_opens(&mut self, sessions: &[u32]) {
+        let opened = self.open_window(sessions);
+        self.note_trouble(opened);
+    }
+
+    fn window_closes(&mut self) {
+        let closed = self.close_window();
+        self.note_trouble(closed);
+    }
+
+    fn statistics_complete(&mut self) {}
+
+    fn progress(&mut self, phase: &'static str, elapsed_s: f64, _events: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.look();
+        }
+        self.outside.watcher.goes_on(phase, elapsed_s, None);
+    }
+
+    fn cancelled(&mut self) -> bool {
+        self.outside.stopped() || self.trouble.is_some()
+    }
+
+    fn end_statements(&mut self) {
+        end_statements(&self.arm.endpoint, CLIENT_NAME);
+    }
+
+    fn force(&mut self) {
+        self.arm.server.end_now();
+    }
+}
