@@ -105,6 +105,8 @@ pub enum Verb {
     Run(RunArgs),
     /// Go on with a run that was cut off
     Resume(ResumeArgs),
+    /// Sample where the servers of a run spend CPU time, test by test
+    Profile(ProfileArgs),
     /// Say how far a run is
     Status(RunName),
     /// Remove the data that a run which won't be resumed has left
@@ -174,6 +176,32 @@ pub struct ResumeArgs {
     /// Leave the data directories when arms are finished
     #[arg(long)]
     pub keep_data: bool,
+}
+
+/// Arguments of `profile`.
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// The run: its folder, its name, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// Only these tests [default: those that got slower or faster on some arm]
+    #[arg(long = "test", value_delimiter = ',', value_name = "T,T,…", conflicts_with = "all")]
+    pub tests: Vec<String>,
+    /// All tests of the run
+    #[arg(long)]
+    pub all: bool,
+    /// Only these arms [default: all but the control]
+    #[arg(long = "arm", value_delimiter = ',', value_name = "ARM,…")]
+    pub arms: Vec<String>,
+    /// Seconds that each test is sampled on each arm [default: the plan's, 5]
+    #[arg(long, value_name = "SECONDS")]
+    pub seconds: Option<f64>,
+    /// Samples per second of CPU time [default: the plan's, 499]
+    #[arg(long, value_name = "HZ")]
+    pub frequency: Option<f64>,
+    /// Go on although the host has changed
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `calibrate`.

@@ -53,6 +53,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Demo(args) => verbs::demo::run(context, &args),
         Verb::Run(args) => verbs::run::run(context, &args),
         Verb::Resume(args) => verbs::resume::run(context, &args),
+        Verb::Profile(args) => verbs::profile::run(context, &args),
         Verb::Status(args) => verbs::status::run(context, &args),
         Verb::Clean(args) => verbs::clean::run(context, &args),
         Verb::Ls(args) => verbs::ls::run(context, &args),

@@ -14,6 +14,7 @@ pub mod host;
 pub mod install;
 pub mod ls;
 pub mod plan;
+pub mod profile;
 pub mod report;
 pub mod resume;
 pub mod run;

@@ -1,0 +1,22 @@
+//! `explain`: why tests got slower or faster.
+
+use crate::args::ExplainArgs;
+use crate::context::Context;
+use crate::out;
+use rqps_report::ExplainOptions;
+use rqps_store::RunFolder;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let run = RunFolder::open(&context.run_path(&args.run)?)?;
+    let options = ExplainOptions {
+        format: super::show::format(context),
+        color: context.color,
+        tests: args.tests.clone(),
+        arms: args.arms.clone(),
+        base: args.base.clone(),
+    };
+    out::print_line(&rqps_report::explain_text(&run, &options)?)?;
+    Ok(ExitCode::SUCCESS)
+}
