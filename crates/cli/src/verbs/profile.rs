@@ -1,0 +1,57 @@
+//! `profile`: where the servers of a run spend CPU time, sampled in a pass of its own.
+
+use crate::Usage;
+use crate::args::ProfileArgs;
+use crate::context::Context;
+use crate::out;
+use crate::progress::{Progress, doing};
+use rqps_executor::{ProfileRequest, ProfiledTests};
+use rqps_plan::limits;
+use std::ops::RangeInclusive;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
+    let path = context.run_path(&args.run)?;
+    let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
+    let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
+    let mut execution = doing("obtaining the builds", || {
+        rqps_executor::reopen(&path, &context.dirs, args.force, |_| {})
+    })?;
+    let planned = execution.plan().profile;
+    let wanted = ProfileRequest {
+        tests: match args.tests.as_slice() {
+            _ if args.all => ProfiledTests::All,
+            [] => ProfiledTests::Changed,
+            names => ProfiledTests::Named(names.to_vec()),
+        },
+        arms: args.arms.clone(),
+        seconds: seconds.unwrap_or(planned.seconds),
+        frequency_hz: frequency_hz.unwrap_or(planned.frequency_hz),
+    };
+    context.catch_signals()?;
+    let mut progress = Progress::new(&execution);
+    let taken = execution.profile(&wanted, &mut progress, &context.stop);
+    progress.finish();
+    if taken? == 0 {
+        out::tell("no test got slower or faster: name some with --test, or take all with --all");
+        return Ok(ExitCode::SUCCESS);
+    }
+    out::tell(&format!("stacks      {}", path.join("profiles").display()));
+    out::tell(&format!("what differs  rqps explain {}", path.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn within(
+    given: Option<f64>,
+    name: &str,
+    range: &RangeInclusive<f64>,
+) -> anyhow::Result<Option<f64>> {
+    match given {
+        Some(value) if !range.contains(&value) => {
+            let (least, most) = (range.start(), range.end());
+            Err(Usage(format!("{name} {value} is out of range: {least} to {most}")).into())
+        }
+        given => Ok(given),
+    }
+}
