@@ -74,6 +74,8 @@ pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
         clients: figures.clients,
         base_us_per_op: time.base,
         arm_us_per_op: time.arm,
+        low: time.change() - time.half_width,
+        high: time.change() + time.half_width,
         unexplained_us_per_op: time.change() - explained,
         parts,
         background: background(figures),

@@ -304,6 +304,10 @@ pub struct Decomposition {
     pub base_us_per_op: f64,
     /// Time per operation on the arm.
     pub arm_us_per_op: f64,
+    /// Lower end of the 99 % interval of the change; NaN in a single pass.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
     /// Its parts, which with `unexplained_us_per_op` add up to the change.
     pub parts: Vec<Part>,
     /// The change of what is in no part.

@@ -123,7 +123,7 @@ fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
     let server = part(&split.parts, &[SERVER]).map_or(0.0, |part| part.change_us_per_op);
     if server / left_us > LEFT_OVER {
         format!(
-            "; `rqps profile {} {}` shows which functions of the server take it",
+            "; `rqps profile {} --test {}` shows which functions of the server take it",
             cx.run.folder.name(),
             cx.test
         )

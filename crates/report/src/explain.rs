@@ -58,9 +58,10 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     for one in &found {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| said(judged, one)).map(Block::Text));
-        document.extend(blocks_of(run, one));
+        document.extend(figures_of(run, one));
     }
     document.extend(differences(run, &found));
+    document.extend(notes(&found));
     if found.is_empty() {
         document.push(Block::Text(nothing(run, judged.is_some())));
     }
@@ -95,6 +96,10 @@ pub(crate) fn is_told(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
 
 /// An explanation without its heading: sentences, figures behind them, parts of the time, and what was not looked at.
 pub(crate) fn blocks_of(run: &Run, one: &Explanation) -> Vec<Block> {
+    figures_of(run, one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
+}
+
+fn figures_of(run: &Run, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
     match one.findings.as_slice() {
         [] => blocks.push(Block::Text("Nothing that was looked at stands out of noise.".to_owned())),
@@ -106,18 +111,28 @@ pub(crate) fn blocks_of(run: &Run, one: &Explanation) -> Vec<Block> {
     }
     blocks.extend(one.decomposition.as_ref().map(|split| Block::Table(parts(run, one, split))));
     for figure in one.findings.iter().flat_map(|finding| &finding.evidence) {
-        blocks.extend(
-            figure
-                .text
-                .as_ref()
-                .filter(|text| text.contains('\n'))
-                .map(|text| Block::Fold(figure.what.clone(), vec![Block::Code(text.clone())])),
-        );
-    }
-    if !one.remarks.is_empty() {
-        blocks.push(Block::Items(one.remarks.iter().map(|remark| format!("note: {remark}")).collect()));
+        let text = figure.text.as_ref().filter(|text| text.contains('\n'));
+        blocks.extend(text.map(|text| Block::Fold(figure.what.clone(), vec![Block::Code(text.clone())])));
     }
     blocks
+}
+
+/// What was not looked at. What holds for several tests is said once.
+fn notes(found: &[Explanation]) -> Vec<Block> {
+    let mut notes: Vec<String> = Vec::new();
+    for (one, remark) in found.iter().flat_map(|one| one.remarks.iter().map(move |remark| (one, remark))) {
+        let note = match found {
+            [_] => remark.clone(),
+            _ => remark.replace(&format!("--test {}", one.test), "--test TEST"),
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    if notes.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Items(notes.into_iter().map(|note| format!("note: {note}")).collect())]
 }
 
 /// `more work: pg18 writes 412 bytes of WAL per query, 31 % more than pg17 (315)`.
@@ -183,7 +198,9 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         if split.clients == 1 { "1 client".to_owned() } else { format!("{} clients", split.clients) };
     let title = format!("Where the time of an operation goes, us/o, {clients}");
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
-    let change = split.change_us_per_op();
+    // Shares of what may be nothing say nothing.
+    let is_shown = !split.low.is_finite() || split.low > 0.0 || split.high < 0.0;
+    let change = if is_shown { split.change_us_per_op() } else { f64::NAN };
     let rest = |of: fn(&Part) -> f64, whole: f64| whole - split.parts.iter().map(of).sum::<f64>();
     let unexplained = Part {
         name: "off the CPU, not measured for what".to_owned(),
@@ -195,10 +212,12 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         of: Vec::new(),
     };
     let whole = Part {
+        low: split.low,
+        high: split.high,
         name: "an operation".to_owned(),
         base_us_per_op: split.base_us_per_op,
         arm_us_per_op: split.arm_us_per_op,
-        change_us_per_op: change,
+        change_us_per_op: split.change_us_per_op(),
         ..unexplained.clone()
     };
     let known = split.parts.iter().filter(|part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0);
@@ -234,8 +253,7 @@ fn part_cells(part: &Part, depth: usize, whole: f64) -> Vec<Cell> {
         false => Cell::words(""),
     };
     let share = part.change_us_per_op / whole;
-    // Shares of next to nothing are large numbers that say nothing.
-    let share = if share.is_finite() && share.abs() < 10.0 {
+    let share = if share.is_finite() {
         Cell::number(share, format!("{:.0} %", 100.0 * share))
     } else {
         Cell::words("")
@@ -299,7 +317,8 @@ fn pair(run: &Run, one: &Explanation) -> String {
 fn said(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let lines = judged.lines(one.arm, |test| test == one.test);
     let line = lines.first()?;
-    let said: Vec<String> = line.all().map(|verdict| line.part(verdict, judged)).collect();
+    let told = line.verdicts().chain(line.changed_stalls());
+    let said: Vec<String> = told.map(|verdict| line.part(verdict, judged)).collect();
     Some(format!("{}.", said.join("; ")))
 }
 

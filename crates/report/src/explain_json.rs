@@ -66,6 +66,8 @@ fn decomposition(split: &Decomposition) -> Value {
         "base_us_per_op": split.base_us_per_op,
         "arm_us_per_op": split.arm_us_per_op,
         "change_us_per_op": split.change_us_per_op(),
+        "low_us_per_op": split.low,
+        "high_us_per_op": split.high,
         "parts": split.parts.iter().map(part).collect::<Vec<_>>(),
         "unexplained_us_per_op": split.unexplained_us_per_op,
         "background": split.background.as_ref().map(part),
