@@ -196,7 +196,7 @@ pub struct ProfileArgs {
     /// Seconds that each test is sampled on each arm [default: the plan's, 5]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
-    /// Samples per second of CPU time [default: the plan's, 499]
+    /// Samples per second of CPU time [default: the plan's, 997]
     #[arg(long, value_name = "HZ")]
     pub frequency: Option<f64>,
     /// Go on although the host has changed

@@ -1,6 +1,6 @@
 //! `calibrate`: how often verdicts are wrong on this host.
 
-use crate::args::CalibrateArgs;
+use crate::args::{CalibrateArgs, OutputFormat};
 use crate::context::Context;
 use crate::progress::Progress;
 use crate::{Usage, out};
@@ -22,6 +22,7 @@ const BUDGET_MIN: Duration = Duration::from_secs(60);
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> {
+    context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the report is Markdown")?;
     let folder = match &args.from {
         Some(name) => context.run_path(name)?,
         None => measure(context, args)?,

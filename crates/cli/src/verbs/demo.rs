@@ -1,8 +1,8 @@
 //! `demo`: a real comparison of two releases without writing a plan.
 
-use crate::Usage;
 use crate::args::DemoArgs;
 use crate::context::Context;
+use crate::{Usage, out};
 use rqps_plan::shipped::shipped_plan;
 use rqps_plan::{Arm, BuildSource, BuildSpec, Dbms, Plan, PlanContext};
 use std::process::ExitCode;
@@ -10,10 +10,10 @@ use std::process::ExitCode;
 /// Runs the verb.
 pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(&args.versions)?;
-    eprintln!(
+    out::tell(&format!(
         "the microbenchmarks on {}, at demo scale: a look at the tool, not a verdict",
         args.versions.join(" and ")
-    );
+    ));
     super::run::carry_out(context, super::run::begin(context, plan)?)
 }
 

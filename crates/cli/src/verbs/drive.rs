@@ -19,6 +19,7 @@ use std::time::Duration;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
+    context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
     let endpoint = Endpoint {
         host: args.ip().map_or_else(|| Host::Unix(args.host.clone().into()), Host::Tcp),
         port: args.port,
@@ -43,7 +44,7 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     let result = run_step(&spec, connect, &mut Quiet(Arc::clone(&context.stop)))?;
     out::print_line(&rendered(context, test, &result))?;
     if let Some(why) = &result.invalid {
-        eprintln!("rqps: invalid: {why}");
+        out::tell(&format!("rqps: invalid: {why}"));
         return Ok(ExitCode::from(EXIT_FAILED));
     }
     Ok(ExitCode::SUCCESS)
@@ -57,7 +58,10 @@ fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyh
     };
     let (rows, indexes) = (times.rows.as_secs_f64(), times.indexes.as_secs_f64());
     let rate = u64::from(args.tables) as f64 * args.rows as f64 / (rows + indexes);
-    out::print_line(&format!("{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"))?;
+    out::print_line(&match context.format {
+        OutputFormat::Json => json!({ "rows_per_s": rate, "rows_s": rows, "indexes_s": indexes }).to_string(),
+        _ => format!("{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"),
+    })?;
     if args.vacuum {
         let version_num = Connection::connect(endpoint, "rqps drive")?.server_version_num();
         let all = doing("vacuuming", || {

@@ -34,9 +34,9 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
         Column::numbers("age"),
         Column::words("state"),
         Column::numbers("done"),
+        Column::numbers("size"),
         Column::words("compared"),
         Column::elastic("verdicts"),
-        Column::numbers("size"),
     ]);
     let now_ms = rqps_store::now_ms();
     for line in &lines {
@@ -87,9 +87,9 @@ impl<'a> Line<'a> {
             age.into(),
             Cell::from(&*state).tinted(tint_of_state(&state)),
             summary.problem.as_ref().map_or_else(|| summary.progress(), |_| String::new()).into(),
+            Cell::exactly(human::bytes(self.bytes), self.bytes),
             self.compared.as_str().into(),
             verdicts,
-            Cell::exactly(human::bytes(self.bytes), self.bytes),
         ]
     }
 

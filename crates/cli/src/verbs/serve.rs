@@ -3,7 +3,7 @@
 use crate::args::ServeArgs;
 use crate::context::Context;
 use crate::progress::doing;
-use crate::{EXIT_FAILED, Usage};
+use crate::{EXIT_FAILED, Usage, out};
 use rqps_executor::postgres::load::{Tables, load};
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
@@ -38,7 +38,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     Server::init(spec)?;
     let server = Server::start(spec)?;
     for left in &server.applied().left_out {
-        eprintln!("left out: {} = {} ({})", left.option, left.value, left.reason);
+        out::tell(&format!("left out: {} = {} ({})", left.option, left.value, left.reason));
     }
     if args.tables > 0 {
         let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
@@ -47,7 +47,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
             doing("loading", || load(&endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
         if let Some(times) = loaded {
             let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
-            eprintln!("loaded {} tables of {} rows in {seconds:.3} s", args.tables, args.rows);
+            out::tell(&format!("loaded {} tables of {} rows in {seconds:.3} s", args.tables, args.rows));
         }
     }
     let code = match args.command.split_first() {
@@ -100,9 +100,9 @@ fn with_command(
 
 fn wait_for_signal(context: &Context, server: &Server) {
     for (name, value) in environment(server) {
-        eprintln!("export {name}={value}");
+        out::tell(&format!("export {name}={value}"));
     }
-    eprintln!("Ctrl-C stops the server and removes its data");
+    out::tell("Ctrl-C stops the server and removes its data");
     while !context.stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -132,7 +132,7 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
     };
     let mut lines = vec![format!("{}: {painted}, {done}", run.folder.path().display())];
     let mut bar = Vec::new();
-    if let Some(share) = standing.share {
+    if let Some(share) = standing.share.filter(|share| *share < 1.0) {
         let filled = (share * BAR_WIDTH as f64).round() as usize;
         bar.push(format!("{}{} {:.0} %", "━".repeat(filled), "─".repeat(BAR_WIDTH - filled), share * 100.0));
     }

@@ -21,7 +21,7 @@ impl<W: Write> Csv<W> {
     fn header(&mut self) -> std::io::Result<()> {
         if !self.has_header {
             self.has_header = true;
-            self.writer.write_record(self.table.columns().map(|column| column.name))?;
+            self.writer.write_record(self.table.columns().map(|column| column.name)).map_err(of_system)?;
         }
         Ok(())
     }
@@ -35,7 +35,7 @@ impl<W: Write> Rows for Csv<W> {
             match value {
                 Value::Null => {}
                 Value::Text(text) => {
-                    self.writer.write_field(text.as_bytes())?;
+                    self.writer.write_field(text.as_bytes()).map_err(of_system)?;
                     continue;
                 }
                 Value::Integer(integer) => serde_json::to_writer(&mut self.number, integer)?,
@@ -43,13 +43,21 @@ impl<W: Write> Rows for Csv<W> {
                 Value::Bool(bool) => serde_json::to_writer(&mut self.number, bool)?,
                 Value::Time(at_ms) => self.number.extend(utc(*at_ms).bytes()),
             }
-            self.writer.write_field(&self.number)?;
+            self.writer.write_field(&self.number).map_err(of_system)?;
         }
-        Ok(self.writer.write_record(None::<&[u8]>)?)
+        self.writer.write_record(None::<&[u8]>).map_err(of_system)
     }
 
     fn finish(mut self: Box<Self>) -> std::io::Result<()> {
         self.header()?;
         self.writer.flush()
+    }
+}
+
+/// What the system said, where it is behind the error: a closed pipe and a full disk are told as such.
+fn of_system(error: csv::Error) -> std::io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => std::io::Error::other(format!("{other:?}")),
     }
 }

@@ -1,0 +1,126 @@
+//! The verbs that list and tell: in every format, on runs whose truth is known, and quiet when nobody listens.
+
+use std::fs;
+use std::process::Stdio;
+
+use rqps_verdicts::testing::{Spec, write_run};
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// A run of which two tests are worse and one is better, and its name.
+fn with_run(bench: &Bench) -> String {
+    let path = write_run(&bench.results(), &Spec::mixed()).unwrap();
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn ls_tells_what_came_out() {
+    let bench = Bench::new();
+    let nothing = bench.call(&["ls"]).expect(0);
+    assert_eq!((nothing.stdout.as_str(), nothing.stderr.contains("no run in ")), ("", true));
+    let name = with_run(&bench);
+    fs::create_dir(bench.results().join("damaged")).unwrap();
+    fs::write(bench.results().join("damaged/run.db"), "this was a database once").unwrap();
+
+    let text = bench.call(&["ls"]).expect(0).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[1].starts_with("damaged") && lines[1].contains("unreadable"), "{text}");
+    let told = "  postgres 17.7, 18.1 (sized)  2 worse, 1 better, 2 same, 1 inconclusive";
+    assert!(lines[2].starts_with(&name) && lines[2].ends_with(told), "{text}");
+    assert!(lines.iter().all(|line| *line == line.trim_end()), "{text}");
+
+    let newest = bench.call(&["ls", "-n", "1", "--json"]).expect(0).stdout;
+    let newest = json(&newest);
+    assert_eq!(
+        (&newest[0]["name"], &newest[0]["tests"]["worse"], &newest[1]),
+        (&name.into(), &2.into(), &Value::Null)
+    );
+    let csv = bench.call(&["ls", "made", "--format", "csv"]).expect(0).stdout;
+    assert!(
+        csv.contains(",2026-07-30 14:15:03,") && csv.contains("\"postgres 17.7, 18.1 (sized)\""),
+        "{csv}"
+    );
+    assert!(bench.call(&["ls", "nothing"]).expect(0).stderr.contains("no run with `nothing` in its name"));
+}
+
+#[test]
+fn status_tells_how_far_a_run_is() {
+    let bench = Bench::new();
+    let name = with_run(&bench);
+    let text = bench.call(&["status"]).expect(0).stdout;
+    let results = bench.results().display().to_string();
+    insta::assert_snapshot!(text.replace(&results, "results").replace(&name, "RUN"));
+    let told = json(&bench.call(&["--json", "status"]).expect(0).stdout);
+    assert_eq!(
+        (&told["share"], &told["doing"], &told["blocks_done"]),
+        (&1.0.into(), &Value::Null, &5.into())
+    );
+}
+
+#[test]
+fn a_format_is_taken_or_refused() {
+    let bench = Bench::new();
+    with_run(&bench);
+    let lists: [&[&str]; 6] = [&["ls"], &["host"], &["builds"], &["configs"], &["plan", "ls"], &["show"]];
+    for list in lists {
+        for format in ["text", "markdown", "csv", "json"] {
+            let said = bench.call(&[list, &["--format", format]].concat()).expect(0).stdout;
+            assert_eq!(said.starts_with(['{', '[']), format == "json", "{list:?} {format}: {said}");
+        }
+        json(&bench.call(&[list, &["--json"]].concat()).expect(0).stdout);
+    }
+    for told in [
+        &["status"][..],
+        &["configs", "sized"],
+        &["plan", "check", "demo"],
+        &["plan", "show", "demo"],
+        &["clean"],
+    ] {
+        json(&bench.call(&[told, &["--json"]].concat()).expect(0).stdout);
+        let refused = bench.call(&[told, &["--format", "csv"]].concat()).expect(2).stderr;
+        assert!(
+            refused.contains("--format csv is not to be had here") && refused.contains("take text or json"),
+            "{refused}"
+        );
+    }
+    let both = bench.call(&["ls", "--json", "--format", "csv"]).expect(2).stderr;
+    assert!(both.contains("--json and --format csv contradict each other"), "{both}");
+}
+
+#[test]
+fn exports_go_where_they_are_sent() {
+    let bench = Bench::new();
+    let name = with_run(&bench);
+    let nowhere = bench.call(&["export"]).expect(2).stderr;
+    assert!(nowhere.contains("--to DIR"), "{nowhere}");
+    let said = bench.call(&["export", &name, "last", "--to", "out"]).expect(2).stderr;
+    assert!(said.contains("two runs are called"), "{said}");
+    let files =
+        bench.call(&["export", "--to", "out", "--as", "csv,parquet", "--table", "blocks,canaries"]).expect(0);
+    assert!(files.stdout.starts_with("table     rows     csv  parquet\nblocks       5"), "{}", files.stdout);
+    let all = bench.call(&["export", "--to", "out", "--force"]).expect(0);
+    assert!(all.stderr.contains("in out") && bench.path().join("out/windows.parquet").is_file());
+    let there = bench.call(&["export", "--to", "out"]).expect(2).stderr;
+    assert!(there.contains("out/runs.parquet is there already") && there.contains("--force"), "{there}");
+    let lines = bench.call(&["export", "--table", "blocks", "--json"]).expect(0).stdout;
+    assert_eq!(lines.lines().map(|line| json(line)["block"].clone()).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_ends_nothing_in_error() {
+    let bench = Bench::new();
+    with_run(&bench);
+    for arguments in [&["ls"][..], &["status"], &["export", "--table", "metrics"]] {
+        let mut rqps = bench.rqps(arguments);
+        let mut running = rqps.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(running.stdout.take());
+        let ended = running.wait_with_output().unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{arguments:?}: {ended:?}");
+    }
+}
