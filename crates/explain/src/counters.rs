@@ -328,16 +328,16 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
 
 /// Work that is the same on both arms, in words: `rows, blocks and WAL`; empty where nothing is known to be.
 pub(crate) fn same_work(cx: &Context<'_>) -> String {
+    let per_op = |metric: &str| cx.figures.per_op(metric);
     let kinds = [
-        ("server_rows_touched", "rows", 0.1),
-        ("server_blocks_touched", "blocks", 0.1),
-        ("server_wal_bytes", "WAL", 1.0),
+        (per_op("server_rows_touched"), "rows", 0.1),
+        (blocks_touched(cx), "blocks", 0.1),
+        (per_op("server_wal_bytes"), "WAL", 1.0),
     ];
-    let is_same = |metric: &str, floor: f64| {
-        let found = cx.figures.per_op(metric);
+    let is_same = |found: Option<Quantity>, floor: f64| {
         found.is_some_and(|found| found.base > floor && found.share() < SAME_SHARE)
     };
-    let same = kinds.into_iter().filter(|(metric, _, floor)| is_same(metric, *floor));
+    let same = kinds.into_iter().filter(|(found, _, floor)| is_same(*found, *floor));
     words::list(&same.map(|(_, name, _)| name.to_owned()).collect::<Vec<_>>())
 }
 

@@ -58,7 +58,7 @@ impl State {
     }
 
     fn dead_share(&self) -> f64 {
-        self.dead_rows / self.live_rows.max(1.0)
+        if self.live_rows > 0.0 { self.dead_rows / self.live_rows } else { 0.0 }
     }
 
     fn visible_share(&self) -> f64 {

@@ -165,12 +165,10 @@ fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
 /// Kinds of waiting that somebody measures: the kernel, or a server that is told to (`track_io_timing`,
 /// `track_wal_io_timing`).
 fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Piece {
-    let kinds: [(&'static str, fn(Cell<'_>) -> f64); 3] =
-        [(QUEUE, queue_us), (READS, read_us), (LOG, log_us)];
-    let of: Vec<Piece> = kinds
-        .into_iter()
-        .map(|(name, us)| Piece::new(name, us(base) / base.operations(), us(arm) / arm.operations()))
-        .collect();
+    let piece = |name: &'static str, us: fn(Cell<'_>) -> f64| {
+        Piece::new(name, us(base) / base.operations(), us(arm) / arm.operations())
+    };
+    let of = vec![piece(QUEUE, queue_us), piece(READS, read_us), piece(LOG, log_us)];
     let sum = |of_piece: fn(&Piece) -> f64| of.iter().map(of_piece).sum::<f64>();
     let whole = Piece::new(WAITING, sum(|piece| piece.base), sum(|piece| piece.arm));
     Piece { of, ..whole }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rqps_store::{
-    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, EndedBy, Fact, Measured, Meta, Metrics,
-    Moment, Observation, Outcome, Placement, PlannedStep, RateUnit, Result, Role, RunFolder, RunWriter,
-    Setting, Status, Window,
+    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Counter, EndedBy, Fact, Measured, Meta,
+    Metrics, Moment, Observation, Outcome, Placement, PlannedStep, RateUnit, Result, Role, RunFolder,
+    RunWriter, Setting, Status, Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -49,8 +49,34 @@ pub struct Spec {
     pub settling: f64,
     /// Whether instructions are counted by a program instead of the processor.
     pub counted: bool,
+    /// What is observed besides, in every window of a test on an arm.
+    pub extra: Vec<Extra>,
     /// Seed of the noise.
     pub seed: u64,
+}
+
+/// Something that is observed in the windows of a test on an arm.
+#[derive(Debug, Clone, Copy)]
+pub struct Extra {
+    /// The arm's place in [`Spec::arms`].
+    pub arm: usize,
+    /// The test.
+    pub test: &'static str,
+    /// What it is.
+    pub what: Observed,
+    /// How much of it a query takes. Times vary from window to window as rates do, all else is exact.
+    pub per_query: f64,
+}
+
+/// Kinds of what is observed besides.
+#[derive(Debug, Clone, Copy)]
+pub enum Observed {
+    /// A metric by its name.
+    Metric(&'static str),
+    /// A server counter: view, object, column.
+    Counter(&'static str, &'static str, &'static str),
+    /// CPU time of the session, microseconds.
+    SessionCpuUs,
 }
 
 impl Default for Spec {
@@ -66,6 +92,7 @@ impl Default for Spec {
             cut_tests: BTreeMap::new(),
             settling: 1.0,
             counted: true,
+            extra: vec![],
             seed: 1,
         }
     }
@@ -227,11 +254,34 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
         retries: BTreeMap::new(),
     };
     let placement = Some(Placement { block, window, slot: seq % 6 + 1 });
-    Observation {
+    let mut observation = Observation {
         metrics,
         placement,
         fingerprint: vec![("dead_rows".into(), (arm * 1000).to_string())],
         ..Observation::new(Measured::Window(result))
+    };
+    for extra in spec.extra.iter().filter(|extra| extra.arm == arm && extra.test == name) {
+        let noise = noise(spec, (name, arm, block, window), spec.block_sd).exp();
+        add(&mut observation, extra, noise);
+    }
+    observation
+}
+
+fn add(observation: &mut Observation, extra: &Extra, noise: f64) {
+    let total = extra.per_query * EVENTS as f64;
+    match extra.what {
+        Observed::Metric(name) => {
+            let total = if name.ends_with("_us") { total / noise } else { total };
+            observation.metrics.insert(name.to_owned(), total);
+        }
+        Observed::Counter(view, object, column) => observation.counters.push(Counter {
+            view: view.to_owned(),
+            object: object.to_owned(),
+            column: column.to_owned(),
+            before: Some(0.0),
+            after: Some(total),
+        }),
+        Observed::SessionCpuUs => observation.backend_cpu_us.push(total / noise),
     }
 }
 

@@ -1,0 +1,139 @@
+//! Made-up runs whose causes are known: what is said of them, and what is not.
+
+use rqps_explain::{Asked, Cause, Explanation, Part, Word, explain};
+use rqps_store::{Run, RunFolder};
+use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
+use rqps_verdicts::{judge_run, rules_of};
+
+const TEST: &str = "update-index";
+const TABLES: &str = "pg_stat_all_tables";
+const TABLES_IO: &str = "pg_statio_all_tables";
+
+/// Writes the run, judges it and explains one test of one arm.
+fn explained(spec: &Spec, arm: usize) -> Explanation {
+    let results = tempfile::tempdir().unwrap();
+    let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
+    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![arm], base: None };
+    let mut found = explain(&run, Some(&judged), &asked).unwrap();
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+/// The same figure on base, control and arm but for the arm's own value.
+fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
+    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+}
+
+fn counter(view: &'static str, column: &'static str) -> Observed {
+    Observed::Counter(view, "all", column)
+}
+
+/// An operation of 250 us: 180 us of the session, 40 us of the client, 30 us of neither.
+fn spec(effect: (f64, f64), session_us: f64, extra: Vec<[Extra; 3]>) -> Spec {
+    let times = [
+        figure(Observed::SessionCpuUs, 180.0, session_us),
+        figure(Observed::Metric("client_cpu_us"), 40.0, 40.0),
+    ];
+    Spec {
+        effects: vec![(2, TEST, effect.0, effect.1)],
+        extra: times.into_iter().chain(extra).flatten().collect(),
+        ..Spec::default()
+    }
+}
+
+fn causes(found: &Explanation) -> Vec<(Word, Cause)> {
+    found.findings.iter().map(|finding| (finding.word, finding.cause)).collect()
+}
+
+fn is_sum(part: &Part) -> bool {
+    let sum: f64 = part.of.iter().map(|inner| inner.change_us_per_op).sum();
+    part.of.iter().all(is_sum) && (part.of.is_empty() || (sum - part.change_us_per_op).abs() < 1e-6)
+}
+
+#[test]
+fn more_log_without_more_time_is_more_work() {
+    let wal = figure(Observed::Metric("server_wal_bytes"), 540.0, 720.0);
+    let found = explained(&spec((1.0, 1.0), 180.0, vec![wal]), 2);
+    assert_eq!(causes(&found), [(Word::MoreWork, Cause::Wal)], "{found:?}");
+    assert_eq!(found.findings[0].sentence, "new writes 720 bytes of WAL per query, 33 % more than old (540)");
+}
+
+#[test]
+fn the_control_has_no_causes() {
+    let found = explained(&spec((0.95, 1.04), 195.0, vec![]), 1);
+    assert_eq!(causes(&found), [], "{found:?}");
+}
+
+#[test]
+fn dead_rows_are_one_finding_with_all_its_figures() {
+    let entries = figure(counter("pg_stat_all_indexes", "idx_tup_read"), 1.0, 6.0);
+    let fetched = figure(counter(TABLES, "idx_tup_fetch"), 1.0, 1.0);
+    let heap = figure(counter(TABLES_IO, "heap_blks_hit"), 2.0, 7.0);
+    let index = figure(counter(TABLES_IO, "idx_blks_hit"), 3.0, 3.0);
+    let none = ["heap_blks_read", "idx_blks_read"].map(|column| figure(counter(TABLES_IO, column), 0.0, 0.0));
+    let extra = [entries, fetched, heap, index].into_iter().chain(none).collect();
+    let found = explained(&spec((0.92, 1.12), 200.0, extra), 2);
+    assert_eq!(causes(&found)[0], (Word::MoreWork, Cause::DeadRows), "{found:?}");
+    let first = &found.findings[0];
+    assert!(first.sentence.contains("6 index entries for each row that it fetches"), "{}", first.sentence);
+    assert!(first.sentence.contains("instructions per query up 12 %"), "{}", first.sentence);
+    assert_eq!(first.evidence.len(), 3, "entries, table blocks, instructions: {:?}", first.evidence);
+}
+
+#[test]
+fn few_more_blocks_are_not_blamed_for_many_more_instructions() {
+    let heap = figure(counter(TABLES_IO, "heap_blks_hit"), 100.0, 103.0);
+    let index = figure(counter(TABLES_IO, "idx_blks_hit"), 3.0, 3.0);
+    let none = ["heap_blks_read", "idx_blks_read"].map(|column| figure(counter(TABLES_IO, column), 0.0, 0.0));
+    let found = explained(&spec((0.8, 1.3), 230.0, [heap, index].into_iter().chain(none).collect()), 2);
+    let causes = causes(&found);
+    assert_eq!(causes[0], (Word::MoreWork, Cause::Instructions), "{found:?}");
+    assert!(causes.contains(&(Word::MoreWork, Cause::HeapBlocks)), "{found:?}");
+}
+
+#[test]
+fn the_same_instructions_in_more_time_are_slower_work() {
+    let found = explained(&spec((0.9, 1.0), 207.0, vec![]), 2);
+    assert_eq!(causes(&found)[0], (Word::SlowerWork, Cause::Cycles), "{found:?}");
+    let split = found.decomposition.unwrap();
+    let instructions = &split.parts[0].of[0];
+    assert!(instructions.change_us_per_op.abs() < 0.1, "{instructions:?}");
+}
+
+#[test]
+fn fsyncs_are_waiting_only_where_clients_wait() {
+    let fsyncs = || {
+        vec![
+            figure(Observed::Metric("server_fsyncs"), 0.2, 1.0),
+            figure(Observed::Counter("pg_stat_io", "client backend/wal/normal", "fsyncs"), 0.2, 1.0),
+        ]
+    };
+    let waiting = explained(&spec((0.5, 1.0), 180.0, fsyncs()), 2);
+    assert_eq!(causes(&waiting), [(Word::MoreWaiting, Cause::Fsync)], "{waiting:?}");
+    assert!(waiting.findings[0].sentence.contains("clients wait 250 us longer"), "{waiting:?}");
+    assert!(waiting.findings[0].weight > 0.9, "{waiting:?}");
+    let working = explained(&spec((1.0, 1.0), 180.0, fsyncs()), 2);
+    assert_eq!(causes(&working), [(Word::MoreWork, Cause::Fsync)], "{working:?}");
+}
+
+#[test]
+fn time_that_nothing_accounts_for_is_said_to_be_so() {
+    // Without session times there is no split; the rate changes, and nothing else does.
+    let alone = Spec { effects: vec![(2, TEST, 0.8, 1.0)], ..Spec::default() };
+    let found = explained(&alone, 2);
+    assert_eq!(causes(&found), [(Word::NotExplained, Cause::Unknown)], "{found:?}");
+    assert!(found.remarks.iter().any(|remark| remark.contains("not split")), "{found:?}");
+}
+
+#[test]
+fn the_parts_add_up_to_the_change() {
+    for (rate, work, session_us) in [(0.9, 1.2, 200.0), (1.3, 0.7, 120.0), (0.5, 1.0, 300.0)] {
+        let split = explained(&spec((rate, work), session_us, vec![]), 2).decomposition.unwrap();
+        let sum: f64 = split.parts.iter().map(|part| part.change_us_per_op).sum();
+        let whole = split.arm_us_per_op - split.base_us_per_op;
+        assert!((sum + split.unexplained_us_per_op - whole).abs() < 1e-6, "{split:?}");
+        assert!(split.parts.iter().all(is_sum), "{split:?}");
+        assert!(split.low < whole && whole < split.high, "{split:?}");
+    }
+}
