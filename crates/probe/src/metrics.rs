@@ -20,6 +20,7 @@ impl WindowCost {
     /// | `server_processes`, `server_{private,shared_max,proportional}_kb` | memory at the end |
     /// | `server_role.ROLE_us` | CPU of the server's processes that serve no measured client, by role |
     /// | `client_{cpu,user,system}_us` | this process |
+    /// | `server_backends_queued_us`, `client_queued_us` | ready to run and without a CPU: measured clients' backends, this process |
     /// | `rest_us` | CPU of the machine that is neither server nor client; may be below zero |
     /// | `server_{instructions_user,cycles_user,instructions_kernel}`, `server_task_clock_us` | hardware counters |
     /// | `server_perf_multiplexed` | 1 when hardware counters are too small because they had to share |
@@ -30,6 +31,9 @@ impl WindowCost {
         metrics.add("client_cpu_us", self.client.cpu_us);
         metrics.add("client_user_us", self.client.user_us);
         metrics.add("client_system_us", self.client.system_us);
+        metrics.add("client_queued_us", self.client_queued_us);
+        let queued: Option<u64> = self.server.backends.iter().map(|backend| backend.queued_us).sum();
+        metrics.add_known("server_backends_queued_us", queued.filter(|_| !self.server.backends.is_empty()));
         metrics.0.push(("rest_us".to_string(), self.rest_us as f64));
         metrics.add_known("server_instructions_user", self.perf.instructions_user);
         metrics.add_known("server_cycles_user", self.perf.cycles_user);

@@ -35,6 +35,8 @@ pub(crate) struct ProcessKey {
 pub(crate) struct ProcessCounters {
     /// Own CPU in nanoseconds; none where the process has several threads or the kernel doesn't tell.
     own_ns: Option<u64>,
+    /// Time it was ready to run and had no CPU, nanoseconds; none as for `own_ns`.
+    queued_ns: Option<u64>,
     user_ticks: u64,
     system_ticks: u64,
     waited_user_ticks: u64,
@@ -90,7 +92,9 @@ impl ProcessCounters {
     /// Adds what takes more files to read. A process that ended in between keeps what its stat said.
     fn look_closer(&mut self, process: &Process, threads: i64) {
         if threads == 1 {
-            let own_ns = process.schedstat().ok().map(|times| times.sum_exec_runtime);
+            let times = process.schedstat().ok();
+            self.queued_ns = times.as_ref().map(|times| times.run_delay);
+            let own_ns = times.map(|times| times.sum_exec_runtime);
             let least_ns = (self.user_ticks + self.system_ticks) * tick_us() * 1000;
             self.own_ns = own_ns.filter(|&ns| ns >= least_ns);
         }
@@ -118,6 +122,12 @@ impl ProcessCounters {
             (Some(after_ns), Some(Some(before_ns))) => after_ns.saturating_sub(before_ns) / 1000,
             _ => ticks(self).saturating_sub(before.map_or(0, ticks)) * tick_us(),
         }
+    }
+
+    /// Time since `before` that it was ready to run and had no CPU, microseconds; from zero when the process is younger.
+    pub(crate) fn queued_since_us(&self, before: Option<&Self>) -> Option<u64> {
+        let earlier_ns = before.map_or(Some(0), |before| before.queued_ns)?;
+        Some(self.queued_ns?.saturating_sub(earlier_ns) / 1000)
     }
 
     fn own_us(&self) -> u64 {
@@ -223,11 +233,13 @@ pub(crate) fn title_of(pid: u32) -> String {
 }
 
 /// CPU counters of this very process, all its threads included, ended ones too.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct OwnSnapshot {
     cpu_ns: u64,
     user_ticks: u64,
     system_ticks: u64,
+    /// Time each thread was ready to run and had no CPU, nanoseconds.
+    queued_ns: HashMap<i32, u64>,
 }
 
 impl OwnSnapshot {
@@ -236,7 +248,20 @@ impl OwnSnapshot {
             Process::myself().and_then(|process| process.stat()).map_err(Error::proc("/proc/self/stat"))?;
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let cpu_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-        Ok(OwnSnapshot { cpu_ns, user_ticks: stat.utime, system_ticks: stat.stime })
+        Ok(OwnSnapshot {
+            cpu_ns,
+            user_ticks: stat.utime,
+            system_ticks: stat.stime,
+            queued_ns: own_queued_ns(),
+        })
+    }
+
+    /// Time since `before` that threads which live now were ready to run and had no CPU, microseconds, all together.
+    pub(crate) fn queued_since_us(&self, before: &Self) -> u64 {
+        let since = |(thread, now_ns): (&i32, &u64)| {
+            now_ns.saturating_sub(before.queued_ns.get(thread).copied().unwrap_or(0))
+        };
+        self.queued_ns.iter().map(since).sum::<u64>() / 1000
     }
 
     pub(crate) fn since(&self, before: &Self) -> Cpu {
@@ -246,6 +271,14 @@ impl OwnSnapshot {
             self.system_ticks.saturating_sub(before.system_ticks),
         )
     }
+}
+
+/// By thread of this process; threads that the kernel does not tell of are left out.
+fn own_queued_ns() -> HashMap<i32, u64> {
+    let Ok(tasks) = Process::myself().and_then(|process| process.tasks()) else {
+        return HashMap::new();
+    };
+    tasks.flatten().filter_map(|task| Some((task.tid, task.schedstat().ok()?.run_delay))).collect()
 }
 
 /// The stat of every process there is, by process id. Processes that end while the list is read are left out.

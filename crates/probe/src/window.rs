@@ -51,6 +51,8 @@ pub struct WindowCost {
     pub server: ServerCost,
     /// This process, with all its threads.
     pub client: CpuCost,
+    /// Time that its threads were ready to run and had no CPU, microseconds.
+    pub client_queued_us: u64,
     /// CPU of the host that neither server nor client used. The host's CPU is sampled by the kernel's clock, the
     /// others are exact, so on short windows this may be below zero.
     pub rest_us: i64,
@@ -109,6 +111,8 @@ pub struct BackendCost {
     pub pid: u32,
     /// CPU in the window; none when the process had ended before the window did.
     pub cpu_us: Option<u64>,
+    /// Time in the window that it was ready to run and had no CPU, microseconds; none where the kernel does not tell.
+    pub queued_us: Option<u64>,
 }
 
 /// CPU of the server's processes of one kind.
@@ -141,7 +145,8 @@ impl WindowProbe {
     /// Reads everything at the last end of a window, and tells the cost of it.
     pub fn end(&self, start: &WindowStart) -> Result<WindowCost> {
         let elapsed_us = start.at.elapsed().as_micros() as u64;
-        let client = OwnSnapshot::take()?.since(&start.client);
+        let own = OwnSnapshot::take()?;
+        let client = own.since(&start.client);
         let host = HostSnapshot::take()?.since(&start.host);
         let perf_now = self.perf.as_ref().map(PerfCounters::read);
         let tree = TreeSnapshot::take(self.server.postmaster_pid)?;
@@ -156,6 +161,7 @@ impl WindowProbe {
             host,
             server,
             client: client.into(),
+            client_queued_us: own.queued_since_us(&start.client),
             perf,
         })
     }
@@ -165,7 +171,11 @@ impl WindowProbe {
             cpu: tree.cpu_since(before).into(),
             memory: server_memory(tree),
             io: Some(ServerIo::default()),
-            backends: self.client_backends.iter().map(|&pid| BackendCost { pid, cpu_us: None }).collect(),
+            backends: self
+                .client_backends
+                .iter()
+                .map(|&pid| BackendCost { pid, cpu_us: None, queued_us: None })
+                .collect(),
             ..ServerCost::default()
         };
         cost.add_background(ENDED, 0, tree.ended_since_us(before));
@@ -173,7 +183,10 @@ impl WindowProbe {
             let earlier = before.processes.get(key);
             let cpu_us = process.own_since_us(earlier);
             match cost.backends.iter_mut().find(|backend| backend.pid == key.pid) {
-                Some(backend) => backend.cpu_us = Some(cpu_us),
+                Some(backend) => {
+                    backend.cpu_us = Some(cpu_us);
+                    backend.queued_us = process.queued_since_us(earlier);
+                }
                 None if tree.is_root(key) => cost.add_background(roles::POSTMASTER, 1, cpu_us),
                 None => match title_of(key.pid) {
                     // Ended, only not yet waited for.

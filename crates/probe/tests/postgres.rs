@@ -300,6 +300,7 @@ fn check_window(server: &Scratch) {
     let server_us = cost.server.cpu.cpu_us as f64;
     let session_us = cost.server.backends[0].cpu_us.unwrap() as f64;
     let by_role = |role: &str| cost.server.background.iter().find(|found| found.role == role);
+    assert!(cost.server.backends[0].queued_us.is_some(), "{cost:?}");
     let ended_us = by_role("ended within the window").map_or(0.0, |role| role.cpu_us as f64);
     assert!((0.25..0.75).contains(&(session_us / server_us)), "{cost:?}");
     assert!((0.25..0.75).contains(&(ended_us / server_us)), "{cost:?}");

@@ -5,9 +5,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use rqps_probe::perf::counts_instructions;
 use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe};
+use rqps_servers::CpuSet;
 
 /// Waits for the start, then burns CPU before the window and in it, in a process that then ends; then in one that is
 /// born and ends in it; then in the first process itself. `times` prints `0m1.230000s 0m0.010000s` for the shell, then
@@ -214,4 +217,33 @@ fn client_cpu_keeps_what_threads_used_that_have_ended() {
     );
     let busy_us = cost.host.busy_us() as i64;
     assert_eq!(cost.rest_us, busy_us - cost.server.cpu.cpu_us as i64 - cost.client.cpu_us as i64);
+}
+
+/// Two threads that both want the same CPU all the time: one of them always queues.
+#[test]
+fn time_without_a_cpu_is_queued_time() {
+    const TIME: Duration = Duration::from_millis(300);
+    let own = WindowProbe::new(ServerTarget { postmaster_pid: std::process::id() }, Vec::new(), None);
+    let (ready, done) = (Barrier::new(3), Barrier::new(3));
+    let work = || {
+        let _pinned = rqps_servers::pin_this_thread(&CpuSet::of([0]).unwrap()).unwrap();
+        ready.wait();
+        let start = Instant::now();
+        while start.elapsed() < TIME {}
+        done.wait();
+        done.wait();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        scope.spawn(work);
+        ready.wait();
+        let begin = own.begin().unwrap();
+        done.wait();
+        let cost = own.end(&begin).unwrap();
+        done.wait();
+        let least_us = TIME.as_micros() as u64 * 3 / 4;
+        assert!(cost.client_queued_us >= least_us, "{} us of {least_us}", cost.client_queued_us);
+        let metrics = cost.metrics();
+        assert!(metrics.contains(&("client_queued_us".to_owned(), cost.client_queued_us as f64)));
+    });
 }

@@ -129,6 +129,9 @@ impl Folder<'_> {
             folded.unresolved_samples += 1;
             known.1 += 1;
         }
+        while frames.len() > 1 && frames.last().is_some_and(|outermost| outermost == UNKNOWN) {
+            frames.pop();
+        }
         if !frames.last().is_some_and(|outermost| is_outermost(outermost)) {
             folded.cut_samples += 1;
         }
@@ -207,7 +210,8 @@ fn frame(line: &str) -> Option<(String, String)> {
     let rest = rest.strip_suffix(" (deleted))").or(rest.strip_suffix(')'))?;
     let (symbol, path) = rest.rsplit_once(" (")?;
     let module = path.rsplit('/').next().unwrap_or(path).trim_matches(['[', ']']);
-    let is_kernel = address >= KERNEL_FROM;
+    // What looks like an address of nowhere is the rest of a stack that was cut.
+    let is_kernel = address >= KERNEL_FROM && format!("[{module}]") != UNKNOWN;
     let mut name = match symbol.trim() {
         "[unknown]" | "" => format!("[{module}]"),
         symbol => symbol.replace(';', ":"),
@@ -240,6 +244,7 @@ mod tests {
    77 25051.341583: 
 \t          204daa [unknown] (/opt/pg/bin/postgres)
 \t          204dab ParallelWorkerMain (/opt/pg/bin/postgres)
+\tfffffffff6600001 [unknown] ([unknown])
 
    99 25051.341583: 
 \t          204daa OurOwn (/opt/pg/bin/postgres)

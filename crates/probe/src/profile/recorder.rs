@@ -22,9 +22,10 @@ use crate::process::{title_of, tree_of};
 
 /// Bytes of samples on the disk, after which no more are taken.
 const DATA_SIZE_MAX: &str = "512M";
-/// Copy of the stack that each sample keeps where frames are found by unwinding, bytes: the deepest stacks of a server
-/// at its tests take half of it.
-const STACK_BYTES: u32 = 16_384;
+/// Copy of the stack that each sample keeps where frames are found by unwinding, bytes: Postgres functions that prune and
+/// deduplicate
+/// keep three pages on it.
+const STACK_BYTES: u32 = 24_576;
 /// How long `perf record` may take to begin, and to write its last samples.
 const BEGIN_MOST: Duration = Duration::from_secs(30);
 const END_MOST: Duration = Duration::from_secs(60);
