@@ -20,7 +20,9 @@ struct Entry {
     phrase: &'static str,
     what: &'static str,
     unit: &'static str,
-    /// By how much the arms have to differ, in the unit.
+    /// The unit as the sentence says it, with the blank before it.
+    said: &'static str,
+    /// By how much the arms have to differ, in the unit; a page that is read takes about 0.1 ms.
     change_min: f64,
     value: fn(Cell<'_>) -> Option<f64>,
 }
@@ -28,27 +30,30 @@ struct Entry {
 const ENTRIES: [Entry; 4] = [
     Entry {
         cause: Cause::OtherLoad,
-        phrase: "programs other than server and client, the kernel's own threads among them, took {} % of the machine's \
+        phrase: "programs other than server and client, the kernel's own threads among them, took {} of the machine's \
                  CPU",
         what: "CPU of the machine that is neither the server's nor the client's",
         unit: "%",
+        said: " %",
         change_min: 3.0,
         value: |cell| of_all(cell, "rest_us"),
     },
     Entry {
         cause: Cause::CpuSteal,
-        phrase: "other guests of the host took {} % of the machine's CPU (steal)",
+        phrase: "other guests of the host took {} of the machine's CPU (steal)",
         what: "CPU of the machine that other guests took",
         unit: "%",
+        said: " %",
         change_min: 1.0,
         value: |cell| of_all(cell, "host_steal_us"),
     },
     Entry {
         cause: Cause::Swap,
-        phrase: "the machine swapped {} pages a second",
+        phrase: "the machine swapped {}",
         what: "pages swapped in and out",
         unit: "pages/s",
-        change_min: 10.0,
+        said: " pages a second",
+        change_min: 100.0,
         value: |cell| {
             let pages = cell.metric("host_swap_in_pages")? + cell.metric("host_swap_out_pages")?;
             Some(pages / (cell.metric(ELAPSED)? / 1e6))
@@ -56,10 +61,11 @@ const ENTRIES: [Entry; 4] = [
     },
     Entry {
         cause: Cause::Swap,
-        phrase: "the machine had {} major page faults a second",
+        phrase: "the machine had {}",
         what: "major page faults",
         unit: "faults/s",
-        change_min: 10.0,
+        said: " major page faults a second",
+        change_min: 200.0,
         value: |cell| Some(cell.metric("host_major_faults")? / (cell.metric(ELAPSED)? / 1e6)),
     },
 ];
@@ -87,7 +93,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
 
 fn finding(cx: &Context<'_>, entry: &Entry, found: &Quantity) -> Finding {
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    let figure = |value: f64| words::number(value.max(0.0));
+    let figure = |value: f64| format!("{}{}", words::number(value.max(0.0)), entry.said);
     Finding {
         word: Word::TheHost,
         cause: entry.cause,

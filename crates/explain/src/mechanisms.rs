@@ -4,6 +4,7 @@
 //! as the cause.
 
 use crate::model::{Cause, Difference, DifferenceKind, Finding};
+use crate::settings::LEFT_OUT;
 
 /// More differences than these are not named in a sentence.
 const NAMED_MAX: usize = 4;
@@ -199,6 +200,9 @@ fn named(difference: &Difference) -> String {
         None if matches!(difference.kind, DifferenceKind::Setting) => "default".to_owned(),
         None => "none".to_owned(),
         Some("") => "empty".to_owned(),
+        Some(text) if difference.kind == DifferenceKind::LeftOut && text.starts_with(LEFT_OUT) => {
+            "not known to the build".to_owned()
+        }
         Some(value) => short(value),
     };
     format!("{} ({}, base {})", difference.name, value(&difference.arm), value(&difference.base))

@@ -42,7 +42,7 @@ pub fn changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<String> {
     }
     match (Tree::parse(&base.json), Tree::parse(&arm.json)) {
         (Some(base), Some(arm)) => changes::changes(&base, &arm),
-        _ => vec!["the text of the plan differs".to_owned()],
+        _ => change_of_text(&base.text, &arm.text).into_iter().collect(),
     }
 }
 
@@ -184,6 +184,25 @@ fn shape_of_text(plan: &str) -> String {
         expression::normalised(line[..end.unwrap_or(line.len())].trim_end(), &names)
     };
     plan.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The first line that differs, before and after.
+fn change_of_text(base: &str, arm: &str) -> Option<String> {
+    let (base, arm) = (shape_of_text(base), shape_of_text(arm));
+    let line = |line: Option<&str>| {
+        line.map_or_else(
+            || "nothing".to_owned(),
+            |line| line.trim().trim_start_matches("->").trim().to_owned(),
+        )
+    };
+    let (mut before, mut after) = (base.lines(), arm.lines());
+    loop {
+        match (before.next(), after.next()) {
+            (None, None) => return None,
+            (old, new) if old != new => return Some(format!("{} became {}", line(old), line(new))),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]

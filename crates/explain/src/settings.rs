@@ -46,6 +46,9 @@ const NOT_COMPARED: [&str; 30] = [
     "unix_socket_directories",
 ];
 
+/// How the value of an option begins that was not set, before the reason.
+pub(crate) const LEFT_OUT: &str = "left out";
+
 /// What differs between the arms of this test.
 pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Difference>> {
     let (base, arm) = (cx.base_arm(), cx.its_arm());
@@ -71,15 +74,21 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
-/// A setting's value, and whether it is the build's default.
+/// A setting's value, and whether nobody set it.
 type Known = BTreeMap<String, (String, bool)>;
 
-/// All settings of an arm; of a run that did not keep them, those that a window's fingerprint has, which are not at their
-/// default.
+/// Where values come from that nobody chose: the program itself, or what it found when it was started.
+const CHOSEN_BY_NOBODY: [&str; 2] = ["default", "override"];
+
+/// All settings of an arm; of a run that did not keep them, those that a window's fingerprint has. What such a
+/// fingerprint leaves out is at a default that is not known, and what is in it may be what initdb writes.
 fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
     let settings = &cx.run.arms[arm].settings;
     if !settings.is_empty() {
-        let known = settings.iter().map(|its| (its.name.clone(), (its.value.clone(), its.default)));
+        let by_nobody = |source: &str| CHOSEN_BY_NOBODY.contains(&source);
+        let known = settings
+            .iter()
+            .map(|its| (its.name.clone(), (its.value.clone(), its.default || by_nobody(&its.source))));
         return Ok(known.collect());
     }
     for window in cx.windows(arm) {
@@ -87,7 +96,9 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
         let known: Known = fingerprint
             .iter()
             .filter_map(|(key, value)| {
-                Some((key.strip_prefix("setting.")?.to_owned(), (shown(value), false)))
+                let name = key.strip_prefix("setting.")?.to_owned();
+                let by_nobody = !is_in_config(&cx.run.arms[arm], &name);
+                Some((name, (shown(value), by_nobody)))
             })
             .collect();
         if !known.is_empty() {
@@ -95,6 +106,12 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
         }
     }
     Ok(Known::new())
+}
+
+/// Whether the config of the arm has the option, and not only the file that initdb wrote before it.
+fn is_in_config(arm: &Arm, option: &str) -> bool {
+    let set = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == option);
+    arm.config_text.lines().any(set)
 }
 
 /// A setting that one arm does not have counts only where somebody set it on the other: each version has new ones.
@@ -179,7 +196,7 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
             (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
             _ => return None,
         };
-        let (set, left) = (Some(value), Some(format!("left out: {reason}")));
+        let (set, left) = (Some(value), Some(format!("{LEFT_OUT}: {reason}")));
         let (base, arm) = if before.is_some() { (left, set) } else { (set, left) };
         Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
     };

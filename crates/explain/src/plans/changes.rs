@@ -130,14 +130,11 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<String> {
 
 /// The nodes that are no way to a table, but for those that come and go with parallel workers.
 fn steps(tree: &Tree) -> Vec<String> {
-    let of_bitmap = |node: &Node| node.kind.starts_with("Bitmap");
-    let is_step = |node: &&Node| {
-        !(node.table.is_some() && node.kind.contains("Scan"))
-            && !of_bitmap(node)
-            && !node.kind.starts_with("Gather")
-            && !node.kind.starts_with("Partial ")
-            && node.kind != "Hash"
+    let is_way = |node: &Node| node.table.is_some() && node.kind.contains("Scan");
+    let comes_with_others = |kind: &str| {
+        ["Bitmap", "Gather", "Partial "].iter().any(|start| kind.starts_with(start)) || kind == "Hash"
     };
+    let is_step = |node: &&Node| !is_way(node) && !comes_with_others(&node.kind);
     let name = |node: &Node| node.kind.trim_start_matches("Finalize ").to_owned();
     tree.nodes().into_iter().filter(is_step).map(name).collect()
 }
