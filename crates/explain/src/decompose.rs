@@ -27,6 +27,9 @@ pub(crate) const QUEUE: &str = "for a CPU";
 pub(crate) const READS: &str = "for reads";
 pub(crate) const LOG: &str = "for the log";
 
+/// Time that backends were ready to run and had no CPU.
+const QUEUED: &str = "server_backends_queued_us";
+
 /// One block's split. The same tree for every block.
 struct Piece {
     name: &'static str,
@@ -175,7 +178,8 @@ fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Piece {
 }
 
 fn queue_us(cell: Cell<'_>) -> f64 {
-    cell.metric("server_backends_queued_us").unwrap_or(0.0)
+    let both = [QUEUED, "client_queued_us"].map(|name| cell.metric(name).unwrap_or(0.0));
+    both.iter().sum()
 }
 
 fn read_us(cell: Cell<'_>) -> f64 {
@@ -234,4 +238,75 @@ fn background(figures: &Figures) -> Option<Part> {
         high: found.change() + found.half_width,
         of: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::figures::Totals;
+
+    const METRICS: [&str; 9] = [
+        CLIENT_TIME,
+        BACKENDS,
+        "client_cpu_us",
+        "server_instructions_user",
+        "server_cycles_user",
+        "server_user_us",
+        "server_system_us",
+        "server_cpu_us",
+        QUEUED,
+    ];
+
+    fn adds_up(part: &Part) -> bool {
+        let sum: f64 = part.of.iter().map(|inner| inner.change_us_per_op).sum();
+        let close = (sum - part.change_us_per_op).abs() <= 1e-9 * part.base_us_per_op.abs().max(1.0);
+        part.of.iter().all(adds_up) && (part.of.is_empty() || close)
+    }
+
+    proptest! {
+        /// Whatever was measured: parts and the rest are the whole, and what a part is made of is the part.
+        #[test]
+        fn the_parts_add_up(
+            values in prop::collection::vec(prop::collection::vec(1e6f64..1e9, METRICS.len()), 9),
+            known in 4usize..=METRICS.len(),
+        ) {
+            let totals = |values: &Vec<f64>| {
+                let metrics = METRICS.iter().zip(values).take(known).map(|(name, value)| ((*name).to_owned(), *value));
+                Totals::made(1e5, metrics.collect())
+            };
+            let all: Vec<Totals> = values.iter().map(totals).collect();
+            let blocks = all.chunks(3).map(|block| [0, 1, 2].map(|at| block.get(at).cloned()));
+            let split = decompose(&Figures::made(blocks.collect())).unwrap();
+            let sum: f64 = split.parts.iter().map(|part| part.change_us_per_op).sum();
+            prop_assert!((sum + split.unexplained_us_per_op - split.change_us_per_op()).abs() < 1e-6);
+            prop_assert!(split.parts.iter().all(adds_up), "{:?}", split.parts);
+        }
+    }
+
+    #[test]
+    fn a_cause_gets_what_it_causes() {
+        // Twice the instructions at the same speed: all of the change is theirs.
+        let totals = |work: f64, speed: f64| {
+            let values = [
+                (CLIENT_TIME, 100.0 * work * speed + 50.0),
+                (BACKENDS, 100.0 * work * speed),
+                ("client_cpu_us", 50.0),
+                ("server_instructions_user", 1000.0 * work),
+                ("server_cycles_user", 500.0 * work * speed),
+            ];
+            Some(Totals::made(1.0, values.map(|(name, value)| (name.to_owned(), value)).into()))
+        };
+        let split = |work: f64, speed: f64| {
+            let blocks = vec![[totals(1.0, 1.0), totals(work, speed), totals(1.0, 1.0)]; 3];
+            let split = decompose(&Figures::made(blocks)).unwrap();
+            let changes = split.parts[0].of.iter().map(|part| part.change_us_per_op.round());
+            changes.collect::<Vec<_>>()
+        };
+        assert_eq!(split(2.0, 1.0), [100.0, 0.0, 0.0]);
+        assert_eq!(split(1.0, 2.0), [0.0, 100.0, 0.0]);
+        let both = split(2.0, 2.0);
+        assert_eq!(both[0], both[1], "equal factors share the change");
+    }
 }

@@ -164,6 +164,22 @@ impl Figures {
     }
 }
 
+#[cfg(test)]
+impl Totals {
+    /// Totals of metrics, for tests.
+    pub fn made(operations: f64, metrics: BTreeMap<String, f64>) -> Self {
+        Self { operations, metrics, counters: HashMap::new() }
+    }
+}
+
+#[cfg(test)]
+impl Figures {
+    /// Figures of one client, block by block: base, arm, control.
+    pub fn made(blocks: Vec<[Option<Totals>; 3]>) -> Self {
+        Self { operation: "query", clients: 1, replicated: true, names: HashMap::new(), blocks }
+    }
+}
+
 /// Windows of a step on one arm that count, in the order they were measured.
 pub(crate) fn windows_of<'a>(run: &'a Run, test: &str, arm: usize) -> Vec<&'a Recorded<Window>> {
     let name = &run.arms[arm].name;
