@@ -33,7 +33,7 @@ pub enum ProfileAfter {
 impl Default for ProfileOptions {
     /// A frequency that is no divisor of a thousand, as timers are: samples are not to come in step with them.
     fn default() -> Self {
-        Self { after: ProfileAfter::Never, seconds: 5.0, frequency_hz: 499.0 }
+        Self { after: ProfileAfter::Never, seconds: 5.0, frequency_hz: 997.0 }
     }
 }
 

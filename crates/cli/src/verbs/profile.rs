@@ -15,9 +15,8 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let path = context.run_path(&args.run)?;
     let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
     let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
-    let mut execution = doing("obtaining the builds", || {
-        rqps_executor::reopen(&path, &context.dirs, args.force, |_| {})
-    })?;
+    let mut execution =
+        doing("obtaining the builds", || rqps_executor::reopen(&path, &context.dirs, args.force, |_| {}))?;
     let planned = execution.plan().profile;
     let wanted = ProfileRequest {
         tests: match args.tests.as_slice() {
@@ -42,11 +41,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn within(
-    given: Option<f64>,
-    name: &str,
-    range: &RangeInclusive<f64>,
-) -> anyhow::Result<Option<f64>> {
+fn within(given: Option<f64>, name: &str, range: &RangeInclusive<f64>) -> anyhow::Result<Option<f64>> {
     match given {
         Some(value) if !range.contains(&value) => {
             let (least, most) = (range.start(), range.end());

@@ -22,9 +22,8 @@ use crate::process::{title_of, tree_of};
 
 /// Bytes of samples on the disk, after which no more are taken.
 const DATA_SIZE_MAX: &str = "512M";
-/// Copy of the stack that each sample keeps where frames are found by unwinding, bytes: Postgres functions that prune and
-/// deduplicate
-/// keep three pages on it.
+/// Copy of the stack that each sample keeps where frames are found by unwinding, bytes. Functions that prune and
+/// deduplicate pages keep copies of pages on it.
 const STACK_BYTES: u32 = 24_576;
 /// How long `perf record` may take to begin, and to write its last samples.
 const BEGIN_MOST: Duration = Duration::from_secs(30);
