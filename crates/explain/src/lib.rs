@@ -20,6 +20,7 @@ mod quantity;
 mod rank;
 mod settings;
 mod time;
+mod waits;
 mod words;
 
 use std::collections::BTreeMap;
@@ -110,11 +111,12 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     let mut found: Vec<Item> = time::of_test(cx);
+    found.extend(debt::of_test(cx)?.into_iter().map(Item::of));
     found.extend(counters::of_test(cx).into_iter().map(Item::of));
     found.extend(connections::of_test(cx).into_iter().map(Item::of));
     found.extend(plans::of_test(cx)?.into_iter().map(Item::of));
-    found.extend(debt::of_test(cx)?.into_iter().map(Item::of));
     found.extend(host::of_test(cx).into_iter().map(Item::of));
+    found.extend(waits::of_test(cx)?.into_iter().map(Item::of));
     let profiled = profile::of_test(cx)?;
     found.extend(profiled.findings.into_iter().map(Item::of));
     let differences = settings::of_test(cx)?;

@@ -1,0 +1,182 @@
+//! What sessions wait for, from looks at them that were taken with the CPU profiles: which kinds of waiting take another
+//! part of an operation's time than on base.
+//!
+//! An operation of one client takes clients x time / operations; a state that a session was found in `found` times of
+//! `looks` x clients takes that share of it. The error of a share p of n sightings is sqrt(p (1 - p) / n) (binomial).
+
+use std::collections::BTreeMap;
+
+use rqps_store::{Profile, Recorded, Wait};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+
+/// Standard errors that a change must be beyond.
+const ERRORS_MIN: f64 = 4.0;
+/// Share of base's time per operation that a change must be beyond.
+const SHARE_MIN: f64 = 0.05;
+/// Waiting for its client is no waiting of the server.
+const CLIENT: &str = "Client";
+/// Kind of a session that waits for nothing.
+const RUNNING: &str = "running";
+
+/// Kinds of waiting: what is said of them, and which events they are. The first that fits counts.
+const KINDS: [(Cause, &str, fn(&str, &str) -> bool); 6] = [
+    (Cause::Fsync, "for the write-ahead log to reach the disk", is_log),
+    (Cause::TempFiles, "for temporary files", |kind, event| kind == "IO" && event.starts_with("BufFile")),
+    (Cause::Reads, "for data files", |kind, _| kind == "IO"),
+    (Cause::Locks, "for locks that other sessions hold", |kind, _| kind == "Lock" || kind == "BufferPin"),
+    (Cause::Locks, "for the server's internal locks", |kind, _| kind.starts_with("LWLock")),
+    (Cause::Waiting, "for other processes and timeouts", |_, _| true),
+];
+
+fn is_log(kind: &str, event: &str) -> bool {
+    let event = event.to_ascii_lowercase();
+    let of_log = event.starts_with("wal") && !event.starts_with("walbufmapping");
+    of_log && (kind == "IO" || kind.starts_with("LWLock")) || event == "syncrep"
+}
+
+/// Time per operation by kind of waiting, with its variance.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Waited {
+    us_per_op: f64,
+    variance: f64,
+}
+
+/// What waits differ between arm and base; nothing where no looks were taken.
+pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
+    let (Some(base), Some(arm)) = (profile(cx, cx.base), profile(cx, cx.arm)) else {
+        return Ok(Vec::new());
+    };
+    let waits = |profile: &Recorded<Profile>| cx.run.waits(profile.action.seq);
+    let (base_waits, arm_waits) = (waits(base)?, waits(arm)?);
+    if base_waits.is_empty() || arm_waits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let base_us = us_per_op(&base.result);
+    let (base, arm) = (by_kind(&base.result, &base_waits), by_kind(&arm.result, &arm_waits));
+    let finding = |kind: usize| {
+        let at = |waited: &BTreeMap<usize, Waited>| waited.get(&kind).copied().unwrap_or_default();
+        finding(kind, at(&base), at(&arm), base_us, cx.figures.operation)
+    };
+    Ok((0..KINDS.len()).filter_map(finding).collect())
+}
+
+fn profile<'a>(cx: &Context<'a>, arm: usize) -> Option<&'a Recorded<Profile>> {
+    let name = &cx.run.arms[arm].name;
+    let of_test = |profile: &&Recorded<Profile>| {
+        profile.valid() && profile.action.arm == *name && profile.result.test == cx.test
+    };
+    cx.run.profiles.iter().rev().find(of_test)
+}
+
+/// Microseconds of one client per operation while the profile was taken.
+fn us_per_op(profile: &Profile) -> f64 {
+    f64::from(profile.clients) * profile.elapsed_us as f64 / profile.operations.max(1.0)
+}
+
+fn by_kind(profile: &Profile, waits: &[Wait]) -> BTreeMap<usize, Waited> {
+    let mut kinds: BTreeMap<usize, Waited> = BTreeMap::new();
+    let time_us = us_per_op(profile);
+    for wait in waits.iter().filter(|wait| wait.kind != CLIENT && wait.kind != RUNNING) {
+        let sightings = wait.looks as f64 * f64::from(profile.clients);
+        let share = wait.found as f64 / sightings.max(1.0);
+        let place = KINDS.iter().position(|(_, _, is)| is(&wait.kind, &wait.event));
+        let waited = kinds.entry(place.unwrap_or(KINDS.len() - 1)).or_default();
+        waited.us_per_op += share * time_us;
+        waited.variance += share * (1.0 - share).max(0.0) / sightings.max(1.0) * time_us * time_us;
+    }
+    kinds
+}
+
+fn finding(kind: usize, base: Waited, arm: Waited, base_us: f64, operation: &str) -> Option<Finding> {
+    let change = arm.us_per_op - base.us_per_op;
+    let error = (base.variance + arm.variance).sqrt();
+    if change.abs() <= ERRORS_MIN * error || change.abs() < SHARE_MIN * base_us {
+        return None;
+    }
+    let (cause, what, _) = KINDS[kind];
+    let sentence = format!(
+        "a session waits {:.1} us per {operation} {what}, base {:.1} us, as looks at the sessions show that were taken \
+         with the profile",
+        arm.us_per_op, base.us_per_op
+    );
+    Some(Finding {
+        word: Word::waiting(change > 0.0),
+        cause,
+        sentence,
+        weight: (change.abs() / base_us).min(1.0),
+        certainty: Certainty::SinglePass,
+        evidence: vec![Evidence {
+            what: format!("time a session waits {what}"),
+            unit: format!("us/{operation}"),
+            base: Some(base.us_per_op),
+            arm: Some(arm.us_per_op),
+            noise: (base.us_per_op > 0.0).then(|| ERRORS_MIN * error / base.us_per_op),
+            text: None,
+        }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(operations: f64) -> Profile {
+        Profile {
+            test: "update-one".into(),
+            group: "write".into(),
+            clients: 2,
+            events: operations as u64,
+            operations,
+            elapsed_us: 5_000_000,
+            sampled_by: "perf".into(),
+            event: "cpu-clock".into(),
+            frequency_hz: 499.0,
+            call_graph: "dwarf".into(),
+            samples: 1000,
+            lost_samples: 0,
+            unresolved_samples: 0,
+            file: String::new(),
+            note: None,
+        }
+    }
+
+    fn wait(kind: &str, event: &str, found: u64) -> Wait {
+        Wait { kind: kind.into(), event: event.into(), found, looks: 500 }
+    }
+
+    #[test]
+    fn waiting_for_the_log_is_told_from_other_waiting_whatever_a_version_calls_it() {
+        for (kind, event, cause) in [
+            ("IO", "WALSync", Cause::Fsync),
+            ("IO", "WalSync", Cause::Fsync),
+            ("LWLock", "WALWrite", Cause::Fsync),
+            ("LWLockNamed", "WALWriteLock", Cause::Fsync),
+            ("LWLock", "WALBufMapping", Cause::Locks),
+            ("IO", "DataFileRead", Cause::Reads),
+            ("IO", "BufFileWrite", Cause::TempFiles),
+            ("Lock", "transactionid", Cause::Locks),
+            ("Timeout", "PgSleep", Cause::Waiting),
+        ] {
+            let found = KINDS.iter().find(|(_, _, is)| is(kind, event)).unwrap().0;
+            assert_eq!(found, cause, "{kind} {event}");
+        }
+    }
+
+    #[test]
+    fn a_change_that_few_sightings_could_make_is_no_finding() {
+        let base = by_kind(&profile(10_000.0), &[wait("running", "", 900), wait("IO", "WalSync", 10)]);
+        let more = by_kind(&profile(5_000.0), &[wait("running", "", 400), wait("IO", "WalSync", 500)]);
+        let base_us = us_per_op(&profile(10_000.0));
+        assert!((base_us - 1000.0).abs() < 1e-9);
+        let found = finding(0, base[&0], more[&0], base_us, "query").unwrap();
+        assert_eq!((found.word, found.cause), (Word::MoreWaiting, Cause::Fsync));
+        assert!(found.sentence.contains("1000.0 us per query"), "half of 2,000 us: {}", found.sentence);
+        let slightly = by_kind(&profile(10_000.0), &[wait("IO", "WalSync", 16)]);
+        assert_eq!(finding(0, base[&0], slightly[&0], base_us, "query"), None);
+        let mirrored = finding(0, more[&0], base[&0], 2000.0, "query").unwrap();
+        assert_eq!(mirrored.word, Word::LessWaiting);
+    }
+}
