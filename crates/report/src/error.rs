@@ -84,6 +84,23 @@ pub enum Error {
     /// The run could not be explained.
     #[error(transparent)]
     Explain(#[from] rqps_explain::Error),
+    /// A stored histogram that cannot be read.
+    #[error(
+        "{run}: latencies of {statement} in {step} on {arm} cannot be read ({source}): run.db is damaged, copy it anew \
+         or measure again"
+    )]
+    Histogram {
+        /// The run.
+        run: String,
+        /// The step.
+        step: String,
+        /// The arm.
+        arm: String,
+        /// Kind of statement.
+        statement: String,
+        /// What the decoder says.
+        source: hdrhistogram::serialization::DeserializeError,
+    },
     /// The output could not be formed.
     #[error("the table could not be written: {0}")]
     Output(String),

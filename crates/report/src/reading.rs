@@ -49,7 +49,13 @@ impl<'a> Reading<'a> {
 
     /// The first window of an arm's step that counts: the one whose details (latencies, counters, plans) are shown.
     pub fn first_window(&self, arm: &str, step: &str) -> Option<&'a Recorded<Window>> {
-        self.run.windows.iter().find(|window| is_of(window, arm, step) && counts(self.run, window))
+        self.windows(arm, step).next()
+    }
+
+    /// All windows of an arm's step that count, in the order they were measured.
+    pub fn windows(&self, arm: &str, step: &str) -> impl Iterator<Item = &'a Recorded<Window>> {
+        let run = self.run;
+        run.windows.iter().filter(move |window| is_of(window, arm, step) && counts(run, window))
     }
 }
 

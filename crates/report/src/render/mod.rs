@@ -1,6 +1,7 @@
 //! A document in each of the output formats.
 
 mod csv;
+pub(crate) mod html;
 mod json;
 mod markdown;
 mod text;

@@ -1,0 +1,117 @@
+//! A flamegraph for inside the page: the frames of the drawing alone, without the script and the style sheet that a
+//! flamegraph in a file of its own has. Those of a page would reach every chart on it.
+
+use maud::{Markup, PreEscaped, html};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+/// Units of the drawing from side to side.
+const WIDTH: f64 = 1180.0;
+/// Height of a frame.
+const FRAME: f64 = 15.0;
+
+/// A box of the graph. Texts are as the drawing had them: escaped.
+#[derive(Default)]
+struct Frame {
+    title: String,
+    text: String,
+    x: f64,
+    y: f64,
+    width: f64,
+    fill: String,
+}
+
+/// The drawing as a part of the page, called `label`; none where it holds no frames.
+pub(super) fn embedded(svg: &str, label: &str) -> Result<Option<Markup>, quick_xml::Error> {
+    let frames = frames(svg)?;
+    let tops = frames.iter().map(|frame| frame.y);
+    let (top, bottom) =
+        tops.fold((f64::INFINITY, 0.0), |(low, high), y| (f64::min(low, y), f64::max(high, y)));
+    if frames.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(html! {
+        svg.flame-graph viewBox=(format!("0 {top} {WIDTH} {}", bottom + FRAME + 1.0 - top)) role="img"
+            aria-label=(label) data-width=(WIDTH) {
+            @for frame in &frames {
+                g {
+                    title { (PreEscaped(&frame.title)) }
+                    rect x=(short(frame.x)) y=(short(frame.y)) width=(short(frame.width)) height=(FRAME)
+                        fill=(frame.fill) {}
+                    text x=(short(frame.x + 3.0)) y=(short(frame.y + 11.0)) { (PreEscaped(&frame.text)) }
+                }
+            }
+        }
+    }))
+}
+
+/// To a tenth of a unit.
+fn short(value: f64) -> String {
+    format!("{}", (value * 10.0).round() / 10.0)
+}
+
+fn frames(svg: &str) -> Result<Vec<Frame>, quick_xml::Error> {
+    let mut reader = Reader::from_str(svg);
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut within = false;
+    loop {
+        match reader.read_event()? {
+            Event::Start(start) => match start.local_name().as_ref() {
+                "svg" => within = attribute(&start, "id") == "frames",
+                "g" if within => frames.push(Frame::default()),
+                "title" | "text" => {
+                    let is_title = start.local_name().as_ref() == "title";
+                    let text = reader.read_text(start.name())?.into_inner().into_owned();
+                    match (frames.last_mut().filter(|_| within), is_title) {
+                        (Some(frame), true) => frame.title = text,
+                        (Some(frame), false) => frame.text = text,
+                        (None, _) => {}
+                    }
+                }
+                _ => {}
+            },
+            Event::Empty(empty) if within && empty.local_name().as_ref() == "rect" => {
+                if let Some(frame) = frames.last_mut() {
+                    let number =
+                        |key: &str| attribute(&empty, key).trim_end_matches('%').parse().unwrap_or(0.0);
+                    frame.x = number("x") / 100.0 * WIDTH;
+                    frame.width = number("width") / 100.0 * WIDTH;
+                    frame.y = number("y");
+                    frame.fill = attribute(&empty, "fill");
+                }
+            }
+            Event::Eof => return Ok(frames),
+            _ => {}
+        }
+    }
+}
+
+fn attribute(of: &BytesStart<'_>, key: &str) -> String {
+    let found = of.try_get_attribute(key).ok().flatten();
+    let value = found.and_then(|found| {
+        found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| value.into_owned())
+    });
+    value.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_charts::{FlameOptions, flamegraph_with};
+
+    #[test]
+    fn only_frames_are_left_and_names_stay_names() {
+        let drawn =
+            flamegraph_with("backend;<script>x</script> 3\nbackend;b&c 1\n", "t", &FlameOptions::default());
+        let markup = embedded(&drawn.unwrap(), "graph").unwrap().unwrap().into_string();
+        assert_eq!(markup.matches("<g>").count(), 4, "all, backend and two: {markup}");
+        assert!(
+            !markup.contains("<script") && !markup.contains("<style") && !markup.contains("onload"),
+            "{markup}"
+        );
+        assert!(
+            markup.contains("&lt;script&gt;x&lt;/script&gt; (3 samples") && markup.contains("b&amp;c"),
+            "{markup}"
+        );
+    }
+}

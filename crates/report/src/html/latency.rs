@@ -1,0 +1,122 @@
+//! How latencies are distributed on each arm, over all windows that count: the share of statements that took longer.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use maud::{Markup, html};
+use rqps_charts::{Curve, LatencyChart, Theme};
+
+use super::{CHART_WIDTH, Page, anchor, figure};
+use crate::error::{Error, Result};
+use crate::sides::TestStep;
+
+/// The whole event, as the store calls it: the one statement, or the transaction.
+const EVENT: &str = "event";
+/// Points of a curve for each factor of ten in the share of statements.
+const POINTS_PER_DECADE: u32 = 10;
+/// The smallest share that is drawn: one statement in a hundred thousand.
+const DECADES: u32 = 5;
+const NS_PER_US: f64 = 1e3;
+
+/// By kind of statement: each arm's latencies in ns.
+type ByStatement = BTreeMap<String, BTreeMap<usize, Histogram<u64>>>;
+
+/// The charts of one test: its events, and each kind of statement where it has several.
+pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
+    let mut all = read(page, step)?;
+    let events = all.remove(EVENT);
+    let draw = |statement: &str, of_arms: &BTreeMap<usize, Histogram<u64>>| {
+        let chart = chart(page, step, statement, of_arms);
+        figure(&chart.title, chart.svg(Theme::Page))
+    };
+    Ok(html! {
+        @match &events {
+            Some(events) => {
+                (draw("whole event", events))
+                @if all.len() > 1 {
+                    details {
+                        summary { "By kind of statement" }
+                        div.charts { @for (statement, of_arms) in &all { (draw(statement, of_arms)) } }
+                    }
+                }
+            }
+            None => { @for (statement, of_arms) in &all { (draw(statement, of_arms)) } }
+        }
+    })
+}
+
+fn read(page: &Page<'_>, step: &TestStep) -> Result<ByStatement> {
+    let mut all = ByStatement::new();
+    for arm in 0..page.run.arms.len() {
+        for window in page.readings[0].windows(page.name(arm), &step.name) {
+            for stored in page.run.histograms(window.action.seq)? {
+                // Runs of older versions may have percentiles alone.
+                if stored.v2.is_empty() {
+                    continue;
+                }
+                let one: Histogram<u64> = Deserializer::new()
+                    .deserialize(&mut Cursor::new(&stored.v2))
+                    .map_err(|error| Error::Histogram {
+                        run: page.run.folder.name(),
+                        step: step.name.clone(),
+                        arm: page.name(arm).to_owned(),
+                        statement: stored.statement.clone(),
+                        source: error,
+                    })?;
+                let of_arms = all.entry(stored.statement).or_default();
+                match of_arms.get_mut(&arm) {
+                    Some(sum) => sum.add(&one).map_err(|error| Error::Output(error.to_string()))?,
+                    None => drop(of_arms.insert(arm, one)),
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn chart(
+    page: &Page<'_>,
+    step: &TestStep,
+    statement: &str,
+    of_arms: &BTreeMap<usize, Histogram<u64>>,
+) -> LatencyChart {
+    let curve = |(arm, histogram): (&usize, &Histogram<u64>)| Curve {
+        label: page.name(*arm).to_owned(),
+        arm: *arm,
+        points: points(histogram),
+    };
+    LatencyChart {
+        id: format!("latency-{}-{}", anchor(statement), anchor(&step.name)),
+        title: format!("Latency, {statement}"),
+        curves: of_arms.iter().map(curve).collect(),
+        width: CHART_WIDTH,
+    }
+}
+
+/// Share of statements that took longer, and how long that is: as far as there are statements to tell.
+fn points(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let least = 1.0 / (histogram.len().max(1) as f64);
+    let share = |point: u32| 10f64.powf(-f64::from(point) / f64::from(POINTS_PER_DECADE));
+    (0..=DECADES * POINTS_PER_DECADE)
+        .map(share)
+        .take_while(|share| *share >= least)
+        .map(|share| (share, histogram.value_at_quantile(1.0 - share) as f64 / NS_PER_US))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_goes_as_far_as_its_statements() {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        (1..=1000u64).for_each(|ms| histogram.record(ms * 1_000_000).unwrap());
+        let points = points(&histogram);
+        assert_eq!(points.len(), 31, "three factors of ten");
+        let (share, us) = points[10];
+        assert!((share - 0.1).abs() < 1e-9 && (us / 900_000.0 - 1.0).abs() < 0.002, "{share} {us}");
+    }
+}

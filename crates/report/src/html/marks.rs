@@ -1,0 +1,109 @@
+//! What a verdict looks like on the page: a shape and a word beside the colour, so that none of them is needed alone.
+
+use maud::{Markup, html};
+use rqps_stats::{Class, Detector, Verdict};
+
+/// What was found on one test of one arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Mark {
+    Worse,
+    Better,
+    Same,
+    Open,
+}
+
+impl Mark {
+    pub const ALL: [Mark; 4] = [Mark::Worse, Mark::Better, Mark::Same, Mark::Open];
+
+    pub fn of(class: Class) -> Self {
+        match class {
+            Class::Regression { .. } => Self::Worse,
+            Class::Improvement { .. } => Self::Better,
+            Class::Same => Self::Same,
+            Class::Inconclusive => Self::Open,
+        }
+    }
+
+    pub fn is_change(self) -> bool {
+        matches!(self, Self::Worse | Self::Better)
+    }
+
+    /// Class of style sheets and scripts.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::Same => "same",
+            Self::Open => "open",
+        }
+    }
+
+    /// Read together with the word beside it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Worse => "▼",
+            Self::Better => "▲",
+            Self::Same => "●",
+            Self::Open => "○",
+        }
+    }
+
+    /// What it says of that detector's subject.
+    pub fn word(self, detector: Detector) -> &'static str {
+        match (self, detector) {
+            (Self::Worse, Detector::Rate) => "slower",
+            (Self::Better, Detector::Rate) => "faster",
+            (Self::Worse, Detector::Cost) => "costs more",
+            (Self::Better, Detector::Cost) => "costs less",
+            (Self::Worse, Detector::Stalls) => "stalls more",
+            (Self::Better, Detector::Stalls) => "stalls less",
+            (Self::Same, _) => "the same",
+            (Self::Open, _) => "not decided",
+        }
+    }
+}
+
+/// `▼ 0.873` with its word for those who do not see the shape.
+pub(super) fn figure(verdict: &Verdict) -> Markup {
+    let mark = Mark::of(verdict.class);
+    html! {
+        span.mark.(mark.class()) {
+            span aria-hidden="true" { (mark.symbol()) } " "
+            span.sr { (mark.word(verdict.detector)) " " }
+            (ratio(verdict.deciding().ratio, decimals(verdict.detector)))
+        }
+    }
+}
+
+/// What the detector judges, in a word.
+pub(super) fn subject(detector: Detector) -> &'static str {
+    match detector {
+        Detector::Rate => "rate",
+        Detector::Cost => "cost",
+        Detector::Stalls => "stalls",
+    }
+}
+
+/// Decimals in which ratios of that detector are told apart: costs are counted, rates are timed.
+pub(super) fn decimals(detector: Detector) -> usize {
+    match detector {
+        Detector::Rate | Detector::Stalls => 3,
+        Detector::Cost => 4,
+    }
+}
+
+/// A ratio as cells have it.
+pub(super) fn ratio(value: f64, decimals: usize) -> String {
+    match value {
+        infinite if infinite.is_infinite() => "from none".to_owned(),
+        finite if finite.is_finite() => format!("{finite:.decimals$}"),
+        _ => "-".to_owned(),
+    }
+}
+
+/// `0.861 to 0.886`; nothing where one block gives no interval.
+pub(super) fn interval(verdict: &Verdict) -> Option<String> {
+    let (one, decimals) = (verdict.deciding(), decimals(verdict.detector));
+    let known = one.low.is_finite() && one.high.is_finite();
+    known.then(|| format!("{:.decimals$} to {:.decimals$}", one.low, one.high))
+}

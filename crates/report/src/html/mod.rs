@@ -1,0 +1,172 @@
+//! A run's report as one HTML file: opened from disk without network, complete without its script, which adds sorting,
+//! zoom and a choice of theme.
+//!
+//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `ratios.rs` and
+//! `versions.rs` the plots over tests and versions, `test.rs` what there is of one test, `method.rs` what is needed to
+//! judge and repeat the run. `page.css` and `page.js` are its looks and its script.
+
+mod flame;
+mod latency;
+mod marks;
+mod method;
+mod overview;
+mod plans;
+mod profiles;
+mod ratios;
+mod shell;
+mod summary;
+mod test;
+mod timeline;
+mod versions;
+
+use maud::{Markup, PreEscaped, html};
+use rqps_explain::{Asked, Explanation, explain};
+use rqps_stats::Detector;
+use rqps_store::Run;
+
+use crate::document::Block;
+use crate::error::Result;
+use crate::explain::{is_told, sentence};
+use crate::reading::Reading;
+use crate::section::Section;
+use crate::sides::{Side, Sides, TestStep, Which};
+use crate::verdict_lines::Judged;
+
+/// The report as one HTML file.
+///
+/// # Errors
+/// When the run cannot be read or judged, or holds a profile or histogram that cannot be drawn.
+pub fn html_report(run: &Run) -> Result<String> {
+    let readings = [Reading::of(run)];
+    let page = Page::of(run, &readings)?;
+    let tests = test::sections(&page)?;
+    let ratios = ratios::section(&page);
+    let versions = versions::section(&page)?;
+    let main = html! {
+        (summary::section(&page))
+        (overview::section(&page)?)
+        (ratios)
+        @if let Some(versions) = &versions { (versions) }
+        (tests)
+        (method::section(&page)?)
+    };
+    let mut links = vec![("summary", "Summary"), ("verdicts", page.verdicts_title()), ("ratios", "Ratios")];
+    links.extend(versions.is_some().then_some(("versions", "Versions")));
+    links.extend([("tests", "Tests"), ("method", "Method")]);
+    Ok(shell::page(&page, &links, &main))
+}
+
+/// What every part of the page looks at.
+struct Page<'a> {
+    run: &'a Run,
+    readings: &'a [Reading<'a>],
+    sides: Sides<'a>,
+    /// None in a run without blocks.
+    judged: Option<Judged<'a>>,
+    explanations: Vec<Explanation>,
+    steps: Vec<TestStep>,
+}
+
+impl<'a> Page<'a> {
+    fn of(run: &'a Run, readings: &'a [Reading<'a>]) -> Result<Self> {
+        let sides = Sides::new(readings, None, &[])?;
+        let judged = Judged::of_all(&sides)?.into_iter().next();
+        let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
+        let steps = sides.steps(Which::Tests);
+        let mut explanations = explain(run, verdicts, &Asked::default())?;
+        explanations.retain(|one| is_told(judged.as_ref(), one));
+        Ok(Self { run, readings, sides, judged, explanations, steps })
+    }
+
+    fn verdicts_title(&self) -> &'static str {
+        if self.judged.is_some() { "Verdicts" } else { "Rates" }
+    }
+
+    /// What is shown of every test: rate and cost, and stalls where they have changed anywhere.
+    fn detectors(&self) -> Vec<Detector> {
+        let Some(judged) = &self.judged else {
+            return vec![Detector::Rate];
+        };
+        let mut verdicts = judged.verdicts.judgement.verdicts.iter();
+        let stalls = verdicts.any(|one| one.detector == Detector::Stalls && one.class.is_change());
+        [Detector::Rate, Detector::Cost].into_iter().chain(stalls.then_some(Detector::Stalls)).collect()
+    }
+
+    /// Arms that are compared with base, by their index in the run; not base measured again.
+    fn candidates(&self) -> Vec<usize> {
+        match &self.judged {
+            Some(judged) => judged.candidates().collect(),
+            None => (0..self.run.arms.len()).filter(|arm| !self.is_base(*arm)).collect(),
+        }
+    }
+
+    fn is_base(&self, arm: usize) -> bool {
+        std::ptr::eq(&raw const self.run.arms[arm], self.sides.base.arm)
+    }
+
+    /// Index of base in the run.
+    fn base(&self) -> usize {
+        (0..self.run.arms.len()).find(|arm| self.is_base(*arm)).unwrap_or(0)
+    }
+
+    /// The arm as a side of tables.
+    fn side(&self, arm: usize) -> &Side<'a> {
+        let wanted = &self.run.arms[arm];
+        self.sides.all.iter().find(|side| std::ptr::eq(side.arm, wanted)).unwrap_or(&self.sides.base)
+    }
+
+    /// The arm's short name.
+    fn name(&self, arm: usize) -> &'a str {
+        &self.run.arms[arm].name
+    }
+
+    /// The sentence of the explanation's first finding.
+    fn first_reason(&self, test: &str, arm: usize) -> Option<String> {
+        let one = self.explanations.iter().find(|one| one.test == test && one.arm == arm)?;
+        one.findings.first().map(sentence)
+    }
+
+    /// Rate relative to base; none where one of them is missing.
+    fn ratio(&self, arm: usize, test: &str) -> Option<f64> {
+        let ratio = self.side(arm).rate(test)? / self.sides.base.rate(test)?;
+        ratio.is_finite().then_some(ratio)
+    }
+
+    /// Blocks of sections, one after the other.
+    fn blocks(&self, sections: &[Section]) -> Result<Vec<Block>> {
+        let all = sections.iter().map(|section| section.blocks(&self.sides, false));
+        Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+}
+
+/// Width of the drawings of charts that stand side by side on a wide page and scroll on a phone.
+const CHART_WIDTH: f64 = 500.0;
+
+/// A drawing with its title.
+fn figure(title: &str, svg: String) -> Markup {
+    html! { figure.chart-box { figcaption { (title) } (PreEscaped(svg)) } }
+}
+
+/// The place of a test on the page. What could end an attribute or be decoded by a browser is written by its number.
+fn anchor(test: &str) -> String {
+    let mut anchor = String::from("test-");
+    for c in test.chars() {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '=' => anchor.push(c),
+            other => anchor.push_str(&format!(".{:x}.", u32::from(other))),
+        }
+    }
+    anchor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::anchor;
+
+    #[test]
+    fn anchors_hold_nothing_that_links_do_not() {
+        assert_eq!(anchor("read-only_range=10"), "test-read-only_range=10");
+        assert_eq!(anchor("a b\"%20"), "test-a.20.b.22..25.20");
+        assert_ne!(anchor("a b"), anchor("a_b"));
+    }
+}

@@ -1,0 +1,225 @@
+//! Every test in one table: what was found on each variant, or without verdicts the relative rates. A reader who wants
+//! the changes alone can have them; each row leads to its test.
+
+use maud::{Markup, html};
+use rqps_stats::{Detector, Verdict};
+use rqps_verdicts::RunVerdicts;
+
+use super::marks::{Mark, figure, interval, subject};
+use super::{Page, anchor};
+use crate::document::Block;
+use crate::error::Result;
+use crate::groups;
+use crate::number;
+use crate::render::html as blocks;
+use crate::section::Section;
+use crate::sides::TestStep;
+use crate::verdict_lines::Judged;
+use crate::words;
+
+/// The section of all tests, with the full tables behind it.
+pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
+    let full = match &page.judged {
+        Some(_) => page.blocks(&[Section::Verdicts, Section::Evidence])?,
+        None => page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
+    };
+    let full: Vec<Block> = full.into_iter().filter(|block| matches!(block, Block::Table(_))).collect();
+    let title = if page.judged.is_some() { "Every figure behind the verdicts" } else { "Rates, as tables" };
+    Ok(html! {
+        section #verdicts {
+            h2 { (page.verdicts_title()) }
+            p.legend {
+                @if page.judged.is_some() {
+                    "Rate and cost of one operation relative to " strong { (page.sides.base.arm.name) } ", with the \
+                    interval of the ratio. A rate below 1 is slower; a cost above 1 is dearer. "
+                    @for mark in Mark::ALL {
+                        span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
+                    }
+                } @else {
+                    "Rate relative to " strong { (page.sides.base.arm.name) } "; below 1 is slower. Coloured at 0.95 \
+                    and below, and at 1.05 and above."
+                }
+            }
+            div.filters.script-only {
+                label { input type="checkbox" #only-changes; " Only changes" }
+                label { "Test " input type="search" #find-test placeholder="part of its name"; }
+                span #shown role="status" {}
+            }
+            @match &page.judged {
+                Some(judged) => (of_verdicts(page, judged)),
+                None => (of_rates(page)),
+            }
+            details { summary { (title) } (blocks::blocks(&full, 3)) }
+            @if page.judged.is_some() {
+                details { summary { "Rates, as tables" }
+                    (blocks::blocks(&page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?, 3))
+                }
+            }
+        }
+    })
+}
+
+/// Arms with columns in the table: candidates, and base measured again last.
+fn columns(page: &Page<'_>, judged: &Judged<'_>) -> Vec<usize> {
+    page.candidates().into_iter().chain(judged.verdicts.experiment.control).collect()
+}
+
+fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
+    let arms = columns(page, judged);
+    let control = judged.verdicts.experiment.control;
+    let with_reasons = page.candidates().len() == 1;
+    let detectors = page.detectors();
+    let width = 1 + detectors.len() * arms.len() + usize::from(with_reasons);
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="Verdicts of all tests" {
+            table.sortable.verdict-table {
+                caption { "Verdicts relative to " (page.sides.base.arm.name) }
+                thead {
+                    @if arms.len() > 1 {
+                        tr {
+                            td {}
+                            @for arm in &arms {
+                                th colspan=(detectors.len()) scope="colgroup" {
+                                    (page.name(*arm)) @if Some(*arm) == control { " (base again)" }
+                                }
+                            }
+                            @if with_reasons { td {} }
+                        }
+                    }
+                    tr {
+                        th scope="col" { "test" }
+                        @for arm in &arms {
+                            @let of = if arms.len() > 1 { format!("{} ", page.name(*arm)) } else { String::new() };
+                            @for detector in &detectors {
+                                th.num scope="col" { span.sr { (of) } (subject(*detector)) }
+                            }
+                        }
+                        @if with_reasons { th scope="col" { "why, or what else must be known" } }
+                    }
+                }
+                @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
+                    tbody {
+                        tr.group {
+                            th colspan=(width) scope="rowgroup" { span { (groups::title(&of_group[0].group)) } }
+                        }
+                        @for step in of_group { (verdict_row(page, judged, &arms, step, with_reasons)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn verdict_row(
+    page: &Page<'_>,
+    judged: &Judged<'_>,
+    arms: &[usize],
+    step: &TestStep,
+    with_reasons: bool,
+) -> Markup {
+    let verdict = |arm: usize, detector| judged.verdicts.verdict(&step.name, arm, detector);
+    let changed = arms
+        .iter()
+        .flat_map(|arm| Detector::ALL.map(|detector| verdict(*arm, detector)))
+        .flatten()
+        .any(|verdict| verdict.class.is_change() && !verdict.is_control);
+    html! {
+        tr data-changed=[changed.then_some("")] {
+            th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
+            @for arm in arms {
+                @for detector in page.detectors() { (verdict_cell(verdict(*arm, detector))) }
+            }
+            @if with_reasons { td.why { (reason(page, judged, arms[0], step)) } }
+        }
+    }
+}
+
+fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
+    let Some(verdict) = verdict else {
+        return html! { td.num { "-" } };
+    };
+    let one = verdict.deciding();
+    let title = match verdict.detector {
+        Detector::Rate => format!("{} blocks", one.blocks),
+        _ => format!("{}, {} blocks", words::metric(one.metric), one.blocks),
+    };
+    html! {
+        td.num.tint-worse[verdict.class.is_regression()].tint-better[
+            verdict.class.is_change() && !verdict.class.is_regression()
+        ] data-sort=(one.ratio) title=(title) {
+            (figure(verdict))
+            @if let Some(interval) = interval(verdict) { span.interval { (interval) } }
+        }
+    }
+}
+
+/// The first finding of the explanation, or what the verdicts would still take.
+fn reason(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> String {
+    if let Some(reason) = page.first_reason(&step.name, arm) {
+        return reason;
+    }
+    let open = |detector| {
+        let verdict = judged.verdicts.verdict(&step.name, arm, detector)?;
+        let takes = (!verdict.class.is_decided()).then(|| judged.still_takes(verdict)).flatten();
+        let said: Vec<String> = takes.into_iter().chain(words::remarks(verdict)).collect();
+        (!said.is_empty()).then(|| format!("{}: {}", subject(detector), said.join("; ")))
+    };
+    let remarks = RunVerdicts::remarks_on(&judged.verdicts, &step.name, arm).iter().map(words::remark);
+    [Detector::Rate, Detector::Cost]
+        .into_iter()
+        .filter_map(open)
+        .chain(remarks)
+        .collect::<Vec<_>>()
+        .join(". ")
+}
+
+fn of_rates(page: &Page<'_>) -> Markup {
+    let arms = page.candidates();
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="Relative rates of all tests" {
+            table.sortable.verdict-table {
+                caption { "Rate relative to " (page.sides.base.arm.name) }
+                thead {
+                    tr {
+                        th scope="col" { "test" }
+                        @for arm in &arms { th.num scope="col" { (page.name(*arm)) } }
+                        th.num scope="col" { (page.sides.base.arm.name) ", operations/s" }
+                    }
+                }
+                @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
+                    tbody {
+                        tr.group {
+                            th colspan=(arms.len() + 2) scope="rowgroup" {
+                                span { (groups::title(&of_group[0].group)) }
+                            }
+                        }
+                        @for step in of_group { (rate_row(page, &arms, step)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
+    let ratios: Vec<Option<f64>> = arms.iter().map(|arm| page.ratio(*arm, &step.name)).collect();
+    let side = |ratio: &Option<f64>| ratio.map_or(0, number::side_of_band);
+    let changed = ratios.iter().any(|ratio| side(ratio) != 0);
+    let base = page.sides.base.rate(&step.name);
+    html! {
+        tr data-changed=[changed.then_some("")] {
+            th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
+            @for ratio in &ratios {
+                td.num.tint-worse[side(ratio) < 0].tint-better[side(ratio) > 0] data-sort=[*ratio] {
+                    @match ratio {
+                        Some(ratio) => {
+                            (match side(&Some(*ratio)) { -1 => "▼ ", 1 => "▲ ", _ => "" }) (format!("{ratio:.2}"))
+                        }
+                        None => "-",
+                    }
+                }
+            }
+            td.num data-sort=[base] { (base.map_or_else(|| "-".to_owned(), number::rate)) }
+        }
+    }
+}

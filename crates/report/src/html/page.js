@@ -1,0 +1,353 @@
+"use strict";
+// What the page gains from a script: a choice of theme, sorting, a filter, and charts that are read and zoomed together.
+// Without it everything is there to be read.
+(() => {
+  const root = document.documentElement;
+  root.classList.add("scripted");
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const byId = (id) => document.getElementById(id);
+  const svgElement = (name, attributes) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return element;
+  };
+
+  // A page from a file may be refused storage: then the choice lasts as long as the page.
+  const remembered = (theme) => {
+    try {
+      if (theme === undefined) return localStorage.getItem("rqps-theme") ?? "";
+      localStorage.setItem("rqps-theme", theme);
+    } catch { /* as above */ }
+    return theme ?? "";
+  };
+  const theme = byId("theme");
+  const applyTheme = () => {
+    if (theme.value) root.dataset.theme = theme.value;
+    else delete root.dataset.theme;
+  };
+  theme.value = remembered();
+  applyTheme();
+  theme.addEventListener("change", () => { remembered(theme.value); applyTheme(); });
+
+  // A link to something folded away unfolds it, also in browsers that do not do so themselves.
+  const unfold = () => {
+    const target = byId(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  if (location.hash) unfold();
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.('a[href^="#"], a[*|href^="#"]');
+    const href = link && (link.getAttribute("href") ?? link.getAttributeNS("http://www.w3.org/1999/xlink", "href"));
+    if (href && href === location.hash) unfold();
+  });
+  const setOpen = (open) => all("details.test").forEach((test) => { test.open = open; });
+  byId("open-all")?.addEventListener("click", () => setOpen(true));
+  byId("close-all")?.addEventListener("click", () => setOpen(false));
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = all("details:not([open])");
+    folded.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => folded.forEach((part) => { part.open = false; }));
+
+  // Sorting: up, down, and back to the groups.
+  const valueOf = (row, column) => {
+    const cell = row.cells[column];
+    const text = cell.dataset.sort ?? cell.textContent.trim();
+    const number = text === "inf" ? Infinity : Number.parseFloat(text);
+    return cell.dataset.sort !== undefined || !Number.isNaN(Number(text)) ? number : text;
+  };
+  const compare = (a, b) => {
+    const order = [Number.isNaN(a), Number.isNaN(b)];
+    if (order[0] || order[1]) return order[0] - order[1];
+    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  };
+  const sortable = (table) => {
+    const bodies = all("tbody", table).map((body) => [body, [...body.rows]]);
+    const heads = [...table.tHead.rows].at(-1).cells;
+    const restore = () => bodies.forEach(([body, rows]) => body.append(...rows));
+    const sort = (head, column, direction) => {
+      for (const other of heads) other.removeAttribute("aria-sort");
+      restore();
+      all(".group", table).forEach((row) => { row.hidden = Boolean(direction); });
+      if (!direction) return;
+      head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+      const rows = bodies.flatMap(([, its]) => its).filter((row) => !row.classList.contains("group"));
+      rows.sort((a, b) => compare(valueOf(a, column), valueOf(b, column)) * direction);
+      bodies[0][0].append(...rows);
+    };
+    [...heads].forEach((head, column) => {
+      if (!head.textContent.trim()) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const next = { ascending: -1, descending: 0 }[head.getAttribute("aria-sort")] ?? 1;
+        sort(head, column, next);
+      });
+    });
+  };
+  all("table.sortable").forEach(sortable);
+
+  const onlyChanges = byId("only-changes");
+  const findTest = byId("find-test");
+  const filter = () => {
+    const part = findTest.value.trim().toLowerCase();
+    let shown = 0;
+    const rows = all(".verdict-table tbody tr:not(.group)");
+    for (const row of rows) {
+      const named = row.cells[0].textContent.toLowerCase().includes(part);
+      row.hidden = !named || (onlyChanges.checked && row.dataset.changed === undefined);
+      if (!row.hidden) shown += 1;
+    }
+    const filtered = onlyChanges.checked || part;
+    for (const body of all(".verdict-table tbody")) {
+      body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("group"));
+    }
+    byId("shown").textContent = filtered ? `${shown} of ${rows.length} tests` : "";
+  };
+  onlyChanges?.addEventListener("change", filter);
+  findTest?.addEventListener("input", filter);
+
+  // Charts over time: one place under the pointer for all charts of a test, and one stretch of time for all of them.
+  const three = (value) => Number(value.toPrecision(value >= 1000 ? 4 : 3)).toLocaleString("en");
+  const place = (chart, key) => Number(chart.dataset[key]);
+  const pointsOf = (path) => [...path.getAttribute("d").matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map((m) => [+m[1], +m[2]]);
+
+  const prepare = (chart) => {
+    const ends = { from: place(chart, "x0"), to: place(chart, "x1") };
+    const box = { left: place(chart, "px0"), right: place(chart, "px1") };
+    const y = { low: place(chart, "y0"), high: place(chart, "y1"), bottom: place(chart, "py0"), top: place(chart, "py1") };
+    const lines = all("path.line", chart).map((path) => ({
+      path, label: path.dataset.label, colour: path.getAttribute("stroke"), points: pointsOf(path),
+    }));
+    return { chart, ends, box, y, lines, view: { ...ends } };
+  };
+  const xAt = (its, second) => {
+    const share = (second - its.view.from) / (its.view.to - its.view.from);
+    return its.box.left + share * (its.box.right - its.box.left);
+  };
+  const secondAt = (its, x) => {
+    const share = (x - its.box.left) / (its.box.right - its.box.left);
+    return its.view.from + share * (its.view.to - its.view.from);
+  };
+  const unzoomed = (its, x) =>
+    its.ends.from + ((x - its.box.left) / (its.box.right - its.box.left)) * (its.ends.to - its.ends.from);
+  const valueAt = (its, y) =>
+    its.y.low + ((its.y.bottom - y) / (its.y.bottom - its.y.top)) * (its.y.high - its.y.low);
+  const inUnits = (its, event) => {
+    const at = its.chart.getBoundingClientRect();
+    return ((event.clientX - at.left) / at.width) * its.chart.viewBox.baseVal.width;
+  };
+
+  const readOut = (its, second) => {
+    const step = (its.ends.to - its.ends.from) / 50;
+    its.readout.replaceChildren();
+    if (second === undefined) return;
+    const at = document.createElement("span");
+    at.textContent = `at ${three(second)} ${its.chart.dataset.xUnit ?? "s"}`;
+    its.readout.append(at);
+    for (const line of its.lines) {
+      let best;
+      for (const [x, y] of line.points) {
+        const far = Math.abs(unzoomed(its, x) - second);
+        if (far <= step && (!best || far < best.far)) best = { far, y };
+      }
+      if (!best) continue;
+      const said = document.createElement("span");
+      const colour = document.createElement("i");
+      colour.style.background = line.colour;
+      said.append(colour, `${line.label} ${three(valueAt(its, best.y))} ${its.chart.dataset.unit ?? ""}`);
+      its.readout.append(said);
+    }
+  };
+  const showCursor = (its, second) => {
+    its.cursor?.remove();
+    its.cursor = undefined;
+    readOut(its, second);
+    if (second === undefined || second < its.view.from || second > its.view.to) return;
+    const x = xAt(its, second);
+    its.cursor = svgElement("line", { class: "cursor", x1: x, x2: x, y1: its.y.top, y2: its.y.bottom });
+    its.chart.append(its.cursor);
+  };
+  const roundStep = (span) => {
+    const rough = 10 ** Math.floor(Math.log10(span / 6));
+    return [1, 2, 5, 10].map((times) => times * rough).find((step) => span / step <= 8);
+  };
+  const drawTicks = (its, zoomed) => {
+    its.ticks?.remove();
+    const own = its.chart.querySelector(".ticks-x");
+    if (!own) return;
+    own.style.display = zoomed ? "none" : "";
+    if (!zoomed) return;
+    const step = roundStep(its.view.to - its.view.from);
+    const [line, text] = [own.querySelector("line"), own.querySelector("text")];
+    its.ticks = svgElement("g", { class: "zoomed-ticks" });
+    for (let at = Math.ceil(its.view.from / step) * step; at <= its.view.to; at += step) {
+      const [x, tick, label] = [xAt(its, at), line.cloneNode(), text.cloneNode()];
+      tick.setAttribute("x1", x);
+      tick.setAttribute("x2", x);
+      label.setAttribute("x", x);
+      label.textContent = three(at);
+      its.ticks.append(tick, label);
+    }
+    its.chart.append(its.ticks);
+  };
+  const zoom = (its, from, to) => {
+    its.view = { from, to };
+    const zoomed = from > its.ends.from || to < its.ends.to;
+    its.chart.classList.toggle("zoomed", zoomed);
+    const factor = (its.ends.to - its.ends.from) / (to - from);
+    const scale = (its.box.right - its.box.left) / (its.ends.to - its.ends.from);
+    const shift = its.box.left - (its.box.left + (from - its.ends.from) * scale) * factor;
+    for (const part of all(".lines path, .break", its.chart)) {
+      part.setAttribute("vector-effect", "non-scaling-stroke");
+      part.setAttribute("transform", zoomed ? `matrix(${factor} 0 0 1 ${shift} 0)` : "matrix(1 0 0 1 0 0)");
+    }
+    drawTicks(its, zoomed);
+    its.reset.disabled = !zoomed;
+  };
+
+  const link = (group) => {
+    const charts = all(".chart-timeline", group).map(prepare);
+    const eachAlike = (its, act) => charts.forEach((other) => {
+      const alike = other.chart.dataset.x0 === its.chart.dataset.x0 && other.chart.dataset.x1 === its.chart.dataset.x1;
+      if (alike) act(other);
+    });
+    const zoomAll = (its, from, to) => {
+      const [low, high] = [Math.max(its.ends.from, Math.min(from, to)), Math.min(its.ends.to, Math.max(from, to))];
+      const least = (its.ends.to - its.ends.from) / 200;
+      if (high - low >= least) eachAlike(its, (other) => zoom(other, low, high));
+    };
+    for (const its of charts) wire(its, eachAlike, zoomAll);
+  };
+  const clipped = (its) => {
+    const id = `${its.chart.id}-clip`;
+    const clip = svgElement("clipPath", { id });
+    const { left, right } = its.box;
+    const size = { x: left, y: its.y.top - 4, width: right - left, height: its.y.bottom - its.y.top + 8 };
+    clip.append(svgElement("rect", size));
+    its.chart.append(clip);
+    its.chart.querySelector(".lines")?.setAttribute("clip-path", `url(#${id})`);
+  };
+  const toolsOf = (its, eachAlike, zoomAll) => {
+    const tools = document.createElement("div");
+    tools.className = "zoom-tools script-only";
+    its.reset = document.createElement("button");
+    its.reset.type = "button";
+    its.reset.textContent = "Whole time";
+    its.reset.disabled = true;
+    its.reset.addEventListener("click", () => zoomAll(its, its.ends.from, its.ends.to));
+    const nearer = document.createElement("button");
+    nearer.type = "button";
+    nearer.textContent = "Zoom in";
+    nearer.addEventListener("click", () => {
+      const { from, to } = its.view;
+      const middle = its.second >= from && its.second <= to ? its.second : (from + to) / 2;
+      const half = (to - from) / 4;
+      const low = Math.min(Math.max(middle - half, its.ends.from), its.ends.to - 2 * half);
+      zoomAll(its, low, low + 2 * half);
+    });
+    tools.append(nearer, its.reset, "or drag over the chart; arrow keys move along it");
+    its.readout = document.createElement("div");
+    its.readout.className = "readout";
+    its.chart.after(its.readout, tools);
+  };
+  const wire = (its, eachAlike, zoomAll) => {
+    const { chart } = its;
+    chart.setAttribute("tabindex", "0");
+    clipped(its);
+    toolsOf(its, eachAlike, zoomAll);
+    const point = (second) => eachAlike(its, (other) => { other.second = second; showCursor(other, second); });
+    const within = (event) => Math.min(Math.max(inUnits(its, event), its.box.left), its.box.right);
+    let begin;
+    let shade;
+    chart.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse" || event.button !== 0) return;
+      event.preventDefault();
+      chart.focus({ preventScroll: true });
+      chart.setPointerCapture(event.pointerId);
+      begin = within(event);
+      shade = svgElement("rect", { class: "drag", y: its.y.top, height: its.y.bottom - its.y.top, x: begin, width: 0 });
+      chart.append(shade);
+    });
+    chart.addEventListener("pointermove", (event) => {
+      const x = within(event);
+      point(secondAt(its, x));
+      if (begin === undefined) return;
+      shade.setAttribute("x", Math.min(begin, x));
+      shade.setAttribute("width", Math.abs(x - begin));
+    });
+    chart.addEventListener("pointerup", (event) => {
+      if (begin === undefined) return;
+      shade.remove();
+      const [from, x] = [begin, within(event)];
+      begin = undefined;
+      if (Math.abs(x - from) > 5) zoomAll(its, secondAt(its, from), secondAt(its, x));
+    });
+    chart.addEventListener("pointerleave", () => { if (begin === undefined) point(undefined); });
+    chart.addEventListener("blur", () => point(undefined));
+    chart.addEventListener("dblclick", () => zoomAll(its, its.ends.from, its.ends.to));
+    chart.addEventListener("keydown", (event) => {
+      const step = (its.view.to - its.view.from) / 60;
+      const now = its.second ?? (its.view.from + its.view.to) / 2;
+      if (event.key === "ArrowRight") point(Math.min(now + step, its.view.to));
+      else if (event.key === "ArrowLeft") point(Math.max(now - step, its.view.from));
+      else if (event.key === "Escape") zoomAll(its, its.ends.from, its.ends.to);
+      else return;
+      event.preventDefault();
+    });
+  };
+  // Flamegraphs: the frame that is clicked becomes as wide as the graph, and with it all above and below it.
+  const NARROWEST = 20;
+  const LETTER = 6.7;
+  const wires = (graph) => {
+    const width = Number(graph.dataset.width);
+    const frames = all("g", graph).map((g) => {
+      const [rect, text] = [g.querySelector("rect"), g.querySelector("text")];
+      const name = g.querySelector("title").textContent.replace(/ \([^(]*\)$/, "");
+      const box = { x: Number(rect.getAttribute("x")), width: Number(rect.getAttribute("width")) };
+      return { g, rect, text, name, ...box, y: Number(rect.getAttribute("y")) };
+    });
+    const focus = (chosen) => {
+      const factor = width / chosen.width;
+      for (const frame of frames) {
+        const around = frame.x <= chosen.x + 0.1 && frame.x + frame.width >= chosen.x + chosen.width - 0.1;
+        const ancestor = around && frame.y > chosen.y;
+        const left = ancestor ? 0 : (frame.x - chosen.x) * factor;
+        const wide = ancestor ? width : frame.width * factor;
+        const outside = left + wide < 0.1 || left > width - 0.1;
+        frame.g.style.display = outside ? "none" : "";
+        frame.g.classList.toggle("beside", ancestor);
+        if (outside) continue;
+        frame.rect.setAttribute("x", left);
+        frame.rect.setAttribute("width", wide);
+        frame.text.setAttribute("x", left + 3);
+        const letters = Math.floor((wide - 4) / LETTER);
+        const fits = frame.name.length <= letters ? frame.name : `${frame.name.slice(0, letters - 2)}..`;
+        frame.text.textContent = wide < NARROWEST ? "" : fits;
+      }
+    };
+    graph.addEventListener("click", (event) => {
+      const frame = frames.find((one) => one.g === event.target.closest("g"));
+      if (frame) focus(frame);
+    });
+  };
+
+  // Charts of a test are prepared when it is first opened: a page of forty tests has hundreds.
+  for (const test of all("details.test")) {
+    const once = () => {
+      if (!test.open || test.dataset.linked) return;
+      test.dataset.linked = "yes";
+      link(test);
+      all(".flame-graph", test).forEach(wires);
+    };
+    test.addEventListener("toggle", once);
+    once();
+  }
+})();

@@ -1,0 +1,113 @@
+//! Flamegraphs of a test: base, each profiled arm, and what differs between the two. They are the largest things of the
+//! page, so they share a budget.
+
+use maud::{Markup, html};
+use rqps_charts::{FlameOptions, flamegraph_difference_with, flamegraph_with};
+use rqps_store::{Profile, Recorded};
+
+use super::Page;
+use super::flame::embedded;
+use crate::error::{Error, Result};
+use crate::sides::TestStep;
+
+/// Bytes of all flamegraphs of a page. What has no room is named with its file.
+const BYTES_MAX: usize = 4_000_000;
+
+/// What is left for flamegraphs.
+pub(super) struct Budget {
+    left: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: BYTES_MAX }
+    }
+}
+
+impl Budget {
+    /// The drawing, if there is room for it.
+    fn take(&mut self, svg: Markup) -> Option<Markup> {
+        self.left = self.left.checked_sub(svg.0.len())?;
+        Some(svg)
+    }
+}
+
+/// The flamegraphs of one test; nothing where it was not profiled.
+pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, budget: &mut Budget) -> Result<Markup> {
+    let profile = |arm: &str| {
+        page.run
+            .profiles
+            .iter()
+            .find(|one| one.action.arm == arm && one.result.test == step.name && one.valid())
+    };
+    let base = profile(&page.sides.base.arm.name);
+    let profiled: Vec<&Recorded<Profile>> =
+        page.sides.base_first().iter().filter_map(|side| profile(&side.arm.name)).collect();
+    let mut shown = Vec::new();
+    for one in &profiled {
+        shown.push(graph(page, one, None, budget)?);
+        if let Some(base) = base.filter(|base| base.action.arm != one.action.arm) {
+            shown.push(graph(page, one, Some(base), budget)?);
+        }
+    }
+    Ok(html! {
+        @if !shown.is_empty() {
+            details {
+                summary { "CPU profiles" }
+                p.legend {
+                    "Width is CPU time. Taken in a pass of its own, in no measured window."
+                    span.script-only { " A click makes a frame as wide as the graph; one on the lowest undoes it." }
+                }
+                @for one in shown { (one) }
+            }
+        }
+    })
+}
+
+/// A profile, or what differs in it from base's.
+fn graph(
+    page: &Page<'_>,
+    one: &Recorded<Profile>,
+    base: Option<&Recorded<Profile>>,
+    budget: &mut Budget,
+) -> Result<Markup> {
+    let (profile, arm) = (&one.result, &one.action.arm);
+    let folded = page.run.folded(profile)?;
+    let options = FlameOptions {
+        script: false,
+        subtitle: None,
+        operations: base.map(|base| (base.result.operations, profile.operations)),
+    };
+    let drawn = match base {
+        None => flamegraph_with(&folded, &format!("{arm}, {}", profile.test), &options),
+        Some(base) => {
+            let title = format!("{arm} against {}, {}: red took more", base.action.arm, profile.test);
+            flamegraph_difference_with(&page.run.folded(&base.result)?, &folded, &title, &options)
+        }
+    };
+    let damaged = |reason: String| Error::Output(format!("{}: {reason}", profile.file));
+    let drawn = drawn.map_err(|error| damaged(error.to_string()))?;
+    let label = format!("Flamegraph of {arm}, {}", profile.test);
+    let drawn = embedded(&drawn, &label).map_err(|error| damaged(error.to_string()))?;
+    Ok(html! {
+        figure.flame {
+            figcaption {
+                @match base {
+                    None => { (arm) }
+                    Some(base) => { (arm) " against " (base.action.arm) ": red took more, blue less" }
+                }
+            }
+            @match drawn.and_then(|drawn| budget.take(drawn)) {
+                Some(svg) => div.scroll tabindex="0" role="group" aria-label=(label) { (svg) },
+                None => p { "No room on this page; the stacks are in " code { (profile.file) } " of the run folder." },
+            }
+            @if base.is_none() {
+                p.legend {
+                    (profile.samples) " samples of " (profile.event) " by " (profile.sampled_by)
+                    @if profile.lost_samples > 0 { ", " (profile.lost_samples) " lost" }
+                    "." @if let Some(note) = &profile.note { " " (note) }
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,121 @@
+//! The ratios of each group as a plot: rate and cost of every candidate around 1.0, with intervals and with what base
+//! against itself keeps to.
+
+use maud::{Markup, PreEscaped, html};
+use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
+use rqps_stats::{Detector, Verdict};
+
+use super::marks::Mark;
+use super::{Page, anchor};
+use crate::groups;
+use crate::sides::TestStep;
+use crate::verdict_lines::Judged;
+
+/// Width of a chart in half a page, and of one on a phone.
+const WIDTH: f64 = 580.0;
+const WIDTH_NARROW: f64 = 330.0;
+
+/// The section of all groups.
+pub(super) fn section(page: &Page<'_>) -> Markup {
+    let detectors = page.detectors();
+    let named = !page.candidates().is_empty();
+    html! {
+        section #ratios {
+            h2 { "Ratios by group" }
+            @if !named { p { "One variant stands alone: there is nothing to compare it with." } }
+            @else {
+                p.legend {
+                    "Logarithmic, centred at 1.0, where the variant is like " strong { (page.sides.base.arm.name) } ". "
+                    @if page.judged.is_some() {
+                        "Whiskers are the intervals of the verdicts. The band is as wide as the farthest test of the \
+                        group when base is measured against itself."
+                    } @else { "A single pass has no intervals." }
+                }
+                @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
+                    h3 { (groups::title(&of_group[0].group)) }
+                    div.charts {
+                        @for detector in &detectors {
+                            @let chart = chart(page, *detector, of_group);
+                            @if chart.rows.iter().any(|row| row.points.iter().any(Option::is_some)) {
+                                (wide_and_narrow(chart))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The chart for a wide page, and once more for a phone: scaled down, its text could not be read.
+fn wide_and_narrow(chart: RatioChart) -> Markup {
+    let narrow = RatioChart { id: format!("{}-narrow", chart.id), width: WIDTH_NARROW, ..chart.clone() };
+    html! {
+        figure {
+            figcaption { (chart.title) }
+            div.wide { (PreEscaped(chart.svg(Theme::Page))) }
+            div.narrow { (PreEscaped(narrow.svg(Theme::Page))) }
+        }
+    }
+}
+
+fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart {
+    let arms = page.candidates();
+    let (what, axis) = match detector {
+        Detector::Rate => ("Rate", "rate relative to base: left is slower"),
+        Detector::Cost => ("Cost of an operation", "cost relative to base: right is dearer"),
+        Detector::Stalls => ("Time in stalls", "time with stalls relative to base: right stalls more"),
+    };
+    let row = |step: &TestStep| RatioRow {
+        label: step.name.clone(),
+        href: Some(format!("#{}", anchor(&step.name))),
+        points: arms.iter().map(|arm| point(page, *arm, step, detector)).collect(),
+    };
+    let group = &steps[0].group;
+    RatioChart {
+        id: format!("ratio-{}-{}", detector.key(), anchor(group)),
+        title: format!("{what}, {}", groups::title(group)),
+        axis: axis.to_owned(),
+        arms: arms.iter().map(|arm| page.name(*arm).to_owned()).collect(),
+        arm_numbers: arms.clone(),
+        rows: steps.iter().map(row).collect(),
+        band: page.judged.as_ref().and_then(|judged| band(judged, detector, steps)),
+        higher_is_better: detector == Detector::Rate,
+        width: WIDTH,
+    }
+}
+
+fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Option<RatioPoint> {
+    match &page.judged {
+        Some(judged) => point_of(judged.verdicts.verdict(&step.name, arm, detector)?),
+        None => {
+            let ratio = page.ratio(arm, &step.name)?;
+            Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unknown })
+        }
+    }
+}
+
+/// A verdict as a plot shows it; none where there is no ratio on a logarithmic axis.
+pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
+    let one = verdict.deciding();
+    let mark = match Mark::of(verdict.class) {
+        Mark::Worse => ChartMark::Worse,
+        Mark::Better => ChartMark::Better,
+        Mark::Same => ChartMark::Same,
+        Mark::Open => ChartMark::Unknown,
+    };
+    let drawable = one.ratio.is_finite() && one.ratio > 0.0;
+    drawable.then_some(RatioPoint { ratio: one.ratio, low: one.low, high: one.high, mark })
+}
+
+/// How far from 1 base against itself came in these tests, alike to both sides.
+fn band(judged: &Judged<'_>, detector: Detector, steps: &[TestStep]) -> Option<(f64, f64)> {
+    let control = judged.verdicts.experiment.control?;
+    let far = steps
+        .iter()
+        .filter_map(|step| judged.verdicts.verdict(&step.name, control, detector))
+        .map(|verdict| verdict.deciding().ratio.ln().abs())
+        .filter(|far| far.is_finite())
+        .fold(0.0, f64::max);
+    (far > 0.0).then(|| ((-far).exp(), far.exp()))
+}

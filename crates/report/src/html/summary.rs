@@ -1,0 +1,286 @@
+//! What a manager reads: which tests got slower, how sure that is, and why the worst of them did.
+
+use maud::{Markup, html};
+use rqps_stats::{Class, Detector, Verdict};
+use rqps_store::BlockStatus;
+
+use super::marks::Mark;
+use super::{Page, anchor};
+use crate::document::Block;
+use crate::number;
+use crate::render::html as blocks;
+use crate::tables::{headline, trust};
+use crate::verdict_lines::{Judged, Line};
+use crate::words;
+
+/// Changes told in the summary, of each direction.
+const TOLD_MAX: usize = 5;
+
+/// The summary, with the title of the page.
+pub(super) fn section(page: &Page<'_>) -> Markup {
+    html! {
+        section #summary {
+            h1 { (title(page)) }
+            p.about { (about(page)) }
+            @for warning in &page.sides.warnings {
+                p.callout.alarm { strong { "Incomplete. " } (warning) "." }
+            }
+            @match &page.judged {
+                Some(judged) => (of_verdicts(page, judged)),
+                None => (of_rates(page)),
+            }
+        }
+    }
+}
+
+fn title(page: &Page<'_>) -> String {
+    let base = page.sides.base.arm;
+    let name = |arm: &rqps_store::Arm| format!("{} {}", display_name(&arm.dbms), arm.build_version);
+    let candidates = page.candidates();
+    let same_build = |arm: usize| page.run.arms[arm].build_hash == base.build_hash;
+    match candidates.as_slice() {
+        [] => name(base),
+        [one] if same_build(*one) => format!("{} against {}", page.name(*one), base.name),
+        [one] => format!("{} against {}", name(&page.run.arms[*one]), name(base)),
+        several => format!("{} variants against {}", several.len(), name(base)),
+    }
+}
+
+fn display_name(dbms: &str) -> &str {
+    if dbms == "postgres" { "PostgreSQL" } else { dbms }
+}
+
+fn about(page: &Page<'_>) -> String {
+    let meta = &page.run.meta;
+    let host = |key: &str| page.run.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
+    let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
+    let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
+    format!(
+        "{}, {} tests with {} client{}{}. Begun {}, {}.",
+        meta.workload,
+        page.steps.len(),
+        meta.clients,
+        if meta.clients == 1 { "" } else { "s" },
+        machine.unwrap_or_default(),
+        number::utc(meta.created_at_ms),
+        page.run.status.status
+    )
+}
+
+fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
+    let trust = trust::lines(judged);
+    let is_alarm = |line: &String| line.contains("ALARM") || line.starts_with("void environment");
+    html! {
+        @for arm in judged.candidates() {
+            @let lines = judged.lines(arm, |_| true);
+            div.verdict-of {
+                p.headline { (headline_of(page, judged, arm, &lines)) }
+                (tally("Rate", Detector::Rate, &lines))
+                (tally("Cost of an operation", Detector::Cost, &lines))
+                @if page.detectors().contains(&Detector::Stalls) {
+                    (tally("Stalls", Detector::Stalls, &lines))
+                }
+                (told(page, judged, arm, &lines))
+            }
+        }
+        @for line in trust.iter().filter(|line| is_alarm(line)) { p.callout.alarm { (line) "." } }
+        h2 { "How sure is this?" }
+        p { (sure(judged)) }
+        ul { @for line in trust.iter().filter(|line| !is_alarm(line)) { li { (line) } } }
+    }
+}
+
+/// `pg18 against pg17: 3 of 32 tests are slower (worst: scan 0.873), 5 faster, 24 the same; …`.
+fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
+    let rates = || lines.iter().filter_map(|line| line.rate);
+    let count = |mark: Mark| rates().filter(|verdict| Mark::of(verdict.class) == mark).count();
+    let far = |mark: Mark| {
+        let changed = rates().filter(move |verdict| Mark::of(verdict.class) == mark);
+        let far =
+            changed.max_by(|a, b| a.deciding().ratio.ln().abs().total_cmp(&b.deciding().ratio.ln().abs()));
+        far.map(|verdict| format!("{} {:.2}", verdict.test, verdict.deciding().ratio))
+    };
+    let named =
+        |what: &str, one: Option<String>| one.map(|one| format!(" ({what}: {one})")).unwrap_or_default();
+    let (slower, faster) = (count(Mark::Worse), count(Mark::Better));
+    let tests = rates().count();
+    html! {
+        strong { (page.name(arm)) } " against " strong { (page.name(judged.base)) } ": "
+        (slower) " of " (tests) (if tests == 1 { " test" } else { " tests" })
+        (if slower == 1 { " is" } else { " are" }) " slower" (named("worst", far(Mark::Worse))) ", "
+        (faster) " faster" (named("most", far(Mark::Better))) ", "
+        (count(Mark::Same)) " the same"
+        @if count(Mark::Open) > 0 { ", " (count(Mark::Open)) " not decided" }
+        (costs(lines))
+        @if let Some(check) = &judged.verdicts.false_alarms {
+            "; base against itself: " (check.alarms.len()) " of " (check.verdicts) " verdicts false"
+        }
+        "."
+    }
+}
+
+/// `; an operation costs more in 20, less in 11`: nothing where no cost has changed.
+fn costs(lines: &[Line<'_>]) -> String {
+    let count = |mark: Mark| {
+        lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::of(verdict.class) == mark).count()
+    };
+    match (count(Mark::Worse), count(Mark::Better)) {
+        (0, 0) => String::new(),
+        (more, 0) => format!("; an operation costs more in {more}"),
+        (0, less) => format!("; an operation costs less in {less}"),
+        (more, less) => format!("; an operation costs more in {more}, less in {less}"),
+    }
+}
+
+/// How many tests of each kind, as a bar whose parts are labelled.
+fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
+    let of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(|one| Mark::of(one.class));
+    let counts = Mark::ALL.map(|mark| (mark, lines.iter().filter(|line| of(line) == Some(mark)).count()));
+    html! {
+        div.tally {
+            span.tally-title { (title) }
+            div.tally-bar aria-hidden="true" {
+                @for (mark, count) in counts.iter().filter(|(_, count)| *count > 0) {
+                    span.(mark.class()) style=(format!("flex-grow:{count}")) {}
+                }
+            }
+            ul.tally-words {
+                @for (mark, count) in counts.iter().filter(|(_, count)| *count > 0) {
+                    li.mark.(mark.class()) {
+                        span aria-hidden="true" { (mark.symbol()) " " } (count) " " (mark.word(detector))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The changes to look at first, each with its first reason.
+fn told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
+    let mut changed: Vec<((u8, f64), &Line<'_>)> =
+        lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
+    changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let (worse, better): (Vec<_>, Vec<_>) =
+        changed.into_iter().partition(|(rank, _)| usize::from(rank.0) < Detector::ALL.len());
+    let list = |title: &str, of: &[((u8, f64), &Line<'_>)]| {
+        html! {
+            @if !of.is_empty() {
+                h2 { (title) }
+                ol.told {
+                    @for (_, line) in of.iter().take(TOLD_MAX) { (one_told(page, judged, arm, line)) }
+                }
+                @if of.len() > TOLD_MAX {
+                    p.more { "and " (of.len() - TOLD_MAX) " more, in the " a href="#verdicts" { "table" } }
+                }
+            }
+        }
+    };
+    html! {
+        (list("Worse: look at these first", &worse))
+        (list("Better", &better))
+    }
+}
+
+fn one_told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> Markup {
+    let changes: Vec<String> = line
+        .all()
+        .filter(|verdict| verdict.class.is_change())
+        .map(|verdict| line.part(verdict, judged))
+        .collect();
+    let why = page.first_reason(line.test, arm);
+    html! {
+        li {
+            a href=(format!("#{}", anchor(line.test))) { (line.test) } ": " (changes.join("; ")) "."
+            @if let Some(why) = why { " " span.why { (why) "." } }
+        }
+    }
+}
+
+/// What the verdicts rest on, in two sentences.
+fn sure(judged: &Judged<'_>) -> String {
+    let alpha = words::percent(judged.verdicts.rules.alpha);
+    let done = judged.run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    let mut could_show: Vec<f64> = judged
+        .candidates()
+        .flat_map(|arm| judged.verdicts.of_arm(arm))
+        .filter(|verdict| verdict.detector == Detector::Rate)
+        .map(|verdict| verdict.deciding().mde80)
+        .filter(|share| share.is_finite())
+        .collect();
+    could_show.sort_by(f64::total_cmp);
+    let shown = match (could_show.get(could_show.len() / 2), could_show.last()) {
+        (Some(half), Some(last)) => format!(
+            " In half of the tests a loss of rate of {} would have been seen with 80 % probability, in every test one \
+             of {}.",
+            words::percent(*half),
+            words::percent(*last)
+        ),
+        _ => String::new(),
+    };
+    let is_open =
+        |verdict: &&Verdict| verdict.class == Class::Inconclusive && verdict.detector != Detector::Stalls;
+    let open = judged.verdicts.on_candidates().filter(is_open).count();
+    let open = match open {
+        0 => String::new(),
+        1 => " 1 verdict is not decided: neither a change nor its absence is shown.".to_owned(),
+        many => format!(" {many} verdicts are not decided: neither a change nor its absence is shown."),
+    };
+    format!(
+        "Every test was measured on every arm in {done} blocks, each after a restart. A verdict of slower or faster is \
+         wrong in at most {alpha} of the tests in which nothing has changed.{shown}{open}"
+    )
+}
+
+fn of_rates(page: &Page<'_>) -> Markup {
+    let text = |block: &Block| matches!(block, Block::Text(_) | Block::Items(_));
+    let said: Vec<Block> = headline::blocks(&page.sides).into_iter().filter(text).collect();
+    let (disturbed, said): (Vec<Block>, Vec<Block>) = said
+        .into_iter()
+        .partition(|block| matches!(block, Block::Text(text) if text.starts_with("DISTURBED")));
+    html! {
+        @for arm in page.candidates() { (headline_of_rates(page, arm)) }
+        @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
+        p.callout {
+            strong { "A single pass, without error bars. " }
+            "Every figure is from one server start and one window for each test. Differences of a few percent cannot \
+             be told from noise: published repeats of this kind of benchmark differ by 1 to 2 % in the median, by 2 to \
+             10 % for one test in twenty. The thresholds 0.95 and 1.05 are a reading aid, not a test of significance. "
+            "The protocol " code { "isolated" } " gives verdicts."
+        }
+        (blocks::blocks(&said, 2))
+    }
+}
+
+fn headline_of_rates(page: &Page<'_>, arm: usize) -> Markup {
+    let mut ratios: Vec<(f64, &str)> = page
+        .steps
+        .iter()
+        .filter_map(|step| Some((page.ratio(arm, &step.name)?, step.name.as_str())))
+        .collect();
+    ratios.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let below = ratios.iter().filter(|(ratio, _)| number::side_of_band(*ratio) < 0).count();
+    let above = ratios.iter().filter(|(ratio, _)| number::side_of_band(*ratio) > 0).count();
+    let named = |of: &[(f64, &str)]| {
+        html! {
+            @for (place, (ratio, test)) in of.iter().enumerate() {
+                @if place > 0 { ", " }
+                a href=(format!("#{}", anchor(test))) { (test) } (format!(" {ratio:.2}"))
+            }
+        }
+    };
+    let (low, high): (Vec<_>, Vec<_>) = (
+        ratios.iter().take(below.min(TOLD_MAX)).copied().collect(),
+        ratios.iter().rev().take(above.min(TOLD_MAX)).copied().collect(),
+    );
+    html! {
+        div.verdict-of {
+            p.headline {
+                strong { (page.name(arm)) } " against " strong { (page.sides.base.arm.name) } ": of "
+                (ratios.len()) " tests " (below) " at 0.95 or below, " (above) " at 1.05 or above, "
+                (ratios.len() - below - above) " between."
+            }
+            @if !low.is_empty() { p { "Lowest: " (named(&low)) } }
+            @if !high.is_empty() { p { "Highest: " (named(&high)) } }
+        }
+    }
+}

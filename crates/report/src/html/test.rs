@@ -1,0 +1,174 @@
+//! Everything there is of one test, folded away under a line that says what was found on it.
+
+use maud::{Markup, html};
+use rqps_charts::{PartsChart, Theme};
+use rqps_explain::Explanation;
+use rqps_stats::Detector;
+
+use super::marks::{Mark, figure, subject};
+use super::{CHART_WIDTH, Page, anchor, figure as drawn, latency, plans, profiles, timeline};
+use crate::document::Block;
+use crate::error::Result;
+use crate::explain::blocks_of;
+use crate::groups;
+use crate::number;
+use crate::render::html as blocks;
+use crate::section::Section;
+use crate::sides::{Sides, TestStep};
+use crate::words;
+
+/// Levels of headings inside a test.
+const LEVEL: u8 = 4;
+
+/// The section of all tests, by group.
+pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
+    let mut profiles = profiles::Budget::default();
+    let mut groups_shown = Vec::new();
+    for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
+        let tests = of_group.iter().map(|step| test(page, step, &mut profiles));
+        groups_shown.push((groups::title(&of_group[0].group), tests.collect::<Result<Vec<_>>>()?));
+    }
+    Ok(html! {
+        section #tests {
+            h2 { "Test by test" }
+            p.legend {
+                "Over time, latencies, cost of an operation, counters, query plans and reasons. "
+                span.script-only {
+                    button type="button" #open-all { "Open all" } " " button type="button" #close-all { "Close all" }
+                }
+            }
+            @for (title, tests) in groups_shown {
+                h3 { (title) }
+                @for test in tests { (test) }
+            }
+        }
+    })
+}
+
+fn test(page: &Page<'_>, step: &TestStep, budget: &mut profiles::Budget) -> Result<Markup> {
+    let only = [step.name.clone()];
+    let sides = Sides::new(page.readings, None, &only)?;
+    let tables = |sections: &[Section]| -> Result<Markup> {
+        let all = sections.iter().map(|section| section.blocks(&sides, false));
+        let all: Vec<Block> = all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        Ok(blocks::blocks(&all, LEVEL))
+    };
+    Ok(html! {
+        details.test id=(anchor(&step.name)) {
+            summary { span.name { (step.name) } (found(page, step)) }
+            div.body {
+                (verdicts(page, step))
+                (reasons(page, step))
+                div.charts {
+                    div { h4 { "Over time" } (timeline::charts(page, step)?) }
+                    div { h4 { "Latency" } (latency::charts(page, step)?) }
+                }
+                details { summary { "Latency, as a table" } (tables(&[Section::Latency])?) }
+                h4 { "Cost of an operation" }
+                (tables(&[Section::PerOp])?)
+                (plans::side_by_side(page, step)?)
+                (profiles::flamegraphs(page, step, budget)?)
+                details { summary { "Server counters" } (tables(&[Section::Counters])?) }
+                details {
+                    summary { "Statements, CPU per connection, state before the test" }
+                    (tables(&[Section::Rates, Section::Connections, Section::Fingerprints])?)
+                }
+                p.back { a href="#verdicts" { "Back to all tests" } }
+            }
+        }
+    })
+}
+
+/// What was found on each candidate, in the test's own line.
+fn found(page: &Page<'_>, step: &TestStep) -> Markup {
+    let arms = page.candidates();
+    html! {
+        @for arm in &arms {
+            span.found {
+                @if arms.len() > 1 { span.arm { (page.name(*arm)) } " " }
+                @match &page.judged {
+                    Some(judged) => {
+                        @for detector in Detector::ALL {
+                            @if let Some(verdict) = judged.verdicts.verdict(&step.name, *arm, detector) {
+                                @let told = detector == Detector::Rate || Mark::of(verdict.class).is_change();
+                                @if told { (figure(verdict)) " " span.what { (subject(detector)) } " " }
+                            }
+                        }
+                    }
+                    None => {
+                        @if let Some(ratio) = page.ratio(*arm, &step.name) {
+                            span.num.worse[number::side_of_band(ratio) < 0].better[number::side_of_band(ratio) > 0] {
+                                (format!("{ratio:.2}"))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The verdicts in words, arm by arm.
+fn verdicts(page: &Page<'_>, step: &TestStep) -> Markup {
+    let Some(judged) = &page.judged else {
+        return html! {};
+    };
+    let arms = page.candidates();
+    html! {
+        ul.verdicts {
+            @for arm in &arms {
+                @for line in judged.lines(*arm, |test| test == step.name) {
+                    li {
+                        @if arms.len() > 1 { strong { (page.name(*arm)) } ": " }
+                        @let said = line.sentence(judged);
+                        (said.strip_prefix(&format!("{}: ", step.name)).unwrap_or(&said)) "."
+                        @for remark in judged.verdicts.remarks_on(&step.name, *arm) { " " (words::remark(remark)) "." }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why: the findings of each arm, and where the time of an operation goes.
+fn reasons(page: &Page<'_>, step: &TestStep) -> Markup {
+    let explained: Vec<&Explanation> = page.explanations.iter().filter(|one| one.test == step.name).collect();
+    let several = explained.len() > 1;
+    let parts = parts(page, step, &explained);
+    html! {
+        @if !explained.is_empty() {
+            h4 { "Why" }
+            @for one in &explained {
+                @if several { h5 { (page.name(one.arm)) } }
+                @let told = blocks_of(page.run, one);
+                (blocks::blocks(&told[..1], LEVEL + 1))
+                @if told.len() > 1 {
+                    details { summary { "The figures behind it" } (blocks::blocks(&told[1..], LEVEL + 1)) }
+                }
+            }
+            @if let Some(parts) = parts { (drawn(&parts.title, parts.svg(Theme::Page))) }
+        }
+    }
+}
+
+/// Where the time of one operation goes, on base and on each arm that is explained.
+fn parts(page: &Page<'_>, step: &TestStep, explained: &[&Explanation]) -> Option<PartsChart> {
+    let mut bars = Vec::new();
+    for one in explained {
+        let Some(decomposition) = &one.decomposition else { continue };
+        let bar = |value: fn(&rqps_explain::Part) -> f64| -> Vec<(String, f64)> {
+            decomposition.parts.iter().map(|part| (part.name.clone(), value(part))).collect()
+        };
+        if bars.is_empty() {
+            bars.push((page.name(one.base).to_owned(), bar(|part| part.base_us_per_op)));
+        }
+        bars.push((page.name(one.arm).to_owned(), bar(|part| part.arm_us_per_op)));
+    }
+    (!bars.is_empty()).then(|| PartsChart {
+        id: format!("parts-{}", anchor(&step.name)),
+        title: "Where the time of one operation goes".to_owned(),
+        unit: "µs per operation".to_owned(),
+        bars,
+        width: CHART_WIDTH * 1.2,
+    })
+}

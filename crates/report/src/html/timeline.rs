@@ -1,0 +1,151 @@
+//! How a test went over time, on all arms in one chart: second by second where windows are long, else window by window.
+
+use maud::{Markup, html};
+use rqps_charts::{Line, Theme, TimelineChart, thin};
+use rqps_store::{Recorded, Series, Window};
+
+use super::{CHART_WIDTH, Page, anchor, figure};
+use crate::error::Result;
+use crate::sides::TestStep;
+
+/// The series that is the rate, as the store calls it.
+const RATE: &str = "queries";
+/// Seconds that make a curve; with fewer in each window the windows themselves are the points.
+const SECONDS_MIN: usize = 3;
+/// Points of a line of the first chart: every second of a window of ten minutes.
+const POINTS_MAX: usize = 600;
+/// Points of a line of the others.
+const MORE_POINTS_MAX: usize = 100;
+/// What else is drawn where it was sampled: series, title, unit.
+const MORE: [(&str, &str); 6] = [
+    ("host_user", "CPUs busy with programs"),
+    ("host_system", "CPUs busy with the kernel"),
+    ("host_iowait", "CPUs waiting for the disk"),
+    ("disk_read_kb", "Read from disks"),
+    ("disk_write_kb", "Written to disks"),
+    ("memory_dirty", "Memory that is yet to be written"),
+];
+
+/// One arm's windows of a test in the order they were measured, with what was sampled in them.
+struct Course<'a> {
+    arm: usize,
+    windows: Vec<(&'a Recorded<Window>, Vec<Series>)>,
+}
+
+/// The charts of one test.
+pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
+    let courses = courses(page, step)?;
+    let by_second = courses
+        .iter()
+        .flat_map(|course| &course.windows)
+        .any(|(_, series)| series.iter().any(|one| one.name == RATE && one.values.len() >= SECONDS_MIN));
+    if !by_second {
+        let chart = by_window(page, step, &courses);
+        let drawn = chart.lines.iter().any(|line| line.points.len() > 1);
+        return Ok(html! { @if drawn { (figure(&chart.title, chart.svg(Theme::Page))) } });
+    }
+    let rate = of_series(page, step, &courses, RATE, "Queries per second", POINTS_MAX);
+    let more: Vec<TimelineChart> = MORE
+        .iter()
+        .filter_map(|(name, title)| of_series(page, step, &courses, name, title, MORE_POINTS_MAX))
+        .collect();
+    Ok(html! {
+        @if let Some(rate) = rate { (figure(&rate.title, rate.svg(Theme::Page))) }
+        @if !more.is_empty() {
+            details {
+                summary { "The host over the same time" }
+                div.charts { @for chart in more { (figure(&chart.title, chart.svg(Theme::Page))) } }
+            }
+        }
+    })
+}
+
+fn courses<'a>(page: &Page<'a>, step: &TestStep) -> Result<Vec<Course<'a>>> {
+    let of_arm = |arm: usize| -> Result<Course<'a>> {
+        let windows = page.readings[0].windows(page.name(arm), &step.name);
+        let with_series = windows.map(|window| Ok((window, page.run.series(window.action.seq)?)));
+        Ok(Course { arm, windows: with_series.collect::<Result<Vec<_>>>()? })
+    };
+    (0..page.run.arms.len()).map(of_arm).collect()
+}
+
+fn chart(page: &Page<'_>, step: &TestStep, name: &str, title: &str, unit: &str) -> TimelineChart {
+    TimelineChart {
+        id: format!("time-{name}-{}", anchor(&step.name)),
+        title: title.to_owned(),
+        unit: unit.to_owned(),
+        lines: page
+            .run
+            .arms
+            .iter()
+            .enumerate()
+            .map(|(arm, its)| Line { label: its.name.clone(), arm, points: Vec::new() })
+            .collect(),
+        width: CHART_WIDTH,
+        ..TimelineChart::default()
+    }
+}
+
+/// One line an arm, window after window; a window begins at the same place on every arm. None where nothing happened.
+fn of_series(
+    page: &Page<'_>,
+    step: &TestStep,
+    courses: &[Course<'_>],
+    name: &str,
+    title: &str,
+    points_max: usize,
+) -> Option<TimelineChart> {
+    let of = |course: &Course<'_>, number: usize| -> Option<Series> {
+        course.windows.get(number)?.1.iter().find(|one| one.name == name).cloned()
+    };
+    let windows = courses.iter().map(|course| course.windows.len()).max().unwrap_or(0);
+    let unit = courses.iter().find_map(|course| of(course, 0)).map(|one| one.unit)?;
+    let unit = if name == RATE { "queries/s" } else { &unit };
+    let mut chart = chart(page, step, name, title, unit);
+    let mut begins = 0.0;
+    for number in 0..windows {
+        let mut longest = 0;
+        for course in courses {
+            let Some(series) = of(course, number) else { continue };
+            longest = longest.max(series.values.len());
+            let points = &mut chart.lines[course.arm].points;
+            if number > 0 {
+                points.push((begins, f64::NAN));
+            }
+            let at = |(second, value): (usize, &f64)| (begins + second as f64 + 0.5, *value);
+            points.extend(series.values.iter().enumerate().map(at));
+        }
+        begins += longest as f64;
+        if number + 1 < windows {
+            chart.breaks.push(begins);
+        }
+    }
+    for line in &mut chart.lines {
+        line.points = thin(&line.points, points_max);
+    }
+    chart.lines.retain(|line| !line.points.is_empty());
+    let happened = chart.lines.iter().flat_map(|line| &line.points).any(|(_, value)| *value > 0.0);
+    happened.then_some(chart)
+}
+
+/// One point a window, in the order of blocks.
+fn by_window(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> TimelineChart {
+    let mut chart = chart(page, step, "windows", "Rate, window by window", "operations/s");
+    chart.x_title = "windows, in the order of blocks".to_owned();
+    for course in courses {
+        let rates = course
+            .windows
+            .iter()
+            .enumerate()
+            .filter_map(|(number, (window, _))| Some((number as f64 + 1.0, window.result.rate()?)));
+        chart.lines[course.arm].points = rates.collect();
+    }
+    let longest = courses.iter().max_by_key(|course| course.windows.len());
+    let blocks: Vec<Option<u32>> = longest
+        .map(|course| course.windows.iter().map(|(window, _)| window.placement.map(|at| at.block)).collect())
+        .unwrap_or_default();
+    let changes = blocks.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
+    chart.breaks = changes.map(|(number, _)| number as f64 + 1.5).collect();
+    chart.lines.retain(|line| !line.points.is_empty());
+    chart
+}

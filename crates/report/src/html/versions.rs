@@ -1,0 +1,75 @@
+//! Versions in a row: the rate of each test from version to version, and in which of them a change arrived.
+
+use maud::{Markup, html};
+use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
+use rqps_stats::Detector;
+use rqps_verdicts::{VersionRow, version_rows};
+
+use super::ratios::point_of;
+use super::{CHART_WIDTH, Page, figure};
+use crate::error::Result;
+use crate::groups;
+use crate::render::html as blocks;
+use crate::section::Section;
+use crate::sides::TestStep;
+use crate::verdict_lines::Judged;
+
+/// Lines of one chart: more cannot be told apart.
+const LINES_MAX: usize = 8;
+
+/// The section; none where fewer than three versions are in a row.
+pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
+    let Some(judged) = &page.judged else {
+        return Ok(None);
+    };
+    let rows = version_rows(page.run, &judged.verdicts);
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let findings = page.blocks(&[Section::Findings])?;
+    Ok(Some(html! {
+        section #versions {
+            h2 { "Versions in a row" }
+            (blocks::blocks(&findings, 3))
+            @for (number, row) in rows.iter().enumerate() {
+                div.charts {
+                    @for chart in charts(page, judged, row, number) {
+                        (figure(&chart.title, chart.svg(Theme::Page)))
+                    }
+                }
+            }
+        }
+    }))
+}
+
+/// A chart for each group, in parts where it has many tests.
+fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize) -> Vec<VersionChart> {
+    let versions: Vec<String> =
+        row.arms.iter().map(|arm| page.run.arms[*arm].build_version.clone()).collect();
+    let line = |step: &TestStep| VersionLine {
+        label: step.name.clone(),
+        points: row.arms.iter().map(|arm| point(judged, &step.name, *arm)).collect(),
+    };
+    let mut charts = Vec::new();
+    for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
+        for (part, steps) in of_group.chunks(LINES_MAX).enumerate() {
+            let more = if part > 0 { format!(", part {}", part + 1) } else { String::new() };
+            charts.push(VersionChart {
+                id: format!("versions-{number}-{}", charts.len()),
+                title: format!("Rate over versions, {}{more}", groups::title(&of_group[0].group)),
+                axis: format!("rate relative to {}", page.sides.base.arm.name),
+                versions: versions.clone(),
+                lines: steps.iter().map(line).collect(),
+                width: CHART_WIDTH,
+            });
+        }
+    }
+    charts
+}
+
+fn point(judged: &Judged<'_>, test: &str, arm: usize) -> Option<RatioPoint> {
+    if arm == judged.base {
+        return Some(RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same });
+    }
+    point_of(judged.verdicts.verdict(test, arm, Detector::Rate)?)
+}
