@@ -21,8 +21,11 @@ const CLIENT: &str = "Client";
 /// Kind of a session that waits for nothing.
 const RUNNING: &str = "running";
 
+/// A kind of waiting: its cause, what is waited for, and whether a kind and event of the server belong to it.
+type Kind = (Cause, &'static str, fn(&str, &str) -> bool);
+
 /// Kinds of waiting: what is said of them, and which events they are. The first that fits counts.
-const KINDS: [(Cause, &str, fn(&str, &str) -> bool); 6] = [
+const KINDS: [Kind; 6] = [
     (Cause::Fsync, "for the write-ahead log to reach the disk", is_log),
     (Cause::TempFiles, "for temporary files", |kind, event| kind == "IO" && event.starts_with("BufFile")),
     (Cause::Reads, "for data files", |kind, _| kind == "IO"),
