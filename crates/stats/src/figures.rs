@@ -7,7 +7,11 @@ use crate::pairs::{Pairs, Scale, Votes, mean};
 use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
+use crate::signs;
 use crate::verdict::{Class, MetricVerdict, Tag};
+
+/// Windows of arms that are alike give reason for further blocks with this probability.
+const REASON_P: f64 = 0.01;
 
 /// One metric's data, with what is known before its own blocks are looked at.
 pub(crate) struct Case<'a> {
@@ -145,7 +149,10 @@ impl Case<'_> {
         verdict.block_sd = now.variance.sqrt();
         verdict.moderated_sd = now.moderated.sqrt();
         verdict.df = now.df;
-        if question.votes.is_some() {
+        if let Some(votes) = question.votes {
+            if !verdict.class.is_decided() {
+                verdict.blocks_to_resolve = self.worth_a_look(&now, &votes[..verdict.blocks], question);
+            }
             return;
         }
         // Its own error and a power of 80 %: the change whose estimate is called four times in five.
@@ -163,6 +170,18 @@ impl Case<'_> {
                 verdict.tags.push(Tag::BeyondLooks);
             }
         }
+    }
+
+    /// Blocks until the next look, where windows give reason to look for a change in rare events. How many it takes to
+    /// show one cannot be told from few blocks.
+    fn worth_a_look(&self, now: &Estimate, votes: &[Votes], question: &Question) -> Option<usize> {
+        let (low, high) = question.band();
+        let is_small = (low..=high).contains(&now.mean);
+        if is_small || signs::two_sided(votes, Direction::of(now.mean)) > REASON_P {
+            return None;
+        }
+        let next = self.rules.looks.iter().find(|look| look.blocks > self.pairs.len())?;
+        Some(next.blocks - self.pairs.len())
     }
 
     fn judge_exactly(&self, exact: Exact, verdict: &mut MetricVerdict) {

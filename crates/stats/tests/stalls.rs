@@ -78,6 +78,27 @@ fn stalls_of_the_arm_are_found() {
     }
 }
 
+/// Further blocks are asked for where the arm stalls and it is not shown yet, and for one null in a hundred.
+#[test]
+fn what_has_come_up_is_looked_into() {
+    let asked = |arm| {
+        let model = Stalls { windows: 4, window_s: 10.0, arm, ..MODEL };
+        let experiment = model.draw(&mut Rng::new(5), 5);
+        let judgement = judge(&experiment, &Rules::default(), &Archive::default()).expect("data is right");
+        let open: Vec<Option<usize>> = judgement
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.arm == 2 && !verdict.class.is_decided())
+            .map(|verdict| verdict.deciding().blocks_to_resolve)
+            .collect();
+        (open.iter().filter(|more| **more == Some(3)).count(), open.len())
+    };
+    let (followed, open) = asked(Some(Source::Alike { per_s: 0.5, stall_s: 0.1 }));
+    assert!(followed * 10 >= open * 9 && open > 10, "{followed} of {open}");
+    let (followed, open) = asked(None);
+    assert!(followed <= 1 && open > 20, "{followed} of {open}");
+}
+
 /// The figures in docs/METHOD.md, percent: `cargo test -p rqps-stats --test stalls -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes two minutes and prints"]

@@ -108,8 +108,10 @@ fn undecided(
     left: Option<Duration>,
 ) -> Outlook {
     let blocks_max = plan.blocks().blocks_max as usize;
-    // Stalls that are not seen take much longer to rule out than a budget is meant for.
-    let is_measured_for = |verdict: &&Verdict| verdict.detector != Detector::Stalls;
+    // Stalls that are not seen take much longer to rule out than a budget is meant for; those that are seen are followed.
+    let is_measured_for = |verdict: &&Verdict| {
+        verdict.detector != Detector::Stalls || RunVerdicts::blocks_to_resolve(verdict).is_some()
+    };
     let all: Vec<&Verdict> = verdicts.on_candidates().filter(is_measured_for).collect();
     let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
@@ -143,11 +145,12 @@ fn undecided(
         );
         return stop(&why, &format!("the budget decides no more; {} open", counted(open.len(), "verdict")));
     }
-    let rates = open.iter().filter(|verdict| verdict.detector == Detector::Rate).count();
-    let costs = open.len() - rates;
+    let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
+    let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
+    let stalls = if stalls > 0 { format!(", {stalls} on stalls") } else { String::new() };
     Outlook {
         why: format!(
-            "{state}; open: {rates} on the rate, {costs} on the cost; next {} of {}",
+            "{state}; open: {rates} on the rate, {costs} on the cost{stalls}; next {} of {}",
             counted(chosen.len(), "test"),
             counted(needs.len(), "test that can be decided")
         ),

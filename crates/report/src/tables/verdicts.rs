@@ -231,6 +231,9 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
             said.push(format!("{what}: {}", remarks.join("; ")));
         }
     }
+    if let Some(takes) = line.stalls.and_then(|verdict| judged.still_takes(verdict)) {
+        said.push(format!("stalls: in most windows other than base's, which is not shown yet; {takes}"));
+    }
     if let Some(verdict) = line.changed_stalls() {
         let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
         said.push(format!(
