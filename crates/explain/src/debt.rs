@@ -19,11 +19,14 @@ const DEAD_SHARE_MIN: f64 = 0.02;
 const SIZE_RATIO_MIN: f64 = 1.05;
 /// Share of pages that index-only scans need not look at.
 const VISIBLE_SHARE_MIN: f64 = 0.10;
-/// Log since the checkpoint: by how much, and how many times as much, one arm has to have more than the other.
+/// Log since the checkpoint: by how much, and how many times as much, one arm has to have more than OTHER.
 const WAL_MIN_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 const WAL_RATIO_MIN: f64 = 2.0;
 
 const TABLES_IO: &str = "pg_statio_all_tables";
+
+/// Stands for the name of the arm without the debt.
+const OTHER: &str = "OTHER";
 
 /// What a fingerprint says of the data, over all tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -75,9 +78,11 @@ struct Kind {
     what: &'static str,
     unit: &'static str,
     value: fn(&State) -> f64,
-    /// As the sentence says it of the arm that has more, and then of the other.
+    /// As the sentence says it of the arm that has more debt, and then of the other, which is named by [`OTHER`].
     says: fn(&State, &State) -> String,
     effects: &'static [Effect],
+    /// Whether the test does what the debt acts on, where its effects alone do not tell.
+    applies: fn(&Context<'_>) -> Result<bool>,
 }
 
 /// Work that a debt makes.
@@ -105,6 +110,13 @@ const INDEX_BLOCKS: Effect = Effect {
     floor: 0.1,
     per_op: |cell| blocks(cell, ["idx_blks_hit", "idx_blks_read"]),
 };
+const INDEX_ENTRIES: Effect = Effect {
+    phrase: "reads {} index entries",
+    what: "index entries read",
+    unit: "entries",
+    floor: 0.1,
+    per_op: |cell| Some(cell.counter("pg_stat_all_indexes", "all", "idx_tup_read")? / cell.operations()),
+};
 const INSTRUCTIONS: Effect = Effect {
     phrase: "executes {} instructions",
     what: "instructions",
@@ -131,13 +143,14 @@ const KINDS: [Kind; 4] = [
         value: |state| state.dead_rows,
         says: |more, less| {
             format!(
-                "begins with {} dead rows, {} of its live ones (the other: {})",
+                "begins with {} dead rows, {} of its live ones (OTHER: {})",
                 words::number(more.dead_rows),
                 words::percent(more.dead_share()),
                 words::number(less.dead_rows)
             )
         },
-        effects: &[TABLE_BLOCKS, INDEX_BLOCKS, INSTRUCTIONS],
+        effects: &[INDEX_ENTRIES, TABLE_BLOCKS, INDEX_BLOCKS, INSTRUCTIONS],
+        applies: |_| Ok(true),
     },
     Kind {
         cause: Cause::Size,
@@ -148,12 +161,13 @@ const KINDS: [Kind; 4] = [
         says: |more, less| {
             let ratio = more.bytes / less.bytes.max(1.0) - 1.0;
             format!(
-                "begins with tables and indexes of {} MB, {} more than the other",
+                "begins with tables and indexes of {} MB, {} more than OTHER",
                 words::number(more.bytes / 1e6),
                 words::percent(ratio)
             )
         },
         effects: &[TABLE_BLOCKS, INDEX_BLOCKS],
+        applies: |_| Ok(true),
     },
     Kind {
         cause: Cause::HeapBlocks,
@@ -163,13 +177,14 @@ const KINDS: [Kind; 4] = [
         value: |state| 100.0 * state.visible_share(),
         says: |more, less| {
             format!(
-                "begins with {} of its pages known to be all visible (the other: {}), so that index-only scans look \
+                "begins with {} of its pages known to be all visible (OTHER: {}), so that index-only scans look \
                  into the table for the rest",
                 words::percent(more.visible_share()),
                 words::percent(less.visible_share())
             )
         },
         effects: &[TABLE_BLOCKS],
+        applies: |cx| crate::plans::has_node(cx, "Index Only Scan"),
     },
     Kind {
         cause: Cause::Wal,
@@ -182,13 +197,14 @@ const KINDS: [Kind; 4] = [
         value: |state| state.wal_bytes / 1e6,
         says: |more, less| {
             format!(
-                "begins {} MB of WAL after its last checkpoint (the other: {} MB), and the first change of a page after \
+                "begins {} MB of WAL after its last checkpoint (OTHER: {} MB), and the first change of a page after \
                  a checkpoint writes it whole",
                 words::number(more.wal_bytes / 1e6),
                 words::number(less.wal_bytes / 1e6)
             )
         },
         effects: &[PAGE_IMAGES],
+        applies: |_| Ok(true),
     },
 ];
 
@@ -214,7 +230,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
             continue;
         }
         let effects = effects(cx, kind, more > 0.0);
-        if effects.is_empty() {
+        if effects.is_empty() || !(kind.applies)(cx)? {
             continue;
         }
         let since = since(cx.run, kind, &base, &arm)?;
@@ -308,11 +324,11 @@ fn finding(
 ) -> Finding {
     let (arm_name, base_name) = (&cx.its_arm().name, &cx.base_arm().name);
     let arm_has_more = (kind.more)(&base.state, &arm.state) > 0.0;
-    let (debtor, more, less) = match arm_has_more {
-        true => (arm_name, &arm.state, &base.state),
-        false => (base_name, &base.state, &arm.state),
+    let (debtor, other, more, less) = match arm_has_more {
+        true => (arm_name, base_name, &arm.state, &base.state),
+        false => (base_name, arm_name, &base.state, &arm.state),
     };
-    let mut sentence = format!("{debtor} {}", (kind.says)(more, less));
+    let mut sentence = format!("{debtor} {}", (kind.says)(more, less).replace(OTHER, other));
     if let Some(since) = since {
         match &since.after {
             Some(step) => sentence.push_str(&format!("; the two differ in this since {step}")),

@@ -13,7 +13,7 @@ const TEXT_MAX: usize = 90;
 
 /// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts. From the
 /// chapters "Server Configuration" and "Query Planning" of Postgres' documentation.
-const SETTINGS: [(&str, &[Cause]); 66] = [
+const SETTINGS: [(&str, &[Cause]); 67] = [
     ("enable_*", &[Cause::QueryPlan]),
     ("random_page_cost", &[Cause::QueryPlan]),
     ("seq_page_cost", &[Cause::QueryPlan]),
@@ -52,6 +52,7 @@ const SETTINGS: [(&str, &[Cause]); 66] = [
     ("wal_writer_*", &[Cause::Fsync, Cause::Background]),
     ("autovacuum_*cost*", &[Cause::Autovacuum, Cause::DeadRows, Cause::Background]),
     ("autovacuum*", &[Cause::Autovacuum, Cause::DeadRows, Cause::Size, Cause::HeapBlocks, Cause::Background]),
+    ("vacuum_buffer_usage_limit", &[Cause::Autovacuum]),
     ("vacuum_*", &[Cause::Autovacuum, Cause::DeadRows]),
     ("maintenance_work_mem", &[Cause::Autovacuum]),
     ("bgwriter_*", &[Cause::BackendWrites, Cause::Background]),
@@ -88,6 +89,18 @@ const OF_CODE: [Cause; 5] =
 
 /// What an environment variable that loads a library can act by besides: the library can do anything.
 const OF_LIBRARY: [Cause; 3] = [Cause::Waiting, Cause::Fsync, Cause::Wal];
+
+/// What a difference can act by without a counter or a plan that would have shown it.
+const UNSEEN: [Cause; 8] = [
+    Cause::Planning,
+    Cause::Instructions,
+    Cause::Cycles,
+    Cause::CpuTime,
+    Cause::KernelTime,
+    Cause::Function,
+    Cause::Fsync,
+    Cause::Waiting,
+];
 
 /// Words of statements, and what such a statement can act by.
 const STATEMENTS: [(&str, &[Cause]); 6] = [
@@ -146,7 +159,7 @@ fn of_statements(difference: &Difference) -> Vec<Cause> {
 }
 
 /// Names in each finding's sentence the differences that can act by its cause; in one that is not explained, those that
-/// could act on it at all and are in no other finding.
+/// could act on it unseen and are in no other finding.
 pub(crate) fn attach(findings: &mut [Finding], differences: &[Difference]) {
     let of_cause = |cause: Cause| -> Vec<&Difference> {
         differences.iter().filter(|difference| causes(difference).contains(&cause)).collect()
@@ -164,7 +177,7 @@ pub(crate) fn attach(findings: &mut [Finding], differences: &[Difference]) {
         let could = |difference: &&Difference| {
             difference.kind != DifferenceKind::DefaultSetting
                 && !named.contains(&difference.name)
-                && !causes(difference).is_empty()
+                && causes(difference).iter().any(|cause| UNSEEN.contains(cause))
         };
         if let Some(phrase) = phrase(&differences.iter().filter(could).collect::<Vec<_>>()) {
             finding.sentence.push_str(&format!("; {phrase}, which could be part of it"));
@@ -258,13 +271,17 @@ mod tests {
 
     #[test]
     fn what_is_not_explained_names_what_no_finding_has() {
-        let differences =
-            [setting("random_page_cost", "4", "1.1"), setting("synchronous_commit", "off", "on")];
+        let differences = [
+            setting("random_page_cost", "4", "1.1"),
+            setting("synchronous_commit", "off", "on"),
+            setting("autovacuum", "on", "off"),
+        ];
         let mut findings = [finding(Cause::QueryPlan), finding(Cause::Unknown)];
         attach(&mut findings, &differences);
         assert_eq!(
             findings[1].sentence,
-            "seen; the arms differ in synchronous_commit (on, base off), which could be part of it"
+            "seen; the arms differ in synchronous_commit (on, base off), which could be part of it",
+            "autovacuum would have shown in counters"
         );
     }
 

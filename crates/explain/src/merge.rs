@@ -23,7 +23,7 @@ const MERGES: [(Cause, &[Cause]); 13] = [
         Cause::QueryPlan,
         &[Cause::Rows, Cause::HeapBlocks, Cause::DeadRows, Cause::TempFiles, Cause::Background],
     ),
-    (Cause::DeadRows, &[Cause::HeapBlocks, Cause::Rows, Cause::Size]),
+    (Cause::DeadRows, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Rows, Cause::Size]),
     (Cause::Size, &[Cause::HeapBlocks]),
     (Cause::HotUpdates, &[Cause::HeapBlocks, Cause::Wal]),
     (Cause::Function, &[]),
@@ -70,8 +70,8 @@ fn same_cause(found: Vec<Item>) -> Vec<Item> {
     items
 }
 
-/// By how much the first figure changed, as a share of the larger value. A plan or a profile has no such figure, and may
-/// change anything.
+/// By how much the first figure changed, as a share of the larger value. A plan or a profile has no such figure, and
+/// may change anything.
 fn own_share(item: &Item) -> f64 {
     item.figure().map_or(1.0, |(base, arm)| share(base, arm))
 }

@@ -76,6 +76,12 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
     }])
 }
 
+/// Whether a statement of the test has a node of that kind on the arm.
+pub(crate) fn has_node(cx: &Context<'_>, kind: &str) -> Result<bool> {
+    let plans = Plans::read(cx, cx.arm)?;
+    Ok(plans.0.iter().flatten().any(|plan| Fingerprint::of(plan).as_str().contains(kind)))
+}
+
 /// The plans of one arm in every window that has some.
 struct Plans(Vec<Vec<QueryPlan>>);
 

@@ -111,7 +111,9 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
 /// Whether the config of the arm has the option, and not only the file that initdb wrote before it.
 fn is_in_config(arm: &Arm, option: &str) -> bool {
     let set = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == option);
-    arm.config_text.lines().any(set)
+    let config =
+        arm.config_text.split_once("\n# Config ").map_or(arm.config_text.as_str(), |(_, config)| config);
+    config.lines().any(set)
 }
 
 /// A setting that one arm does not have counts only where somebody set it on the other: each version has new ones.
