@@ -36,8 +36,8 @@ impl<'a> Context<'a> {
         &self.run.arms[self.base]
     }
 
-    /// Windows of this test on one arm that count, in the order they were measured. In `isolated` runs only the first has
-    /// query plans and a fingerprint.
+    /// Windows of this test on one arm that count, in the order they were measured. In `isolated` runs only the first
+    /// has query plans and a fingerprint.
     pub fn windows(&self, arm: usize) -> Vec<&'a Recorded<Window>> {
         crate::figures::windows_of(self.run, self.test, arm)
     }

@@ -133,8 +133,8 @@ impl Figures {
         Some(time.base / time.arm)
     }
 
-    /// The change that a block shows in something that needs both arms at once, such as a product's factors: one value a
-    /// block, and the same of the control against base.
+    /// The change that a block shows in something that needs both arms at once, such as a product's factors: one
+    /// value a block, and the same of the control against base.
     pub fn pairs<T>(&self, change: impl Fn(Cell<'_>, Cell<'_>) -> Option<T>) -> (Vec<T>, Vec<T>) {
         let cell = |totals: &'_ Totals| totals.operations > 0.0;
         let pair = |base: &Option<Totals>, other: &Option<Totals>| {

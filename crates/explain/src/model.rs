@@ -308,9 +308,9 @@ pub struct Decomposition {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Its parts, which with `unexplained_us_per_op` add up to the change.
+    /// Its parts: CPU time of the server's sessions, CPU time of the client, and waiting. They add up to the change.
     pub parts: Vec<Part>,
-    /// The change of what is in no part.
+    /// How much of the change is waiting of a kind that nobody measured.
     pub unexplained_us_per_op: f64,
     /// CPU time of background processes per operation, which runs beside the clients' and is in no part.
     pub background: Option<Part>,

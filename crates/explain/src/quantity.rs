@@ -92,8 +92,8 @@ pub(crate) fn quantity(blocks: &[[Option<f64>; 3]], replicated: bool) -> Option<
     })
 }
 
-/// Half width of the t interval of the mean of `own`, with the variance pooled over `own` about its mean and `null` about
-/// 0, which is what the control truly differs by. NaN where nothing tells a variance.
+/// Half width of the t interval of the mean of `own`, with the variance pooled over `own` about its mean and `null`
+/// about 0, which is what the control truly differs by. NaN where nothing tells a variance.
 pub(crate) fn half_width(own: &[f64], null: &[f64]) -> f64 {
     let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
     let squares = own.iter().map(|value| (value - mean).powi(2)).sum::<f64>()

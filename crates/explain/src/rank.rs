@@ -1,9 +1,9 @@
 //! From everything that stands out to what is worth saying: findings of one mechanism become one, in the order of their
 //! weight, and what is left of the change is named.
 //!
-//! Counters move together: a plan that reads more blocks also executes more instructions. The finding that is nearest to
-//! a cause stays, and takes the figures of the others as its evidence. It takes CPU time only where it can account for
-//! it: see `merge.rs`.
+//! Counters move together: a plan that reads more blocks also executes more instructions. The finding that is nearest
+//! to a cause stays, and takes the figures of the others as its evidence. It takes CPU time only where it can account
+//! for it: see `merge.rs`.
 
 use crate::context::Context;
 use crate::counters;

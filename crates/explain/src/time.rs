@@ -160,7 +160,8 @@ fn speed_sentence(cx: &Context<'_>, name: &str, more: &str, share: &str) -> Stri
     let fewer = if more == "less" { "fewer" } else { more };
     match name {
         CPI => format!(
-            "{arm} needs {fewer} cycles than {base} for an instruction, which is {share} of the CPU time per {operation}"
+            "{arm} needs {fewer} cycles than {base} for an instruction, which is {share} of the CPU time per \
+             {operation}"
         ),
         PER_CYCLE => format!(
             "a cycle takes {arm} {more} time than {base}, which is {share} of the CPU time per {operation}; frequency \
@@ -226,7 +227,8 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let said = quantity_of(found);
     let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
     let mut sentence = format!(
-        "{arm} uses {} us of CPU per {operation}, {}; without counted instructions more work and slower work look alike",
+        "{arm} uses {} us of CPU per {operation}, {}; without counted instructions more work and \
+         slower work look alike",
         words::number(found.arm_us_per_op),
         words::than(&said, base),
     );
@@ -265,7 +267,8 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
         .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
     let wait = format!(
-        "clients of {arm} wait {} us {} per {} than those of {base}, while neither they nor their sessions are on a CPU",
+        "clients of {arm} wait {} us {} per {} than those of {base}, while neither they nor their sessions \
+         are on a CPU",
         words::number(found.change().abs()),
         if found.rose() { "longer" } else { "less" },
         cx.operation()

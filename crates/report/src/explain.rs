@@ -6,6 +6,7 @@
 //! | `change` | candidate minus base |
 //! | `99 %` | interval of the change over blocks; none in a single pass |
 //! | `share` | the part's change over the whole change |
+//! | `part` | waiting: neither client nor server session is on a CPU; unexplained: of a kind that nobody measured |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
 use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, explain};
@@ -201,27 +202,16 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     // Shares of what may be nothing say nothing.
     let is_shown = !split.low.is_finite() || split.low > 0.0 || split.high < 0.0;
     let change = if is_shown { split.change_us_per_op() } else { f64::NAN };
-    let rest = |of: fn(&Part) -> f64, whole: f64| whole - split.parts.iter().map(of).sum::<f64>();
-    let unexplained = Part {
-        name: "off the CPU, not measured for what".to_owned(),
-        base_us_per_op: rest(|part| part.base_us_per_op, split.base_us_per_op),
-        arm_us_per_op: rest(|part| part.arm_us_per_op, split.arm_us_per_op),
-        change_us_per_op: split.unexplained_us_per_op,
-        low: f64::NAN,
-        high: f64::NAN,
-        of: Vec::new(),
-    };
     let whole = Part {
-        low: split.low,
-        high: split.high,
         name: "an operation".to_owned(),
         base_us_per_op: split.base_us_per_op,
         arm_us_per_op: split.arm_us_per_op,
         change_us_per_op: split.change_us_per_op(),
-        ..unexplained.clone()
+        low: split.low,
+        high: split.high,
+        of: Vec::new(),
     };
-    let known = split.parts.iter().filter(|part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0);
-    for part in known.chain([&unexplained]) {
+    for part in &split.parts {
         add_part(&mut table, part, 0, change);
     }
     table.row(part_cells(&whole, 0, change));
