@@ -273,7 +273,7 @@ fn incomplete(run: &Run) -> Option<String> {
     };
     let done = match run.meta.actions_total {
         0 => format!("{} blocks done", number_done(run)),
-        total => format!("{} of {total} actions done", run.actions.len()),
+        total => format!("{} of {total} actions done", run.actions_done()),
     };
     Some(format!("{} is incomplete, {done} ({state})", run.folder.name()))
 }

@@ -34,7 +34,7 @@ pub use observation::{
     Counter, CounterName, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan,
     RateUnit, Recorded, Series, Settle, SettleCondition, Wait, Window,
 };
-pub use profile::Profile;
+pub use profile::{PROFILE_KIND, Profile};
 pub use read::Run;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use write_block::CUT_OFF;

@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use crate::read::Run;
 use crate::read_rows::{count, rows};
 
+/// The kind of an action that takes a profile.
+pub const PROFILE_KIND: &str = "profile";
+
 /// Where the CPU time of a test went on one arm. The stacks are in a file of the run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -43,6 +46,11 @@ pub struct Profile {
 }
 
 impl Run {
+    /// Finished actions of the schedule, which profiles are no part of.
+    pub fn actions_done(&self) -> usize {
+        self.actions.iter().filter(|action| action.kind != PROFILE_KIND).count()
+    }
+
     /// The folded stacks of a profile: a line for each stack, `role;frame;frame… samples`, outermost frame first.
     ///
     /// # Errors

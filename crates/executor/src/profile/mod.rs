@@ -15,7 +15,7 @@ use crate::work::{Task, load, settle};
 use rqps_plan::{Plan, ProfileAfter, Protocol, Transport};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::{CpuSet, Server, ServerSpec, restore, snapshot};
-use rqps_store::{ActionRecord, Outcome, RunFolder, RunWriter, now_ms};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, now_ms};
 use rqps_workloads::Test;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -159,7 +159,7 @@ impl Profiles<'_> {
         let record = ActionRecord {
             seq,
             arm: arm.name.clone(),
-            kind: "profile".to_owned(),
+            kind: PROFILE_KIND.to_owned(),
             step: test.name.to_owned(),
             attempt,
             started_at_ms,
