@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rqps_store::{
-    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Counter, EndedBy, Fact, Measured, Meta,
-    Metrics, Moment, Observation, Outcome, Placement, PlannedStep, RateUnit, Result, Role, RunFolder,
-    RunWriter, Setting, Status, Window,
+    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Counter, EndedBy, Error, Fact, Measured,
+    Meta, Metrics, Moment, Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, QueryPlan,
+    RateUnit, Result, Role, RunFolder, RunWriter, ServerSetting, Setting, Status, Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -51,8 +51,27 @@ pub struct Spec {
     pub counted: bool,
     /// What is observed besides, in every window of a test on an arm.
     pub extra: Vec<Extra>,
+    /// What is kept of the first window of a test on an arm in each block.
+    pub details: Vec<Detail>,
+    /// Settings of arms: arm, name, value.
+    pub settings: Vec<(usize, &'static str, &'static str)>,
+    /// CPU profiles: arm, test, folded stacks.
+    pub profiles: Vec<(usize, &'static str, &'static str)>,
     /// Seed of the noise.
     pub seed: u64,
+}
+
+/// Details of the first window of a test on an arm.
+#[derive(Debug, Clone)]
+pub struct Detail {
+    /// The arm's place in [`Spec::arms`].
+    pub arm: usize,
+    /// The test.
+    pub test: &'static str,
+    /// Query plans.
+    pub plans: Vec<QueryPlan>,
+    /// State of the server before it; name and value.
+    pub fingerprint: Vec<(&'static str, u64)>,
 }
 
 /// Something that is observed in the windows of a test on an arm.
@@ -93,6 +112,9 @@ impl Default for Spec {
             settling: 1.0,
             counted: true,
             extra: vec![],
+            details: vec![],
+            settings: vec![],
+            profiles: vec![],
             seed: 1,
         }
     }
@@ -128,6 +150,10 @@ pub fn write_run(results: &Path, spec: &Spec) -> Result<PathBuf> {
     let mut seq = 0;
     for number in 1..=spec.blocks {
         write_block(&mut writer, spec, number, &mut seq)?;
+    }
+    for (arm, test, folded) in &spec.profiles {
+        let observation = profile(folder.path(), *arm, test, folded)?;
+        finish(&mut writer, spec, *arm, test, BEGUN_AT_MS, &mut seq, &observation)?;
     }
     writer.set_status(Status::Complete, None)?;
     Ok(folder.path().to_owned())
@@ -190,7 +216,11 @@ fn finish(
     seq: &mut u32,
     observation: &Observation,
 ) -> Result<()> {
-    let kind = if matches!(observation.measured, Measured::Count(_)) { "count" } else { "measure" };
+    let kind = match observation.measured {
+        Measured::Count(_) => "count",
+        Measured::Profile(_) => PROFILE_KIND,
+        _ => "measure",
+    };
     let record = ActionRecord {
         seq: *seq,
         arm: spec.arms[arm].0.to_owned(),
@@ -264,7 +294,38 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
         let noise = noise(spec, (name, arm, block, window), spec.block_sd).exp();
         add(&mut observation, extra, noise);
     }
+    let is_first = |detail: &&Detail| window == 1 && detail.arm == arm && detail.test == name;
+    if let Some(detail) = spec.details.iter().find(is_first) {
+        let figure = |(key, value): &(&str, u64)| ((*key).to_owned(), value.to_string());
+        observation.fingerprint = detail.fingerprint.iter().map(figure).collect();
+        observation.plans = detail.plans.clone();
+    }
     observation
+}
+
+/// Writes the profile of an arm in a test, and its stacks into the run's folder.
+fn profile(folder: &Path, arm: usize, test: &str, folded: &str) -> Result<Observation> {
+    let file = format!("profiles/{arm}.{test}.folded");
+    let path = folder.join(&file);
+    std::fs::write(&path, folded).map_err(|source| Error::Io { what: "write", path, source })?;
+    let samples = folded.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
+    Ok(Observation::new(Measured::Profile(Profile {
+        test: test.to_owned(),
+        group: "write".into(),
+        clients: 1,
+        events: EVENTS,
+        operations: EVENTS as f64,
+        elapsed_us: 1_000_000,
+        sampled_by: "perf 6.1".into(),
+        event: "cpu-clock".into(),
+        frequency_hz: 999.0,
+        call_graph: "dwarf".into(),
+        samples,
+        lost_samples: 0,
+        unresolved_samples: 0,
+        file,
+        note: None,
+    })))
 }
 
 fn add(observation: &mut Observation, extra: &Extra, noise: f64) {
@@ -322,6 +383,7 @@ fn noise(spec: &Spec, (test, arm, block, salt): (&str, usize, u32, u32), sd: f64
 }
 
 fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
+    let settings = spec.settings.iter().filter(|(arm, ..)| spec.arms[*arm].0 == name);
     Arm {
         name: name.into(),
         role: if spec.arms[0].0 == name { Role::Base } else { Role::Candidate },
@@ -339,7 +401,16 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
         env: BTreeMap::new(),
         after_load: vec![],
         facts: vec![],
-        settings: vec![],
+        settings: settings.map(|(_, name, value)| setting(name, value)).collect(),
+    }
+}
+
+fn setting(name: &str, value: &str) -> ServerSetting {
+    ServerSetting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        source: "configuration file".into(),
+        default: false,
     }
 }
 

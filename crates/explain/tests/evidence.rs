@@ -1,0 +1,154 @@
+//! Made-up runs whose arms differ in a plan, a setting, the state they begin with, the host or one function: that is
+//! named, and a difference without its mechanism is not.
+
+use rqps_explain::{Asked, Cause, Difference, Explanation, Word, explain};
+use rqps_store::{QueryPlan, RunFolder};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
+use rqps_verdicts::{judge_run, rules_of};
+
+const TEST: &str = "update-index";
+const TABLES_IO: &str = "pg_statio_all_tables";
+
+fn explained(spec: &Spec) -> Explanation {
+    let results = tempfile::tempdir().expect("there is a temporary directory");
+    let folder = write_run(results.path(), spec).expect("the run can be written");
+    let run = RunFolder::open(&folder).expect("the run can be read");
+    let rules = rules_of(&run).expect("the plan has rules");
+    let judged = judge_run(&run, &rules).expect("the run can be judged");
+    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![2], base: None };
+    explain(&run, Some(&judged), &asked).expect("the run can be explained").remove(0)
+}
+
+fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
+    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+}
+
+/// A tenth slower, with a fifth more instructions, and whatever else is observed.
+fn slower(extra: Vec<[Extra; 3]>) -> Spec {
+    let times =
+        [figure(Observed::SessionCpuUs, 180.0, 215.0), figure(Observed::Metric("client_cpu_us"), 40.0, 40.0)];
+    Spec {
+        effects: vec![(2, TEST, 0.88, 1.2)],
+        extra: times.into_iter().chain(extra).flatten().collect(),
+        ..Spec::default()
+    }
+}
+
+fn plan(node: &str) -> QueryPlan {
+    let json = format!(
+        r#"[{{"Plan":{{"Node Type":"{node}","Relation Name":"sbtest1","Alias":"sbtest1","Total Cost":8.4}}}}]"#
+    );
+    QueryPlan { statement: "update".into(), sql: String::new(), text: format!("{node} on sbtest1"), json }
+}
+
+fn detail(arm: usize, plans: Vec<QueryPlan>, fingerprint: &[(&'static str, u64)]) -> Detail {
+    Detail { arm, test: TEST, plans, fingerprint: fingerprint.to_vec() }
+}
+
+/// What is said of a finding of that cause.
+fn sentence(found: &Explanation, cause: Cause) -> Option<(Word, &str)> {
+    found.findings.iter().find(|its| its.cause == cause).map(|its| (its.word, its.sentence.as_str()))
+}
+
+#[test]
+fn a_plan_that_changed_names_the_setting_that_plans_are_made_by() {
+    let found = explained(&Spec {
+        details: vec![detail(0, vec![plan("Index Scan")], &[]), detail(2, vec![plan("Seq Scan")], &[])],
+        settings: vec![
+            (0, "random_page_cost", "4"),
+            (2, "random_page_cost", "400"),
+            (0, "wal_compression", "off"),
+            (2, "wal_compression", "lz4"),
+            (0, "port", "5432"),
+            (2, "port", "5433"),
+        ],
+        ..slower(vec![])
+    });
+    assert_eq!(found.findings[0].cause, Cause::QueryPlan, "{:?}", found.findings);
+    let (word, said) = sentence(&found, Cause::QueryPlan).unwrap_or_else(|| panic!("{:?}", found.findings));
+    assert_eq!(word, Word::AnotherPlan);
+    assert!(said.starts_with("Index Scan on sbtest became Seq Scan (statement update)"), "{said}");
+    assert!(said.ends_with("the arms differ in random_page_cost (400, base 4)"), "{said}");
+    let names: Vec<&str> = found.differences.iter().map(|Difference { name, .. }| name.as_str()).collect();
+    assert_eq!(names, ["version", "random_page_cost", "wal_compression"]);
+}
+
+#[test]
+fn a_plan_that_changed_beside_a_test_that_did_not_is_no_cause() {
+    let found = explained(&Spec {
+        details: vec![detail(0, vec![plan("Index Scan")], &[]), detail(2, vec![plan("Seq Scan")], &[])],
+        ..Spec::default()
+    });
+    let said = sentence(&found, Cause::QueryPlan);
+    assert!(said.is_some_and(|(_, said)| said.contains("without a change of rate or cost")), "{said:?}");
+}
+
+fn heap_blocks(base: f64, arm: f64) -> Vec<[Extra; 3]> {
+    let counter = |column| Observed::Counter(TABLES_IO, "all", column);
+    vec![figure(counter("heap_blks_hit"), base, arm), figure(counter("heap_blks_read"), 0.0, 0.0)]
+}
+
+#[test]
+fn dead_rows_at_the_start_are_a_debt_only_where_the_work_shows_them() {
+    let states = vec![
+        detail(0, vec![], &[("live_rows", 100_000), ("dead_rows", 500)]),
+        detail(2, vec![], &[("live_rows", 100_000), ("dead_rows", 70_000)]),
+    ];
+    let found = explained(&Spec { details: states.clone(), ..slower(heap_blocks(4.0, 7.0)) });
+    let said = sentence(&found, Cause::DeadRows);
+    let (word, said) = said.unwrap_or_else(|| panic!("{:?}", found.findings));
+    assert_eq!(word, Word::InheritedDebt);
+    assert!(said.starts_with("new begins with 70,000 dead rows, 70 % of its live ones (old: 500)"), "{said}");
+    assert!(said.contains("new touches 7 blocks of tables per query"), "{said}");
+    assert!(sentence(&found, Cause::HeapBlocks).is_none(), "the blocks belong to it: {:?}", found.findings);
+
+    let mut unseen = slower(heap_blocks(4.0, 4.0));
+    unseen.effects = vec![(2, TEST, 0.88, 1.0)];
+    let found = explained(&Spec { details: states, ..unseen });
+    assert!(sentence(&found, Cause::DeadRows).is_none(), "{:?}", found.findings);
+}
+
+#[test]
+fn other_programs_are_blamed_for_the_arm_that_they_slowed_down_only() {
+    let rest = |base, arm| {
+        vec![
+            figure(Observed::Metric("rest_us"), base, arm),
+            figure(Observed::Metric("host_idle_us"), 400.0, 400.0),
+        ]
+    };
+    let found = explained(&slower(rest(5.0, 120.0)));
+    let (word, said) = sentence(&found, Cause::OtherLoad).unwrap_or_else(|| panic!("{:?}", found.findings));
+    assert_eq!(word, Word::TheHost);
+    assert!(said.contains("of the machine's CPU; while old was, 1."), "{said}");
+    let found = explained(&slower(rest(120.0, 5.0)));
+    assert!(sentence(&found, Cause::OtherLoad).is_none(), "{:?}", found.findings);
+}
+
+const STACKS: &str =
+    "backend;main;exec;scan;compare 6000\nbackend;main;plan;cost 4000\ncheckpointer;main;write 9000\n";
+
+#[test]
+fn the_function_that_the_time_went_to_is_named_and_the_checkpointer_is_not() {
+    let arm = STACKS.replace("cost 4000", "cost 5940").replace("write 9000", "write 90");
+    let arm: &'static str = arm.leak();
+    let found = explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, arm)], ..slower(vec![]) });
+    let (word, said) = sentence(&found, Cause::Function).unwrap_or_else(|| panic!("{:?}", found.findings));
+    assert_eq!(word, Word::MoreWork);
+    assert!(said.contains("cost 34.9 us more (base 72.1)"), "{said}");
+    assert!(!said.contains("compare") && !said.contains("write"), "{said}");
+    assert!(found.remarks.iter().all(|remark| !remark.contains("no CPU profile")), "{:?}", found.remarks);
+}
+
+#[test]
+fn time_spread_over_all_functions_alike_names_none() {
+    let found = explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, STACKS)], ..slower(vec![]) });
+    assert!(sentence(&found, Cause::Function).is_none(), "{:?}", found.findings);
+    assert!(found.remarks.iter().any(|remark| remark.contains("spread over all functions alike")));
+}
+
+#[test]
+fn a_missing_profile_is_said_with_how_to_take_it() {
+    let found = explained(&Spec { profiles: vec![(0, TEST, STACKS)], ..slower(vec![]) });
+    let remark = found.remarks.iter().find(|remark| remark.contains("no CPU profile of new"));
+    assert!(remark.is_some_and(|remark| remark.contains("`rqps profile made-up")), "{:?}", found.remarks);
+}
