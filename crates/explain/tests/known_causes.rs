@@ -1,4 +1,5 @@
 //! Made-up runs whose causes are known: what is said of them, and what is not.
+#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_explain::{Asked, Cause, Explanation, Part, Word, explain};
 use rqps_store::{Run, RunFolder};
