@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::estimate::{duration_text, estimate};
 use crate::isolated::block_seconds;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
+use crate::profile::ProfileAfter;
 use crate::reader::grouped;
 use crate::schedule::{Action, ActionKind, Limit, Schedule};
 
@@ -94,6 +95,12 @@ fn head_of_data(plan: &Plan) -> String {
         Transport::Tcp => "TCP on loopback",
     };
     let _ = writeln!(out, "{tables} of {}, {clients} over {transport}", counted(workload.rows, "row"));
+    let of = match plan.profile.after {
+        ProfileAfter::Never => return out,
+        ProfileAfter::Changed => "of tests that changed",
+        ProfileAfter::All => "of every test",
+    };
+    let _ = writeln!(out, "at the end CPU profiles {of}, {} s each", plan.profile.seconds);
     out
 }
 

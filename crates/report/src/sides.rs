@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use rqps_store::{
-    Arm, BlockStatus, Load, Outcome, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status, Window,
+    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status,
+    Window,
 };
 
 use crate::document::Column;
@@ -84,7 +85,9 @@ impl<'a> Side<'a> {
 
     /// The arm's window of a step, or why there is none.
     pub fn window(&self, step: &str) -> std::result::Result<&'a Recorded<Window>, Missing> {
-        let of_step = |action: &rqps_store::ActionRecord| action.arm == self.arm.name && action.step == step;
+        let of_step = |action: &rqps_store::ActionRecord| {
+            action.arm == self.arm.name && action.step == step && action.kind != PROFILE_KIND
+        };
         let window = self.reading.window(&self.arm.name, step);
         if let Some(window) = window.filter(|window| window.valid()) {
             return Ok(window);

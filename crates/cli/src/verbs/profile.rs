@@ -1,7 +1,8 @@
 //! `profile`: where the servers of a run spend CPU time, sampled in a pass of its own.
 
+use super::run::write_report;
 use crate::Usage;
-use crate::args::ProfileArgs;
+use crate::args::{OutputFormat, ProfileArgs};
 use crate::context::Context;
 use crate::out;
 use crate::progress::{Progress, doing};
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
+    context.only(&[OutputFormat::Text], "what profiles are is in files")?;
     let path = context.run_path(&args.run)?;
     let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
     let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
@@ -36,8 +38,11 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         out::tell("no test got slower or faster: name some with --test, or take all with --all");
         return Ok(ExitCode::SUCCESS);
     }
-    out::tell(&format!("stacks      {}", path.join("profiles").display()));
-    out::tell(&format!("what differs  rqps explain {}", path.display()));
+    drop(execution);
+    let report = write_report(&path)?;
+    out::tell(&format!("stacks  {}", path.join("profiles").display()));
+    out::tell(&format!("report  {}", report.display()));
+    out::tell(&format!("why     rqps explain {}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 

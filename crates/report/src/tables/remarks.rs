@@ -6,7 +6,7 @@
 //! | `why` | the reason, or the attempt that finished |
 //! | `dbms`, `step` | the variant and the step (or the kind of action, where it has none) |
 
-use rqps_store::{ActionRecord, Outcome};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND};
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
@@ -45,7 +45,8 @@ fn remarks(action: &ActionRecord) -> Vec<(&'static str, String)> {
     if action.outcome == Outcome::Invalid {
         remarks.push(("invalid", action.note.clone().unwrap_or_else(|| "no reason given".to_owned())));
     }
-    if action.attempt > 1 {
+    // A profile that was taken again was wanted again.
+    if action.attempt > 1 && action.kind != PROFILE_KIND {
         remarks.push(("repeated", format!("attempt {} finished it", action.attempt)));
     }
     remarks
