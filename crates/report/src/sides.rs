@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rqps_store::{
-    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RateUnit, Recorded, Role, Run, Settle, Status,
-    Window,
+    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RateUnit, Recorded, Role, Run, Settle,
+    Status, Window,
 };
 
 use crate::document::Column;
