@@ -382,6 +382,9 @@ pub struct ReportArgs {
     /// Write it here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write one HTML file with charts, for any browser and without network [default: report.html of the run's folder]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "output")]
+    pub html: Option<Option<PathBuf>>,
 }
 
 /// Arguments of `export`.

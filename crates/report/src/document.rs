@@ -67,7 +67,7 @@ pub(crate) enum Block {
 }
 
 /// A table. The last `labels` columns name the row: text and Markdown show them last, CSV and JSON first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     /// Names the kind of table in CSV and JSON, such as `rqps`.
     pub id: &'static str,
@@ -133,7 +133,7 @@ pub(crate) enum Align {
 }
 
 /// A row. Rows of one group stand together under its heading.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub group: Option<String>,
     pub kind: RowKind,

@@ -1,22 +1,50 @@
 //! `report`: a run's whole report.
 
+use crate::Usage;
 use crate::args::ReportArgs;
 use crate::context::Context;
 use crate::out;
-use rqps_store::RunFolder;
+use anyhow::Context as _;
+use rqps_store::{Run, RunFolder};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// Name of the page in a run's folder.
+const PAGE: &str = "report.html";
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
+    if let Some(file) = &args.html {
+        let file = page_file(&run, file.as_deref())?;
+        return write(&file, &rqps_report::html_report(&run)?);
+    }
     let format = super::show::format(context);
     let report = rqps_report::report(&run, format, context.color && args.output.is_none())?;
     match &args.output {
-        Some(path) => {
-            std::fs::write(path, report)?;
-            eprintln!("written to {}", path.display());
+        Some(path) => write(path, &report),
+        None => {
+            out::print_line(&report)?;
+            Ok(ExitCode::SUCCESS)
         }
-        None => out::print_line(&report)?,
     }
+}
+
+/// Where the page goes. A folder there is a run whose name was taken for the file's.
+fn page_file(run: &Run, file: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match file {
+        None => Ok(run.folder.path().join(PAGE)),
+        Some(folder) if folder.is_dir() => Err(Usage(format!(
+            "{} is a folder: for the page of a run say `rqps report RUN --html`, with a file after it or none",
+            folder.display()
+        ))
+        .into()),
+        Some(file) => Ok(file.to_owned()),
+    }
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<ExitCode> {
+    std::fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))?;
+    eprintln!("written to {}", file.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,9 @@ const WIDTH: f64 = 1180.0;
 /// Height of a frame.
 const FRAME: f64 = 15.0;
 
+/// Bytes of a frame beside its texts.
+const FRAME_BYTES: usize = 130;
+
 /// A box of the graph. Texts are as the drawing had them: escaped.
 #[derive(Default)]
 struct Frame {
@@ -21,16 +24,29 @@ struct Frame {
     fill: String,
 }
 
-/// The drawing as a part of the page, called `label`; none where it holds no frames.
-pub(super) fn embedded(svg: &str, label: &str) -> Result<Option<Markup>, quick_xml::Error> {
-    let frames = frames(svg)?;
+/// The drawing as a part of the page, called `label`, in about `bytes_max`: how many of its narrowest frames that leaves
+/// out is said. None where it holds no frames.
+pub(super) fn embedded(
+    svg: &str,
+    label: &str,
+    bytes_max: usize,
+) -> Result<Option<(Markup, usize)>, quick_xml::Error> {
+    let mut frames = frames(svg)?;
+    let all = frames.len();
+    frames.sort_by(|a, b| b.width.total_cmp(&a.width));
+    let mut bytes = 0;
+    frames.retain(|frame| {
+        bytes += FRAME_BYTES + frame.title.len() + frame.text.len();
+        bytes <= bytes_max
+    });
+    let left_out = all - frames.len();
     let tops = frames.iter().map(|frame| frame.y);
     let (top, bottom) =
         tops.fold((f64::INFINITY, 0.0), |(low, high), y| (f64::min(low, y), f64::max(high, y)));
     if frames.is_empty() {
         return Ok(None);
     }
-    Ok(Some(html! {
+    let graph = html! {
         svg.flame-graph viewBox=(format!("0 {top} {WIDTH} {}", bottom + FRAME + 1.0 - top)) role="img"
             aria-label=(label) data-width=(WIDTH) {
             @for frame in &frames {
@@ -42,7 +58,8 @@ pub(super) fn embedded(svg: &str, label: &str) -> Result<Option<Markup>, quick_x
                 }
             }
         }
-    }))
+    };
+    Ok(Some((graph, left_out)))
 }
 
 /// To a tenth of a unit.
@@ -103,15 +120,17 @@ mod tests {
     fn only_frames_are_left_and_names_stay_names() {
         let drawn =
             flamegraph_with("backend;<script>x</script> 3\nbackend;b&c 1\n", "t", &FlameOptions::default());
-        let markup = embedded(&drawn.unwrap(), "graph").unwrap().unwrap().into_string();
-        assert_eq!(markup.matches("<g>").count(), 4, "all, backend and two: {markup}");
-        assert!(
-            !markup.contains("<script") && !markup.contains("<style") && !markup.contains("onload"),
-            "{markup}"
-        );
-        assert!(
-            markup.contains("&lt;script&gt;x&lt;/script&gt; (3 samples") && markup.contains("b&amp;c"),
-            "{markup}"
-        );
+        let drawn = drawn.unwrap();
+        let graph = |bytes_max| embedded(&drawn, "graph", bytes_max).unwrap().unwrap();
+        let (markup, left_out) = graph(1000);
+        let markup = markup.into_string();
+        assert_eq!((markup.matches("<g>").count(), left_out), (4, 0), "all, backend and two: {markup}");
+        for mark in ["<script", "<style", "onload"] {
+            assert!(!markup.contains(mark), "{mark}: {markup}");
+        }
+        assert!(markup.contains("&lt;script&gt;x&lt;/script&gt; (3 samples"), "{markup}");
+        assert!(markup.contains("b&amp;c"), "{markup}");
+        let (markup, left_out) = graph(500);
+        assert!(left_out > 0 && !markup.into_string().contains("b&amp;c"), "the narrowest is left out");
     }
 }

@@ -97,13 +97,23 @@ fn chart(
 
 /// Share of statements that took longer, and how long that is: as far as there are statements to tell.
 fn points(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
-    let least = 1.0 / (histogram.len().max(1) as f64);
+    let all = histogram.len().max(1) as f64;
+    let mut below = 0;
+    let recorded: Vec<(u64, u64)> = histogram
+        .iter_recorded()
+        .map(|value| {
+            below += value.count_since_last_iteration();
+            (below, value.value_iterated_to())
+        })
+        .collect();
     let share = |point: u32| 10f64.powf(-f64::from(point) / f64::from(POINTS_PER_DECADE));
-    (0..=DECADES * POINTS_PER_DECADE)
-        .map(share)
-        .take_while(|share| *share >= least)
-        .map(|share| (share, histogram.value_at_quantile(1.0 - share) as f64 / NS_PER_US))
-        .collect()
+    let value = |share: f64| {
+        let rank = (all * (1.0 - share)).ceil() as u64;
+        let place = recorded.partition_point(|(below, _)| *below < rank);
+        Some((share, recorded.get(place)?.1 as f64 / NS_PER_US))
+    };
+    let shares = (0..=DECADES * POINTS_PER_DECADE).map(share).take_while(|share| *share * all >= 1.0);
+    shares.filter_map(value).collect()
 }
 
 #[cfg(test)]

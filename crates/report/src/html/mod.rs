@@ -24,7 +24,7 @@ use rqps_explain::{Asked, Explanation, explain};
 use rqps_stats::Detector;
 use rqps_store::Run;
 
-use crate::document::Block;
+use crate::document::{Block, Table};
 use crate::error::Result;
 use crate::explain::{is_told, sentence};
 use crate::reading::Reading;
@@ -65,6 +65,8 @@ struct Page<'a> {
     judged: Option<Judged<'a>>,
     explanations: Vec<Explanation>,
     steps: Vec<TestStep>,
+    /// How evenly tests ran: all of them, since the verdicts in it are made at once.
+    variance: Vec<Table>,
 }
 
 impl<'a> Page<'a> {
@@ -75,7 +77,13 @@ impl<'a> Page<'a> {
         let steps = sides.steps(Which::Tests);
         let mut explanations = explain(run, verdicts, &Asked::default())?;
         explanations.retain(|one| is_told(judged.as_ref(), one));
-        Ok(Self { run, readings, sides, judged, explanations, steps })
+        let mut variance = Vec::new();
+        for block in Section::Variance.blocks(&sides, false)? {
+            if let Block::Table(table) = block {
+                variance.push(table);
+            }
+        }
+        Ok(Self { run, readings, sides, judged, explanations, steps, variance })
     }
 
     fn verdicts_title(&self) -> &'static str {
@@ -118,6 +126,25 @@ impl<'a> Page<'a> {
     /// The arm's short name.
     fn name(&self, arm: usize) -> &'a str {
         &self.run.arms[arm].name
+    }
+
+    /// How evenly one test ran.
+    fn variance_of(&self, test: &str) -> Vec<Block> {
+        let of_test = |table: &Table| {
+            let mut one = table.clone();
+            one.rows.retain(|row| row.cells.last().is_some_and(|name| name.text == test));
+            // Every row is of this test now, and what is said of other tests says nothing here.
+            one.columns.pop();
+            one.labels -= 1;
+            one.footnotes.truncate(1);
+            for row in &mut one.rows {
+                row.cells.pop();
+                row.group = None;
+            }
+            one
+        };
+        let tables = self.variance.iter().map(of_test).filter(|table| !table.rows.is_empty());
+        tables.map(Block::Table).collect()
     }
 
     /// The sentence of the explanation's first finding.

@@ -10,30 +10,19 @@ use super::flame::embedded;
 use crate::error::{Error, Result};
 use crate::sides::TestStep;
 
-/// Bytes of all flamegraphs of a page. What has no room is named with its file.
+/// Bytes of all flamegraphs of a page, and the most of one.
 const BYTES_MAX: usize = 4_000_000;
+const BYTES_MAX_EACH: usize = 150_000;
 
-/// What is left for flamegraphs.
-pub(super) struct Budget {
-    left: usize,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { left: BYTES_MAX }
-    }
-}
-
-impl Budget {
-    /// The drawing, if there is room for it.
-    fn take(&mut self, svg: Markup) -> Option<Markup> {
-        self.left = self.left.checked_sub(svg.0.len())?;
-        Some(svg)
-    }
+/// Bytes of each flamegraph of the page: they share what there is.
+pub(super) fn bytes_each(page: &Page<'_>) -> usize {
+    // Every profile is drawn, and all but base's again as a difference.
+    let drawn = 2 * page.run.profiles.len();
+    (BYTES_MAX / drawn.max(1)).min(BYTES_MAX_EACH)
 }
 
 /// The flamegraphs of one test; nothing where it was not profiled.
-pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, budget: &mut Budget) -> Result<Markup> {
+pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, bytes_max: usize) -> Result<Markup> {
     let profile = |arm: &str| {
         page.run
             .profiles
@@ -45,9 +34,9 @@ pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, budget: &mut Budget)
         page.sides.base_first().iter().filter_map(|side| profile(&side.arm.name)).collect();
     let mut shown = Vec::new();
     for one in &profiled {
-        shown.push(graph(page, one, None, budget)?);
+        shown.push(graph(page, one, None, bytes_max)?);
         if let Some(base) = base.filter(|base| base.action.arm != one.action.arm) {
-            shown.push(graph(page, one, Some(base), budget)?);
+            shown.push(graph(page, one, Some(base), bytes_max)?);
         }
     }
     Ok(html! {
@@ -69,7 +58,7 @@ fn graph(
     page: &Page<'_>,
     one: &Recorded<Profile>,
     base: Option<&Recorded<Profile>>,
-    budget: &mut Budget,
+    bytes_max: usize,
 ) -> Result<Markup> {
     let (profile, arm) = (&one.result, &one.action.arm);
     let folded = page.run.folded(profile)?;
@@ -88,7 +77,7 @@ fn graph(
     let damaged = |reason: String| Error::Output(format!("{}: {reason}", profile.file));
     let drawn = drawn.map_err(|error| damaged(error.to_string()))?;
     let label = format!("Flamegraph of {arm}, {}", profile.test);
-    let drawn = embedded(&drawn, &label).map_err(|error| damaged(error.to_string()))?;
+    let drawn = embedded(&drawn, &label, bytes_max).map_err(|error| damaged(error.to_string()))?;
     Ok(html! {
         figure.flame {
             figcaption {
@@ -97,9 +86,14 @@ fn graph(
                     Some(base) => { (arm) " against " (base.action.arm) ": red took more, blue less" }
                 }
             }
-            @match drawn.and_then(|drawn| budget.take(drawn)) {
-                Some(svg) => div.scroll tabindex="0" role="group" aria-label=(label) { (svg) },
-                None => p { "No room on this page; the stacks are in " code { (profile.file) } " of the run folder." },
+            @if let Some((graph, left_out)) = drawn {
+                div.scroll tabindex="0" role="group" aria-label=(label) { (graph) }
+                @if left_out > 0 {
+                    p.legend {
+                        (left_out) " of the narrowest frames have no room on this page; all stacks are in "
+                        code { (profile.file) } " of the run folder."
+                    }
+                }
             }
             @if base.is_none() {
                 p.legend {

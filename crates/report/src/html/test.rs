@@ -22,10 +22,10 @@ const LEVEL: u8 = 4;
 
 /// The section of all tests, by group.
 pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
-    let mut profiles = profiles::Budget::default();
+    let flame_bytes = profiles::bytes_each(page);
     let mut groups_shown = Vec::new();
     for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
-        let tests = of_group.iter().map(|step| test(page, step, &mut profiles));
+        let tests = of_group.iter().map(|step| test(page, step, flame_bytes));
         groups_shown.push((groups::title(&of_group[0].group), tests.collect::<Result<Vec<_>>>()?));
     }
     Ok(html! {
@@ -45,7 +45,7 @@ pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
     })
 }
 
-fn test(page: &Page<'_>, step: &TestStep, budget: &mut profiles::Budget) -> Result<Markup> {
+fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> {
     let only = [step.name.clone()];
     let sides = Sides::new(page.readings, None, &only)?;
     let tables = |sections: &[Section]| -> Result<Markup> {
@@ -63,11 +63,15 @@ fn test(page: &Page<'_>, step: &TestStep, budget: &mut profiles::Budget) -> Resu
                     div { h4 { "Over time" } (timeline::charts(page, step)?) }
                     div { h4 { "Latency" } (latency::charts(page, step)?) }
                 }
-                details { summary { "Latency, as a table" } (tables(&[Section::Latency])?) }
+                (blocks::blocks(&page.variance_of(&step.name), LEVEL))
+                details {
+                    summary { "Latency by kind of statement, as a table" }
+                    (tables(&[Section::Latency])?)
+                }
                 h4 { "Cost of an operation" }
                 (tables(&[Section::PerOp])?)
                 (plans::side_by_side(page, step)?)
-                (profiles::flamegraphs(page, step, budget)?)
+                (profiles::flamegraphs(page, step, flame_bytes)?)
                 details { summary { "Server counters" } (tables(&[Section::Counters])?) }
                 details {
                     summary { "Statements, CPU per connection, state before the test" }

@@ -234,7 +234,7 @@ fn hostile_names_stay_names() {
 #[test]
 fn ten_arms_forty_tests_and_ten_minutes_open_at_once() {
     let results = tempfile::tempdir().unwrap();
-    let long = Long { arms: 10, tests: 40, seconds: 600, suffix: "", functions: 2000 };
+    let long = Long { arms: 10, tests: 40, seconds: 600, suffix: "", functions: 200 };
     let file = page(&runs::write(results.path(), &long));
     let bytes = std::fs::metadata(&file).unwrap().len() as usize;
     assert!(bytes <= BYTES_MAX, "{bytes} bytes");
