@@ -1,7 +1,8 @@
-//! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown, CSV.
+//! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown,
+//! CSV.
 //!
-//! Text leaves out what does not fit: the one elastic column is cut short, with `…`. Other formats never cut. JSON is made
-//! by each verb, whose objects hold more than a line can.
+//! Text leaves out what does not fit: columns that can be done without, then the end of the one elastic column, with
+//! `…`. Other formats are whole. JSON is made by each verb, whose objects hold more than a line can.
 
 use crate::args::OutputFormat;
 use crate::context::Context;
@@ -24,22 +25,29 @@ pub struct Column {
     name: &'static str,
     to_the_right: bool,
     is_elastic: bool,
+    /// Which goes first where a line is too long: 1; 0 stays.
+    dispensable: u8,
 }
 
 impl Column {
     /// Words.
     pub fn words(name: &'static str) -> Self {
-        Self { name, to_the_right: false, is_elastic: false }
+        Self { name, to_the_right: false, is_elastic: false, dispensable: 0 }
     }
 
     /// Numbers, which stand under each other's last digit.
     pub fn numbers(name: &'static str) -> Self {
-        Self { name, to_the_right: true, is_elastic: false }
+        Self { name, to_the_right: true, is_elastic: false, dispensable: 0 }
     }
 
     /// Words that are cut short where a line is too long; one in a list.
     pub fn elastic(name: &'static str) -> Self {
-        Self { name, to_the_right: false, is_elastic: true }
+        Self { name, to_the_right: false, is_elastic: true, dispensable: 0 }
+    }
+
+    /// The same column, left out where a line is too long; `turn` 1 before 2.
+    pub fn dispensable(self, turn: u8) -> Self {
+        Self { dispensable: turn, ..self }
     }
 }
 
@@ -131,32 +139,55 @@ impl Listing {
     /// Aligned text, lines at most `width` wide where there is a width.
     pub fn text(&self, width: Option<usize>, color: bool) -> String {
         let widths = self.widths(width);
-        let heads: Vec<Cell> = self.columns.iter().map(|column| Cell::from(column.name)).collect();
-        let dim = heads.iter().map(|head| head.clone().tinted(Some(Tint::Dim))).collect();
-        let lines = [dim].into_iter().chain(self.rows.iter().cloned());
+        let head = |column: &Column| Cell::from(column.name).tinted(Some(Tint::Dim));
+        let heads = self.columns.iter().map(head).collect();
+        let lines = [heads].into_iter().chain(self.rows.iter().cloned());
         lines.map(|cells| self.line(&cells, &widths, color)).collect::<Vec<_>>().join("\n")
     }
 
-    fn widths(&self, width: Option<usize>) -> Vec<usize> {
+    /// Of each column; none where it is left out.
+    fn widths(&self, width: Option<usize>) -> Vec<Option<usize>> {
         let of_column = |index: usize, column: &Column| {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
-            cells.map(|cell| cell.text.chars().count()).chain([column.name.len()]).max().unwrap_or(0)
+            cells.map(|cell| cell.text.chars().count()).chain([column.name.len()]).max()
         };
-        let mut widths: Vec<usize> =
+        let mut widths: Vec<Option<usize>> =
             self.columns.iter().enumerate().map(|(index, column)| of_column(index, column)).collect();
-        let total = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+        let Some(width) = width else {
+            return widths;
+        };
         let elastic = self.columns.iter().position(|column| column.is_elastic);
-        if let (Some(width), Some(elastic)) = (width, elastic) {
-            let too_much = total.saturating_sub(width);
-            let least = widths[elastic].min(ELASTIC_MIN);
-            widths[elastic] = widths[elastic].saturating_sub(too_much).max(least);
+        // By how much a line is too long, with the elastic column as narrow as it gets.
+        let too_much = |widths: &[Option<usize>]| {
+            let narrow = |(index, of_column): (usize, &Option<usize>)| {
+                let of_column = (*of_column)?;
+                let least = if Some(index) == elastic { of_column.min(ELASTIC_MIN) } else { of_column };
+                Some(least + GAP.len())
+            };
+            let total: usize = widths.iter().enumerate().filter_map(narrow).sum();
+            total.saturating_sub(width + GAP.len())
+        };
+        let mut turns: Vec<(u8, usize)> =
+            self.columns.iter().enumerate().map(|(index, column)| (column.dispensable, index)).collect();
+        turns.sort_unstable();
+        for (_, index) in turns.into_iter().filter(|(turn, _)| *turn > 0) {
+            if too_much(&widths) > 0 {
+                widths[index] = None;
+            }
+        }
+        if let Some(index) = elastic {
+            let total: usize = widths.iter().flatten().map(|width| width + GAP.len()).sum();
+            let excess = total.saturating_sub(width + GAP.len());
+            widths[index] =
+                widths[index].map(|width| width.saturating_sub(excess).max(width.min(ELASTIC_MIN)));
         }
         widths
     }
 
-    fn line(&self, cells: &[Cell], widths: &[usize], color: bool) -> String {
+    fn line(&self, cells: &[Cell], widths: &[Option<usize>], color: bool) -> String {
         let mut line = String::new();
         for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
+            let Some(width) = width else { continue };
             let text = shortened(&cell.text, *width);
             let pad = " ".repeat(width.saturating_sub(text.chars().count()));
             let text = match cell.tint.filter(|_| color) {
@@ -225,6 +256,10 @@ mod tests {
         assert_eq!(listing().text(Some(80), false), whole);
         let narrow = listing().text(Some(28), false);
         assert_eq!(narrow, "name     size  what\na        1 kB  the first, o…\nsecond  12 MB  ends");
+        let mut dispensed = listing();
+        dispensed.columns[1].dispensable = 1;
+        assert_eq!(dispensed.text(Some(28), false), narrow, "no need");
+        assert_eq!(dispensed.text(Some(24), false), "name    what\na       the first, of |…\nsecond  ends");
         assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first,…"));
     }
 

@@ -30,13 +30,13 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     let lines: Vec<Line> = runs.iter().map(Line::of).collect();
     let mut listing = Listing::new(vec![
         Column::words("run"),
-        Column::words("begun (UTC)"),
+        Column::words("begun (UTC)").dispensable(1),
         Column::numbers("age"),
         Column::words("state"),
-        Column::numbers("done"),
-        Column::numbers("size"),
-        Column::words("compared"),
-        Column::elastic("verdicts"),
+        Column::numbers("done").dispensable(3),
+        Column::numbers("size").dispensable(2),
+        Column::elastic("compared").dispensable(4),
+        Column::words("verdicts"),
     ]);
     let now_ms = rqps_store::now_ms();
     for line in &lines {

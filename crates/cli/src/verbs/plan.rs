@@ -3,7 +3,7 @@
 use crate::args::{OutputFormat, PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::listing::{Column, Listing};
-use crate::{Usage, out};
+use crate::{Usage, human, out};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{BuildSource, BuildSpec, CheckedPlan, Plan, PlanContext, render_schedule, schedule};
@@ -48,7 +48,7 @@ fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
     }
     let schedule = schedule(&plan);
     if context.format != OutputFormat::Json {
-        return out::print_line(&render_schedule(&plan, &schedule));
+        return out::print_line(&human::wrapped(&render_schedule(&plan, &schedule), context.width));
     }
     let estimates = estimate(&schedule, &plan);
     let actions: Vec<_> = schedule

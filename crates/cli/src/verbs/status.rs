@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: &RunName) -> anyhow::Result<ExitCode> {
     let happened = happened(&run);
     if !happened.is_empty() {
         lines.push(String::new());
-        lines.extend(happened);
+        lines.extend(happened.iter().map(|line| human::wrapped(line, context.width)));
     }
     out::print_line(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
