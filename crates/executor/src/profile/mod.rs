@@ -1,5 +1,6 @@
-//! The pass of CPU profiles: when everything is measured, each arm is loaded anew, and each test runs once more for a few
-//! seconds while `perf` samples the server. Nothing of it is a result of the run, and no measured window pays for it.
+//! The pass of CPU profiles: when everything is measured, each arm is loaded anew, and each test runs once more for a
+//! few seconds while `perf` samples the server. Nothing of it is a result of the run, and no measured window pays for
+//! it.
 //!
 //! `choose` says which tests, `take` samples one of them.
 

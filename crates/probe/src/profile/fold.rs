@@ -227,35 +227,35 @@ mod tests {
     use super::*;
 
     const SCRIPT: &str = "\
-32138 25050.000000: 
+32138 25050.000000:
 \t          3c583f TooEarly (/opt/pg/bin/postgres)
 
-32138 25051.341581: 
+32138 25051.341581:
 \tffffffff813a2413 finish_task_switch.isra.0 ([kernel.kallsyms])
 \t          204daa [unknown] (/opt/pg/bin/postgres)
 \t           6cbf8 _start (/opt/pg/bin/postgres)
 
  1861 25051.400000: PERF_RECORD_LOST lost 14
-32138 25051.341582: 
+32138 25051.341582:
 \tffffffff813a2413 finish_task_switch.isra.0 ([kernel.kallsyms])
 \t          204daa [unknown] (/opt/pg/bin/postgres)
 \t           6cbf8 _start (/opt/pg/bin/postgres)
 
-   77 25051.341583: 
+   77 25051.341583:
 \t          204daa [unknown] (/opt/pg/bin/postgres)
 \t          204dab ParallelWorkerMain (/opt/pg/bin/postgres)
 \tfffffffff6600001 [unknown] ([unknown])
 
-   99 25051.341583: 
+   99 25051.341583:
 \t          204daa OurOwn (/opt/pg/bin/postgres)
 
-   78 25051.341584: 
+   78 25051.341584:
 \t              a9 operator new(unsigned long) (/lib/libstdc++.so.6 (deleted))
 \t           6cbf8 _start (/opt/pg/bin/postgres)
 
-   79 25051.341584: 
+   79 25051.341584:
 
-   78 25060.000000: 
+   78 25060.000000:
 \t          3c583f TooLate (/opt/pg/bin/postgres)
 ";
 
