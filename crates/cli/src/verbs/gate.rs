@@ -1,7 +1,7 @@
 //! `gate`: whether a change may pass, by verdicts on base and head measured together here, or on a run that is there.
 
 use super::plan::{check_plan, read_plan};
-use crate::args::{FailOn, GateArgs};
+use crate::args::{FailOn, GateArgs, OutputFormat};
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use anyhow::Context as _;
@@ -18,6 +18,8 @@ const STDOUT: &str = "-";
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
+    context
+        .only(&[OutputFormat::Text, OutputFormat::Markdown], "outputs are --markdown, --junit and --json")?;
     check_outputs(args)?;
     match (&args.run, &args.base, &args.head) {
         (Some(run), ..) => judge(&context.run_path(run)?, args),
@@ -89,6 +91,7 @@ fn rules(args: &GateArgs) -> GateRules {
     GateRules {
         rate: args.fail_on.contains(&FailOn::Rate),
         cost: args.fail_on.contains(&FailOn::Cost),
+        stalls: args.fail_on.contains(&FailOn::Stalls),
         inconclusive: args.inconclusive_is_failure,
     }
 }
