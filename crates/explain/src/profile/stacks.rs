@@ -10,8 +10,6 @@ const COPIES: [&str; 6] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_pri
 const KERNEL_MARK: &str = "_[k]";
 /// Stands for all stacks that were too rare to be kept.
 const RARE: &str = "[rare]";
-/// How many callers of a function count as near it.
-const NEAR: usize = 2;
 
 /// A function in the stacks of one profile.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,7 +18,7 @@ pub(super) struct Function {
     pub own: u64,
     /// Samples in it or in what it calls.
     pub with_called: u64,
-    /// Of the samples in it, those below each function that is near: itself, its callers, and their callers.
+    /// Of the samples in it, those below each function, itself included.
     pub below: BTreeMap<String, u64>,
 }
 
@@ -60,13 +58,13 @@ impl Stacks {
         self.kernel += if is_kernel(leaf) { samples } else { 0 };
         self.unnamed += if is_named(leaf) || *leaf == RARE { 0 } else { samples };
         // A function that calls itself is in a stack several times and in a sample once.
-        for frame in frames.iter().collect::<BTreeSet<_>>() {
+        let frames: BTreeSet<&str> = frames.iter().copied().collect();
+        for frame in &frames {
             self.functions.entry((*frame).to_owned()).or_default().with_called += samples;
         }
-        let near: BTreeSet<&str> = frames.iter().rev().take(NEAR + 1).copied().collect();
         let function = self.functions.entry((*leaf).to_owned()).or_default();
         function.own += samples;
-        for frame in near {
+        for frame in frames {
             *function.below.entry(frame.to_owned()).or_default() += samples;
         }
     }
@@ -112,6 +110,6 @@ mod tests {
         assert_eq!(hash.below["exec"], 40);
         assert_eq!(stacks.functions["exec"].with_called, 40, "a recursion counts once");
         assert_eq!(stacks.functions["main"].with_called, 52);
-        assert_eq!(hash.below.get("main"), Some(&30), "near is two callers");
+        assert_eq!(hash.below["main"], 40);
     }
 }
