@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::Class;
+use rqps_stats::{Class, Tag};
 
 use crate::judged::{RunVerdicts, Tally};
 
 impl RunVerdicts {
     /// Counts tests of candidates, each once, by all that is said about it: a regression of any detector makes it one,
-    /// then an improvement does; it is the same when every detector says so.
+    /// then an improvement does; it is the same when every detector says so that measured long enough to say anything.
     pub fn tally_of_tests(&self) -> Tally {
         let mut tests: BTreeMap<(&str, usize), Vec<Class>> = BTreeMap::new();
-        for verdict in self.on_candidates() {
+        let was_asked = |verdict: &&rqps_stats::Verdict| !verdict.tags.contains(&Tag::TooShort);
+        for verdict in self.on_candidates().filter(was_asked) {
             tests.entry((&verdict.test, verdict.arm)).or_default().push(verdict.class);
         }
         let mut tally = Tally::default();

@@ -127,7 +127,7 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
         None => state.to_owned(),
     };
     let done = match summary.actions_total {
-        0 => format!("{} blocks done", summary.blocks_done),
+        0 => format!("{} done", summary.progress()),
         total => format!("{} of {total} actions done", summary.actions_done),
     };
     let mut lines = vec![format!("{}: {painted}, {done}", run.folder.path().display())];
