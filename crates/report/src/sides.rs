@@ -276,7 +276,7 @@ fn incomplete(run: &Run) -> Option<String> {
     };
     let done = match run.meta.actions_total {
         0 => format!("{} blocks done", number_done(run)),
-        total => format!("{} of {total} actions done", run.actions_done()),
+        total => format!("{} of {total} actions done", run.scheduled().count()),
     };
     Some(format!("{} is incomplete, {done} ({state})", run.folder.name()))
 }

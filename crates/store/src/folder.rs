@@ -139,7 +139,7 @@ impl RunSummary {
                 Self {
                     created_at_ms: run.meta.created_at_ms,
                     variants: run.arms.iter().map(crate::Arm::variant).collect(),
-                    actions_done: run.actions_done() as u32,
+                    actions_done: run.scheduled().count() as u32,
                     actions_total: run.meta.actions_total,
                     blocks_done: done.count() as u32,
                     status: Some(run.status),

@@ -4,6 +4,7 @@ use rusqlite::{Connection, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::journal::ActionRecord;
 use crate::read::Run;
 use crate::read_rows::{count, rows};
 
@@ -46,9 +47,9 @@ pub struct Profile {
 }
 
 impl Run {
-    /// Finished actions of the schedule, which profiles are no part of.
-    pub fn actions_done(&self) -> usize {
-        self.actions.iter().filter(|action| action.kind != PROFILE_KIND).count()
+    /// Finished actions of the schedule, in its order: all but profiles.
+    pub fn scheduled(&self) -> impl DoubleEndedIterator<Item = &ActionRecord> {
+        self.actions.iter().filter(|action| action.kind != PROFILE_KIND)
     }
 
     /// The folded stacks of a profile: a line for each stack, `role;frame;frame… samples`, outermost frame first.

@@ -77,12 +77,12 @@ impl Standing {
     fn in_schedule(run: &Run, plan: &Plan) -> Self {
         let schedule = schedule(plan);
         let estimates = estimate(&schedule, plan);
-        let done: BTreeSet<u32> = run.actions.iter().map(|action| action.seq).collect();
+        let done: BTreeSet<u32> = run.scheduled().map(|action| action.seq).collect();
         let (mut behind, mut ahead) = (0.0, 0.0);
         for (action, seconds) in schedule.actions.iter().zip(&estimates) {
             *if done.contains(&action.seq) { &mut behind } else { &mut ahead } += seconds;
         }
-        let pace = (run.actions.iter().map(seconds_of).sum::<f64>() + PACE_SECONDS) / (behind + PACE_SECONDS);
+        let pace = (run.scheduled().map(seconds_of).sum::<f64>() + PACE_SECONDS) / (behind + PACE_SECONDS);
         let next = schedule.actions.iter().find(|action| !done.contains(&action.seq));
         let total = behind + ahead;
         Self {
@@ -96,7 +96,7 @@ impl Standing {
         let behind = (now_ms() - run.meta.created_at_ms) as f64 / 1e3;
         let budget = plan.budget.map(|budget| budget.as_secs_f64());
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
-            let last = run.actions.last().map(|last| format!(", {} {} is done", last.arm, what(last)));
+            let last = run.scheduled().next_back().map(|last| format!(", {} {} is done", last.arm, what(last)));
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
@@ -144,7 +144,7 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
         lines.push(bar.join("  "));
     }
     let begun = format!("begun {} UTC", human::utc(run.meta.created_at_ms));
-    lines.push(match run.actions.last() {
+    lines.push(match run.scheduled().next_back() {
         Some(last) => {
             let lasted = human::between(run.meta.created_at_ms, last.finished_at_ms);
             format!("{begun}, last action done {lasted} later")
@@ -166,7 +166,7 @@ fn arms(run: &Run) -> Listing {
     ]);
     for arm in &run.arms {
         let role = if arm.control { "base again" } else { arm.role.as_str() };
-        let of_arm = || run.actions.iter().filter(|action| action.arm == arm.name);
+        let of_arm = || run.scheduled().filter(|action| action.arm == arm.name);
         listing.row(vec![
             (&*arm.name).into(),
             arm.variant().into(),
@@ -222,7 +222,7 @@ fn happened(run: &Run) -> Vec<String> {
 
 fn as_json(run: &Run, summary: &RunSummary, state: &str, standing: &Standing) -> Value {
     let invalid: Vec<_> = run.actions.iter().filter(|action| action.outcome == Outcome::Invalid).collect();
-    let of_arm = |arm: &str| run.actions.iter().filter(|action| action.arm == arm).count();
+    let of_arm = |arm: &str| run.scheduled().filter(|action| action.arm == arm).count();
     let arms: Vec<Value> = run
         .arms
         .iter()
