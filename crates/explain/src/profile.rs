@@ -27,6 +27,9 @@ const UNNAMED_SHARE: f64 = 0.05;
 const KERNEL_SHARE: f64 = 0.5;
 /// Functions that account for less than this of a change are not the finding.
 const EXPLAINED_MIN: f64 = 0.2;
+/// By how much of the windows' change, and by how much besides, profiles may differ from it; as logarithms of ratios.
+const UNLIKE_SHARE: f64 = 0.67;
+const UNLIKE_MIN: f64 = 0.1;
 /// Errors in the half width of a 99 % interval of a normal distribution.
 const ERRORS_OF_99_PERCENT: f64 = 2.576;
 
@@ -65,6 +68,10 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
         remarks.push("the profiles are not compared: CPU times of sessions are not known".to_owned());
         return Ok(Profiled { findings: Vec::new(), remarks });
     };
+    if let Some(remark) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
+        remarks.push(remark);
+        return Ok(Profiled { findings: Vec::new(), remarks });
+    }
     let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
     let compare = |base_us_per_op: f64, arm_us_per_op: f64| {
         Pair { base: &stacks[0], arm: &stacks[1], base_us_per_op, arm_us_per_op, has_callers }.changes()
@@ -98,6 +105,27 @@ fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
     };
     let run = cx.run.folder.name();
     format!("no CPU profile{of}: `rqps profile {run} --test {}` takes one", cx.test)
+}
+
+/// A profile is of other data than a window where a test depends on what ran before it: it explains only a change that it
+/// has itself. Samples are taken by CPU time, so their number per operation tells.
+fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks); 2]) -> Option<String> {
+    let [base_us, arm_us] = profiles
+        .map(|(profile, stacks)| stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations);
+    let (in_windows, in_profiles) = (cpu.ratio(), arm_us / base_us);
+    let apart = (in_windows.ln() - in_profiles.ln()).abs();
+    let is_like = apart <= UNLIKE_SHARE * in_windows.ln().abs() + UNLIKE_MIN;
+    (cpu.matters() && in_profiles.is_finite() && !is_like).then(|| {
+        format!(
+            "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows and {} times in \
+             the profiles, which were taken of other data or another state of it",
+            cx.its_arm().name,
+            words::number(in_windows),
+            cx.base_arm().name,
+            cx.operation(),
+            words::number(in_profiles)
+        )
+    })
 }
 
 /// Functions without a name are said, with the remedy that the profile's own note has.
