@@ -38,6 +38,9 @@ pub enum Error {
     /// The run folder failed.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
+    /// The figures of a run cannot be put together.
+    #[error(transparent)]
+    Verdicts(#[from] rqps_verdicts::Error),
     /// A latency histogram cannot be read.
     #[error(
         "run {run}, action {seq}, statement {statement}: the latency histogram is damaged; leave out tables `latencies` and `latency_buckets` with --table"

@@ -5,6 +5,7 @@ mod journal;
 mod latency;
 mod profiles;
 mod subjects;
+mod variance;
 mod verdicts;
 mod windows;
 
@@ -12,13 +13,14 @@ use crate::error::{Error, Result};
 use crate::table::Table;
 
 /// All tables.
-pub static ALL: [&Table; 25] = [
+pub static ALL: [&Table; 26] = [
     &subjects::RUNS,
     &subjects::HOST,
     &subjects::ARMS,
     &subjects::SETTINGS,
     &subjects::STEPS,
     &verdicts::VERDICTS,
+    &variance::VARIANCE,
     &windows::WINDOWS,
     &windows::COUNTS,
     &windows::CLIENTS,

@@ -72,7 +72,7 @@ fn a_table_can_be_printed_as_text() {
     // A table without rows still says what its columns are.
     assert!(printed("canaries", Format::Csv).unwrap().starts_with("run,block,moment"));
     assert!(matches!(printed("host", Format::Parquet), Err(Error::NotText)));
-    assert!(table("window").unwrap_err().to_string().contains("verdicts, windows, counts"));
+    assert!(table("window").unwrap_err().to_string().contains("variance, windows, counts"));
 }
 
 #[test]

@@ -95,7 +95,9 @@ fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
             Series { name: "work-window".into(), unit: "events per client".into(), values: vec![5.0, 6.0] },
         ],
         // Of a hundred statements ninety take 100 us, ten take a millisecond: twice that on the new version.
-        histograms: vec![histogram(&[(100_000, 90), (1_000_000 * factor, 10)])],
+        histograms: ["select-point", "event"]
+            .map(|statement| histogram(statement, &[(100_000, 90), (1_000_000 * factor, 10)]))
+            .to_vec(),
         plans: vec![QueryPlan {
             statement: "select-point".into(),
             sql: "SELECT c FROM t WHERE id = $1".into(),
@@ -141,14 +143,14 @@ fn counter(view: &str, object: &str, column: &str, delta: f64) -> Counter {
     }
 }
 
-fn histogram(values: &[(u64, u64)]) -> Histogram {
+fn histogram(statement: &str, values: &[(u64, u64)]) -> Histogram {
     let mut latencies = Latencies::<u64>::new_with_bounds(1, 100_000_000_000, 3).unwrap();
     values.iter().for_each(|(ns, count)| latencies.record_n(*ns, *count).unwrap());
     let mut v2 = Vec::new();
     V2Serializer::new().serialize(&latencies, &mut v2).unwrap();
     let us = |quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
     Histogram {
-        statement: "select-point".into(),
+        statement: statement.into(),
         from: LatencyFrom::Sent,
         count: latencies.len(),
         p50_us: us(0.5),
