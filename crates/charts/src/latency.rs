@@ -11,8 +11,7 @@ use crate::timeline::path;
 /// Height of the plot.
 const PLOT: f64 = 220.0;
 /// Percentiles on the axis with the share of statements that are slower.
-const PERCENTILES: [(&str, f64); 9] = [
-    ("p0", 1.0),
+const PERCENTILES: [(&str, f64); 8] = [
     ("p50", 0.5),
     ("p90", 0.1),
     ("p99", 1e-2),
@@ -158,14 +157,20 @@ impl Axes {
             }
         }
         svg.line((left, bottom), (right, bottom), &colours.muted()).end();
-        let mut free = f64::NEG_INFINITY;
+        // The ends of all statements have their names whatever else does.
+        let half = |label: &str| text::width(label, SMALL) / 2.0 + 3.0;
+        let mut taken = Vec::new();
+        for (label, at) in [("min", left), ("max", right)] {
+            svg.text(at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(label);
+            taken.push((at - half(label), at + half(label)));
+        }
         for (label, share) in PERCENTILES.iter().filter(|(_, share)| self.share.holds(1.0 / share)) {
             let at = self.share.at(1.0 / share);
-            let half = text::width(label, SMALL) / 2.0;
             svg.line((at, top), (at, bottom + 4.0), &colours.grid()).end();
-            if at - half >= free + 6.0 {
+            let (from, to) = (at - half(label), at + half(label));
+            if taken.iter().all(|(left, right)| to <= *left || from >= *right) {
                 svg.text(at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(label);
-                free = at + half;
+                taken.push((from, to));
             }
         }
         svg.close("g");

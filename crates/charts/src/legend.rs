@@ -37,6 +37,17 @@ impl Legend {
         self.entries.push((sample, name.into()));
     }
 
+    /// Width of a column where the entries need several rows: in rows of their own widths nothing stands under anything.
+    fn column(&self, width: f64) -> Option<f64> {
+        let widths = || {
+            let of =
+                |(sample, name): &(Sample, String)| sample.width() + 4.0 + text::width(name, SMALL) + GAP;
+            self.entries.iter().map(of)
+        };
+        let widest = widths().fold(0.0, f64::max);
+        (widths().sum::<f64>() - GAP > width).then_some(widest.min(width + GAP))
+    }
+
     /// Draws it from `top` on and returns where it ends: `top` if it is empty.
     pub(crate) fn draw(&self, svg: &mut Svg, colours: Colours, top: f64, width: f64) -> f64 {
         if self.entries.is_empty() {
@@ -44,13 +55,10 @@ impl Legend {
         }
         let (mut x, mut y) = (PADDING, top);
         let right = width - PADDING;
+        let column = self.column(right - PADDING);
         svg.tag("g").a("class", "legend").begin();
         for (sample, name) in &self.entries {
-            let sample_width = match sample {
-                Sample::Arm(_) | Sample::Whisker(_) => LINE,
-                Sample::Area(..) => AREA,
-                Sample::Mark(..) => MARK,
-            };
+            let sample_width = sample.width();
             let shown = text::shorten(name, SMALL, right - PADDING - sample_width - 4.0);
             let entry_width = sample_width + 4.0 + text::width(&shown, SMALL);
             if x > PADDING && x + entry_width > right {
@@ -60,14 +68,22 @@ impl Legend {
             let baseline = y + ROW / 2.0 + SMALL * 0.36;
             svg.text(x + sample_width + 4.0, baseline, "start", SMALL, &colours.foreground())
                 .shortened(&shown, name);
-            x += entry_width + GAP;
+            x += column.unwrap_or(entry_width + GAP);
         }
         svg.close("g");
-        y + ROW + 6.0
+        y + ROW + 4.0
     }
 }
 
 impl Sample {
+    fn width(&self) -> f64 {
+        match self {
+            Self::Arm(_) | Self::Whisker(_) => LINE,
+            Self::Area(..) => AREA,
+            Self::Mark(..) => MARK,
+        }
+    }
+
     fn draw(&self, svg: &mut Svg, colours: Colours, (x, y): (f64, f64), width: f64) {
         match self {
             Self::Arm(arm) => {

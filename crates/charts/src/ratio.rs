@@ -12,6 +12,8 @@ use crate::text::{self, LABEL, SMALL};
 
 /// From this many rows on, the axis is written above the plot too.
 const ROWS_OF_TWO_AXES: usize = 12;
+/// Where a chart is narrower, as on a phone, names of rows stand above their lanes and are not shortened.
+const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
 /// Width of the column of figures.
 const FIGURES: f64 = 44.0;
 /// Up to so many arms, lanes are high enough for a figure each.
@@ -72,6 +74,8 @@ struct Layout {
     axis: Log,
     top: f64,
     row: f64,
+    /// Height of a row's name where it stands above its lanes, else 0.
+    heading: f64,
     lane: f64,
     labels: f64,
     has_figures: bool,
@@ -85,7 +89,8 @@ impl RatioChart {
         let width = crate::width_of(self.width);
         let mut svg = Svg::default();
         let top = heading(&mut svg, theme, &self.title, width);
-        let top = self.legend(colours).draw(&mut svg, colours, top, width);
+        let top = self.legend_of_arms().draw(&mut svg, colours, top, width);
+        let top = self.legend_of_marks(colours).draw(&mut svg, colours, top, width);
         let layout = self.layout(top, width);
         self.draw_axis(&mut svg, colours, &layout, width);
         svg.tag("g").a("class", "rows").begin();
@@ -146,14 +151,24 @@ impl RatioChart {
         )
     }
 
-    fn legend(&self, colours: Colours) -> Legend {
+    /// Empty with one arm: the title names it.
+    fn legend_of_arms(&self) -> Legend {
+        let mut legend = Legend::default();
+        for (arm, name) in self.arms.iter().enumerate().filter(|_| self.arms.len() > 1) {
+            let name = if self.has_numbers() { format!("{} {name}", arm + 1) } else { name.clone() };
+            legend.add(Sample::Whisker(self.arm_number(arm)), name);
+        }
+        legend
+    }
+
+    /// Whether lanes have the number of their arm: more arms than figures leave room for cannot be told by colour.
+    fn has_numbers(&self) -> bool {
+        self.arms.len() > ARMS_WITH_FIGURES
+    }
+
+    fn legend_of_marks(&self, colours: Colours) -> Legend {
         let mut legend = Legend::default();
         let is_one = self.arms.len() == 1;
-        if !is_one {
-            for (arm, name) in self.arms.iter().enumerate() {
-                legend.add(Sample::Whisker(self.arm_number(arm)), name);
-            }
-        }
         for mark in Mark::ALL {
             let occurs =
                 self.rows.iter().flat_map(|row| self.points(row)).any(|(_, point)| point.mark == mark);
@@ -177,19 +192,21 @@ impl RatioChart {
         let lane = match arms {
             1 => 24.0,
             2..=ARMS_WITH_FIGURES => 14.0,
-            _ => 11.0,
+            _ => 12.0,
         };
-        let row = lane * arms as f64 + if arms == 1 { 0.0 } else { 8.0 };
+        let heading = if width < WIDTH_OF_LABELS_BESIDE { 17.0 } else { 0.0 };
+        let row = heading + lane * arms as f64 + if arms == 1 { 0.0 } else { 8.0 };
         let widest = self.rows.iter().map(|row| text::width(&row.label, LABEL)).fold(0.0, f64::max);
-        let labels = widest.min(width * 0.36);
+        let labels = if heading > 0.0 { 0.0 } else { widest.min(width * 0.36) + 10.0 };
+        let numbers = if self.has_numbers() { 18.0 } else { 0.0 };
         let has_figures = arms <= ARMS_WITH_FIGURES;
         let right = width - PADDING - if has_figures { FIGURES } else { 6.0 };
         let points = self.rows.iter().flat_map(|row| self.points(row)).flat_map(|(_, point)| point.values());
         let band = self.drawn_band().into_iter().flat_map(|(low, high)| [low, high]);
-        let axis = Log::of_ratios(points.chain(band), (PADDING + labels + 10.0, right));
+        let axis = Log::of_ratios(points.chain(band), (PADDING + labels + numbers, right));
         let top = top + 16.0 + if self.rows.len() >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
         let bottom = top + row * self.rows.len().max(1) as f64;
-        Layout { axis, top, row, lane, labels, has_figures, bottom }
+        Layout { axis, top, row, heading, lane, labels, has_figures, bottom }
     }
 
     fn draw_axis(&self, svg: &mut Svg, colours: Colours, layout: &Layout, width: f64) {
@@ -239,7 +256,8 @@ impl RatioChart {
         width: f64,
     ) {
         let top = layout.top + layout.row * number as f64;
-        let middle = top + layout.row / 2.0;
+        let is_above = layout.heading > 0.0;
+        let middle = top + if is_above { layout.heading / 2.0 + 3.0 } else { layout.row / 2.0 };
         svg.tag("g").a("class", "row").a("data-label", &row.label).begin();
         if number > 0 && self.arms.len() > 1 {
             svg.line((PADDING, top), (width - PADDING, top), &colours.grid()).n("stroke-width", 0.7).end();
@@ -247,15 +265,21 @@ impl RatioChart {
         if let Some(href) = &row.href {
             svg.tag("a").a("href", href).begin();
         }
-        let shown = text::shorten(&row.label, LABEL, layout.labels);
+        let room = if is_above { width - 2.0 * PADDING } else { layout.labels - 10.0 };
+        let shown = text::shorten(&row.label, LABEL, room);
         svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
             .shortened(&shown, &row.label);
         if row.href.is_some() {
             svg.close("a");
         }
-        let inset = (layout.row - layout.lane * self.arms.len().max(1) as f64) / 2.0;
+        let lanes = layout.row - layout.heading;
+        let inset = layout.heading + (lanes - layout.lane * self.arms.len().max(1) as f64) / 2.0;
         for (arm, point) in self.points(row) {
             let y = top + inset + layout.lane * (arm as f64 + 0.5);
+            if self.has_numbers() {
+                let (x, baseline) = (layout.axis.place.0 - 4.0, y + SMALL * 0.36);
+                svg.text(x, baseline, "end", SMALL, &colours.muted()).content(&(arm + 1).to_string());
+            }
             self.draw_point(svg, colours, layout, (arm, y), (row, point));
         }
         svg.close("g");
@@ -273,14 +297,24 @@ impl RatioChart {
         let arm_number = self.arm_number(arm);
         let colour = if is_one { point.mark.colour(colours) } else { colours.arm(arm_number) };
         if point.has_interval() {
-            svg.tag("path")
-                .a("class", "whisker")
-                .a("d", &whisker(&layout.axis, point, y))
-                .a("fill", "none")
-                .a("stroke", &colour)
-                .n("stroke-width", if is_one { 2.0 } else { 1.6 })
-                .some("stroke-dasharray", if is_one { None } else { dash(arm_number) })
-                .end();
+            let dashes = if is_one { None } else { dash(arm_number) };
+            let (line, bars) = whisker(&layout.axis, point, y);
+            // Dashes would break the bars up.
+            let paths = if dashes.is_some() {
+                vec![(line, dashes), (bars, None)]
+            } else {
+                vec![(line + &bars, None)]
+            };
+            for (path, dashes) in paths {
+                svg.tag("path")
+                    .a("class", "whisker")
+                    .a("d", &path)
+                    .a("fill", "none")
+                    .a("stroke", &colour)
+                    .n("stroke-width", if is_one { 2.0 } else { 1.6 })
+                    .some("stroke-dasharray", dashes)
+                    .end();
+            }
         }
         let radius = if is_one { 4.6 } else { 4.0 };
         let x = layout.axis.at(point.ratio);
@@ -298,8 +332,8 @@ impl RatioChart {
             .a("stroke", &colour)
             .titled(&title);
         if layout.has_figures {
-            let x = layout.axis.place.1 + 10.0;
-            svg.text(x, y + SMALL * 0.36, "start", SMALL, &colours.foreground())
+            let x = layout.axis.place.1 + FIGURES;
+            svg.text(x, y + SMALL * 0.36, "end", SMALL, &colours.foreground())
                 .a("class", "figure")
                 .content(&figure(point.ratio));
         }
@@ -311,16 +345,17 @@ fn figure(ratio: f64) -> String {
     if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}") } else { ratio_label(ratio) }
 }
 
-/// A line over the interval with a bar at each end; an end that the axis does not hold, having no bound, has no bar.
-fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> String {
+/// A line over the interval, and a bar at each end; an end that the axis does not hold, having no bound, has no bar.
+fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> (String, String) {
     let (from, to) = (axis.at(point.low), axis.at(point.high));
-    let mut path = format!("M{},{}H{}", number(from), number(y), number(to));
+    let line = format!("M{},{}H{}", number(from), number(y), number(to));
+    let mut bars = String::new();
     for (value, x) in [(point.low, from), (point.high, to)] {
         if axis.holds(value) {
-            path.push_str(&format!("M{},{}v7", number(x), number(y - 3.5)));
+            bars.push_str(&format!("M{},{}v7", number(x), number(y - 3.5)));
         }
     }
-    path
+    (line, bars)
 }
 
 /// A triangle that points out of the axis.

@@ -127,13 +127,15 @@ impl Frame<'_> {
     pub(crate) fn around(&self, theme: Theme, drawing: Svg) -> String {
         let colours = Colours::new(theme);
         let id = text::identifier(self.id);
+        // Whole units: a fraction would leave an edge of a pixel without background.
+        let (width, height) = (self.width.ceil(), self.height.ceil());
         let mut svg = Svg::default();
         let mut tag = svg
             .tag("svg")
             .a("xmlns", "http://www.w3.org/2000/svg")
             .a("id", &id)
             .a("class", &format!("chart chart-{}", self.kind))
-            .a("viewBox", &format!("0 0 {} {}", number(self.width), number(self.height)))
+            .a("viewBox", &format!("0 0 {width} {height}"))
             .a("role", if self.has_links { "group" } else { "img" })
             .a("aria-labelledby", &format!("{id}-title {id}-desc"))
             .a("font-family", FONTS);
@@ -144,7 +146,6 @@ impl Frame<'_> {
         svg.tag("title").a("id", &format!("{id}-title")).content(self.title);
         svg.tag("desc").a("id", &format!("{id}-desc")).content(&self.description);
         if theme != Theme::Page {
-            let (width, height) = (self.width, self.height);
             svg.tag("rect").n("width", width).n("height", height).a("fill", &colours.background()).end();
         }
         svg.out.push_str(&drawing.out);

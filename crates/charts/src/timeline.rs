@@ -13,8 +13,10 @@ use crate::text::{self, SMALL};
 const POINTS_MAX: usize = 600;
 /// Distance of the markers that tell lines apart without colour.
 const MARKER_APART: f64 = 130.0;
-/// Height of the plot.
+/// Height of the plot, and what it gains with each line after the third.
 const PLOT: f64 = 200.0;
+const PLOT_PER_LINE: f64 = 10.0;
+const PLOT_MAX: f64 = 320.0;
 
 /// Figures of arms over the seconds of their windows.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +74,7 @@ impl TimelineChart {
             legend.add(Sample::Arm(line.arm), &line.label);
         }
         let top = legend.draw(&mut svg, colours, top, width) + 18.0;
-        let bottom = top + PLOT;
+        let bottom = top + (PLOT + PLOT_PER_LINE * self.lines.len().saturating_sub(3) as f64).min(PLOT_MAX);
         let (x, y) = self.axes(width, top, bottom);
         self.draw_axes(&mut svg, colours, &x, &y);
         svg.tag("g").a("class", "lines").a("fill", "none").a("stroke-linejoin", "round").begin();

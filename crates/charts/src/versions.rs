@@ -10,9 +10,10 @@ use crate::timeline::path;
 
 /// Height of the plot.
 const PLOT: f64 = 260.0;
-/// Share of the distance between versions over which the points of several lines are spread, so that each whisker is
-/// seen.
-const SPREAD: f64 = 0.5;
+/// Points of several lines stand so far beside each other that each whisker is seen, and no farther than a share of the
+/// distance between versions.
+const ASIDE: f64 = 5.0;
+const ASIDE_SHARE_MAX: f64 = 0.5;
 
 /// Ratios of tests or groups to the first version, over versions in their order.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,10 +160,9 @@ impl VersionChart {
 
     fn draw_line(&self, svg: &mut Svg, colours: Colours, layout: &Layout, number: usize, line: &VersionLine) {
         let colour = colours.arm(number);
-        let aside = match self.lines.len() {
-            0 | 1 => 0.0,
-            lines => (number as f64 / (lines - 1) as f64 - 0.5) * SPREAD * layout.step.min(80.0),
-        };
+        let neighbours = self.lines.len().saturating_sub(1).max(1) as f64;
+        let apart = ASIDE.min(layout.step * ASIDE_SHARE_MAX / neighbours);
+        let aside = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * apart;
         let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + aside;
         let mut places = vec![None; self.versions.len()];
         for (place, point) in self.points(line) {
@@ -214,4 +214,4 @@ impl VersionChart {
 }
 
 /// Names of versions that hang down are shortened to this width.
-const NAME_MAX: f64 = 150.0;
+const NAME_MAX: f64 = 190.0;
