@@ -59,7 +59,13 @@ fn a_dosed_function_stands_out_in_its_arm_and_nothing_of_perf_is_left() {
     for arm in ["a", "b"] {
         // The library's own `recv`, which takes the dose; the C library's has another name inside.
         let (dose, samples) = share_of("recv", "backend", (&run, &of(arm).result));
-        assert!(samples > 200, "{samples} samples on {arm}");
+        // Samples are of CPU time: they tell as much of it as the kernel's own account.
+        let cpu_s: f64 = of(arm).backend_cpu_us.iter().sum::<f64>() / 1e6;
+        let sampled_s = samples as f64 / of(arm).result.frequency_hz;
+        assert!(
+            samples > 200 && (0.8..1.2).contains(&(sampled_s / cpu_s)),
+            "{sampled_s} of {cpu_s} s on {arm}"
+        );
         assert!(if arm == "b" { dose > 0.3 } else { dose < 0.05 }, "{dose} on {arm}");
     }
     let Profile { operations, unresolved_samples, samples, note, .. } = &of("a").result;

@@ -69,6 +69,8 @@ impl Taken {
     pub fn into_observation(self) -> (Option<String>, Observation) {
         let mut observation = Observation::new(Measured::Profile(self.profile));
         observation.metrics = self.cost.metrics().into_iter().collect();
+        let cpu_us = |backend: &rqps_probe::BackendCost| backend.cpu_us.map_or(f64::NAN, |us| us as f64);
+        observation.backend_cpu_us = self.cost.server.backends.iter().map(cpu_us).collect();
         let looks = self.waits.looks;
         let wait = |(kind, event, found)| Wait { kind, event, found, looks };
         observation.waits = self.waits.found.into_iter().map(wait).collect();
