@@ -118,7 +118,7 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     (cpu.matters() && in_profiles.is_finite() && !is_like).then(|| {
         format!(
             "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows and {} times in \
-             the profiles, which were taken of other data or another state of it",
+             the profiles, a pass of its own with data in another state or another load on the machine",
             cx.its_arm().name,
             words::number(in_windows),
             cx.base_arm().name,
