@@ -1,7 +1,7 @@
 //! By what a setting or another difference between two arms can act on a test, and which findings it is named beside.
 //!
-//! A difference alone is no finding: it is named only where what it acts by was itself seen, and then as a difference, not
-//! as the cause.
+//! A difference alone is no finding: it is named only where what it acts by was itself seen, and then as a
+//! difference, not as the cause.
 
 use crate::model::{Cause, Difference, DifferenceKind, Finding};
 use crate::settings::LEFT_OUT;
@@ -11,8 +11,8 @@ const NAMED_MAX: usize = 4;
 /// Longer texts are cut in a sentence.
 const TEXT_MAX: usize = 90;
 
-/// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts. From the
-/// chapters "Server Configuration" and "Query Planning" of Postgres' documentation.
+/// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts. From
+/// the chapters "Server Configuration" and "Query Planning" of Postgres' documentation.
 const SETTINGS: [(&str, &[Cause]); 67] = [
     ("enable_*", &[Cause::QueryPlan]),
     ("random_page_cost", &[Cause::QueryPlan]),

@@ -1,7 +1,7 @@
 //! Query plans that differ from base's: whether they do, what became of them, and whether that can be the cause.
 //!
-//! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that printed
-//! them: costs, estimates, literals, aliases and the numbers of tables do not count.
+//! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that
+//! printed them: costs, estimates, literals, aliases and the numbers of tables do not count.
 
 use rqps_store::QueryPlan;
 
@@ -112,8 +112,8 @@ struct Changed {
     windows: (usize, usize),
 }
 
-/// Compares the statement's plans in all windows with base's first. A plan that base has too in some window is none that
-/// tells the two apart.
+/// Compares the statement's plans in all windows with base's first. A plan that base has too in some window is none
+/// that tells the two apart.
 fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
     let (before, after) = (base.of(statement), arm.of(statement));
     let known: Vec<Fingerprint> = before.iter().map(|plan| Fingerprint::of(plan)).collect();

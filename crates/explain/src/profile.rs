@@ -107,8 +107,8 @@ fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
     format!("no CPU profile{of}: `rqps profile {run} --test {}` takes one", cx.test)
 }
 
-/// A profile is of other data than a window where a test depends on what ran before it: it explains only a change that it
-/// has itself. Samples are taken by CPU time, so their number per operation tells.
+/// A profile is of other data than a window where a test depends on what ran before it: it explains only a change
+/// that it has itself. Samples are taken by CPU time, so their number per operation tells.
 fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks); 2]) -> Option<String> {
     let [base_us, arm_us] = profiles
         .map(|(profile, stacks)| stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations);
@@ -137,7 +137,8 @@ fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     })
 }
 
-/// The finding and further remarks. `alike` compares as if both arms took the same CPU time: what differs then is shares.
+/// The finding and further remarks. `alike` compares as if both arms took the same CPU time: what differs then is
+/// shares.
 fn tell(
     cx: &Context<'_>,
     cpu: &Quantity,

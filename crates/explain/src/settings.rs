@@ -1,5 +1,5 @@
-//! What differs between two arms before anything is measured: settings, their defaults, options left out, how the server
-//! was built, its environment, statements of one arm alone, the version.
+//! What differs between two arms before anything is measured: settings, their defaults, options left out, how the
+//! server was built, its environment, statements of one arm alone, the version.
 //!
 //! Whether a difference matters is not said here: see [`crate::mechanisms`].
 

@@ -1,7 +1,7 @@
 //! What became of a plan, in the words in which one would say it.
 //!
-//! Ways to a table are held against each other table by table, in the order in which the plan names them; then the nodes
-//! between them; then parallel workers; and only where all these are alike, conditions.
+//! Ways to a table are held against each other table by table, in the order in which the plan names them; then the
+//! nodes between them; then parallel workers; and only where all these are alike, conditions.
 
 use std::collections::BTreeMap;
 

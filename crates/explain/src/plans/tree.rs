@@ -1,4 +1,5 @@
-//! A query plan as a tree, from the JSON of any version from 9.6 to 18, with what makes it another plan and nothing else.
+//! A query plan as a tree, from the JSON of any version from 9.6 to 18, with what makes it another plan and nothing
+//! else.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

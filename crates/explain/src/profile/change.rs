@@ -4,9 +4,9 @@
 //! A function's share p of n samples has the error sqrt(p (1 - p) / n); one more sample is taken to be there than was
 //! found, so that none found is not none for certain.
 //!
-//! Versions split, rename and inline functions. A function's cost changed only if that of the narrowest function around it
-//! that both profiles have, with all that it calls, changed along; where that is the same as before, cost moved within it
-//! (the cost domains of FBDetect, SOSP 2024).
+//! Versions split, rename and inline functions. A function's cost changed only if that of the narrowest function
+//! around it that both profiles have, with all that it calls, changed along; where that is the same as before, cost
+//! moved within it (the cost domains of FBDetect, SOSP 2024).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,16 +18,16 @@ const PLACE_WIDTH_MAX: f64 = 0.6;
 const ERRORS_MIN: f64 = 4.0;
 /// Share of base's CPU time that it must be beyond.
 const SHARE_MIN: f64 = 0.005;
-/// What is around a function changed along if by this share of the function's own change; it is as before if by less than
-/// that share. Between the two nothing is said.
+/// What is around a function changed along if by this share of the function's own change; it is as before if by less
+/// than that share. Between the two nothing is said.
 const ALONG: f64 = 0.5;
 const AS_BEFORE: f64 = 0.3;
 /// Samples that a function needs in both profiles for being compared with itself.
 const KNOWN_SAMPLES: u64 = 10;
 /// Share of a function's samples that have to be below the caller.
 const MOSTLY: f64 = 0.8;
-/// Share of the change that one function with what it calls has to have to be named as its place. More than all of it is
-/// that of a function that was put around others.
+/// Share of the change that one function with what it calls has to have to be named as its place. More than all of it
+/// is that of a function that was put around others.
 const PLACE_SHARE: std::ops::RangeInclusive<f64> = 0.6..=1.3;
 
 /// CPU time per operation on the two arms, with the error of the difference; microseconds.
