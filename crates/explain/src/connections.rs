@@ -73,7 +73,8 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     };
     Some(Finding {
         word: Word::work(found.rose()),
-        cause: Cause::Background,
+        // Workers that read for sessions work because those miss blocks in the buffers.
+        cause: if name == "io_worker" { Cause::Reads } else { Cause::Background },
         sentence: format!(
             "{arm} uses {} us of CPU per {} in {role}, {}",
             words::number(found.arm),

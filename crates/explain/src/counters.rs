@@ -356,7 +356,8 @@ impl Entry {
         let found = self.quantity(cx).filter(|found| found.matters() && self.is_plenty(cx, found))?;
         let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
         let said = self.said(cx, &found);
-        let phrase = self.phrase.replace("{}", &words::number(said.arm));
+        let figure = if self.per == Per::Windows { words::number(said.arm) } else { words::count(said.arm) };
+        let phrase = self.phrase.replace("{}", &figure);
         let per = cx.operation();
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {per}, {}", words::than(&said, base)),

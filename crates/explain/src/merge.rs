@@ -16,7 +16,7 @@ const WAL_BYTES_MIN: f64 = 100.0;
 const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime];
 
 /// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
-const MERGES: [(Cause, &[Cause]); 13] = [
+const MERGES: [(Cause, &[Cause]); 14] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (
@@ -30,13 +30,21 @@ const MERGES: [(Cause, &[Cause]); 13] = [
     (Cause::Rows, &[Cause::HeapBlocks]),
     (Cause::TempFiles, &[]),
     (Cause::HeapBlocks, &[]),
-    (Cause::BufferMisses, &[Cause::BackendWrites]),
-    (Cause::Reads, &[Cause::BufferMisses]),
+    (Cause::BufferMisses, &[Cause::BackendWrites, Cause::Reads]),
+    (Cause::Reads, &[]),
     (Cause::Wal, &[]),
+    (Cause::Fsync, &[]),
 ];
 
 /// Causes of waiting, in the order in which they are believed.
-const WAITS: [Cause; 3] = [Cause::Fsync, Cause::Reads, Cause::Locks];
+const WAITS: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::Locks];
+/// A block that has to be fetched costs as much CPU time as about so many that are found in the buffers: a system call
+/// and 8 kB to copy.
+const MISS_COSTS: f64 = 10.0;
+/// Fsyncs more or less per operation from which on they can account for time, where the disk's own time is not known.
+const FSYNCS_MIN: f64 = 0.1;
+/// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
+const FSYNC_SHARE: f64 = 0.25;
 
 /// All merging.
 pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>) -> Vec<Item> {
@@ -90,12 +98,13 @@ fn drive(cx: &Context<'_>, item: &Item) -> f64 {
         }
         Cause::BufferMisses | Cause::Reads => {
             let all = blocks_touched(cx).map_or(0.0, |found| found.base.max(found.arm));
-            item.figure().map_or(0.0, |(base, arm)| (arm - base).abs() / all.max(1.0))
+            item.figure().map_or(0.0, |(base, arm)| MISS_COSTS * (arm - base).abs() / all.max(1.0))
         }
         Cause::Wal | Cause::HotUpdates => match cx.figures.per_op("server_wal_bytes") {
             Some(found) if found.base.max(found.arm) >= WAL_BYTES_MIN => found.share(),
             _ => 0.0,
         },
+        Cause::Fsync if item.figure().is_none_or(|(base, arm)| (arm - base).abs() < FSYNCS_MIN) => 0.0,
         Cause::OtherLoad | Cause::CpuSteal => 0.0,
         _ => own_share(item),
     }
@@ -143,14 +152,25 @@ fn also(cx: &Context<'_>, taker: &mut Finding, taken: &Item) {
         Cause::Instructions => format!("instructions per {operation} {}", up(base, arm)),
         Cause::CpuTime => format!("CPU time per {operation} {}", up(base, arm)),
         Cause::Waiting | Cause::CpuQueue => longer(cx, base, arm),
+        Cause::Reads if taken.finding.evidence[0].what.contains("from storage") => {
+            format!(
+                "{} bytes per {operation} come from storage, base {}",
+                words::number(arm),
+                words::number(base)
+            )
+        }
         _ => return,
     };
     taker.sentence.push_str(&format!("; {gain}"));
 }
 
 fn up(base: f64, arm: f64) -> String {
-    let direction = if arm > base { "up" } else { "down" };
-    format!("{direction} {}", words::percent((arm / base - 1.0).abs()))
+    let ratio = arm / base;
+    match ratio {
+        _ if ratio >= 2.0 => format!("{} times as much", words::number(ratio)),
+        _ if ratio > 1.0 => format!("up {}", words::percent(ratio - 1.0)),
+        _ => format!("down {}", words::percent(1.0 - ratio)),
+    }
 }
 
 fn longer(cx: &Context<'_>, base: f64, arm: f64) -> String {
@@ -166,7 +186,8 @@ fn full_page_images(items: &mut Vec<Item>) {
     let Some(Evidence { base: Some(base), arm: Some(arm), .. }) = images else { return };
     let (base, arm) = (*base, *arm);
     if !its.sentence.contains("full-page images") {
-        let said = format!("; {} of it full-page images, base {}", words::number(arm), words::number(base));
+        let said =
+            format!("; full-page images per operation {}, base {}", words::number(arm), words::number(base));
         items[wal].finding.sentence.push_str(&said);
     }
     let checkpoint = items
@@ -183,30 +204,58 @@ fn full_page_images(items: &mut Vec<Item>) {
 /// A counter of something to wait for is waiting only where clients do wait longer; else it is work. And waiting that
 /// nobody measured is for what the counters show.
 fn waiting(cx: &Context<'_>, items: &mut Vec<Item>) {
-    let Some(at) = items.iter().position(|item| item.finding.cause == Cause::Waiting) else {
-        for item in items.iter_mut().filter(|item| item.share.is_none() && !is_looked_at(&item.finding)) {
-            item.finding.word = match item.finding.word {
-                Word::MoreWaiting => Word::MoreWork,
-                Word::LessWaiting => Word::LessWork,
-                word => word,
-            };
+    if let Some(at) = items.iter().position(|item| item.finding.cause == Cause::Waiting) {
+        let waits = items.remove(at);
+        match waited_for(cx, items, &waits) {
+            Some(place) => {
+                if let Some((base, arm)) = waits.figure() {
+                    let said = format!("; {}", longer(cx, base, arm));
+                    items[place].finding.sentence.push_str(&said);
+                }
+                take(&mut items[place], waits);
+            }
+            None => items.insert(at, waits),
         }
-        return;
-    };
-    let more = items[at].direction();
-    let is_for = |cause: Cause| {
-        items
-            .iter()
-            .position(|item| item.finding.cause == cause && item.direction() == more && more.is_some())
-    };
-    let Some(place) = WAITS.into_iter().find_map(is_for) else { return };
-    let waits = items.remove(at);
-    let place = place - usize::from(at < place);
-    if let Some((base, arm)) = waits.figure() {
-        let said = format!("; {}", longer(cx, base, arm));
-        items[place].finding.sentence.push_str(&said);
     }
-    take(&mut items[place], waits);
+    for item in items.iter_mut().filter(|item| item.share.is_none() && !is_looked_at(&item.finding)) {
+        item.finding.word = match item.finding.word {
+            Word::MoreWaiting => Word::MoreWork,
+            Word::LessWaiting => Word::LessWork,
+            word => word,
+        };
+    }
+}
+
+/// The finding that `waits` is explained by; none where nothing known does.
+fn waited_for(cx: &Context<'_>, items: &[Item], waits: &Item) -> Option<usize> {
+    let more = waits.direction()?;
+    let waited_us = waits.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
+    WAITS.into_iter().find_map(|cause| {
+        items.iter().position(|item| {
+            let is_along = item.finding.cause == cause && item.direction() == Some(more);
+            is_along && (cause != Cause::Fsync || fsyncs_account_for(cx, item, waited_us))
+        })
+    })
+}
+
+/// Whether fsyncs are many enough to make clients wait `waited_us` per operation.
+fn fsyncs_account_for(cx: &Context<'_>, item: &Item, waited_us: f64) -> bool {
+    if is_looked_at(&item.finding) {
+        return true;
+    }
+    let Some((base, arm)) = item.figure() else { return false };
+    let fsyncs = (arm - base).abs();
+    let canaries: Vec<f64> = cx
+        .run
+        .canaries
+        .iter()
+        .filter(|canary| canary.name == "fsync_us")
+        .map(|canary| canary.value)
+        .collect();
+    match canaries.len() {
+        0 => fsyncs >= FSYNCS_MIN,
+        count => fsyncs * canaries.iter().sum::<f64>() / count as f64 >= FSYNC_SHARE * waited_us,
+    }
 }
 
 /// Whether the sessions were seen waiting.

@@ -14,7 +14,7 @@ use crate::time::{part, share_of};
 use crate::words;
 
 /// What a figure weighs whose share of the change cannot be said.
-const UNSIZED: f64 = 0.5;
+const UNSIZED: f64 = 0.25;
 /// Share of the change that has to be left over before it is spoken of.
 const LEFT_OVER: f64 = 0.4;
 

@@ -20,6 +20,12 @@ pub(crate) fn number(value: f64) -> String {
     if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A number of things, of which there may be one on the average: `1.00 fsyncs`.
+pub(crate) fn count(value: f64) -> String {
+    let text = number(value);
+    if text == "1" { "1.00".to_owned() } else { text }
+}
+
 fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -48,7 +54,7 @@ pub(crate) fn than(found: &Quantity, base: &str) -> String {
     } else if (0.5..2.0).contains(&ratio) {
         let word = if ratio > 1.0 { "more" } else { "less" };
         format!("{} {word} than {base} ({value})", percent((ratio - 1.0).abs()))
-    } else if ratio > 1.0 {
+    } else if (2.0..100.0).contains(&ratio) {
         format!("{} times {base}'s {value}", number(ratio))
     } else {
         format!("against {value} on {base}")
@@ -82,6 +88,7 @@ mod tests {
         assert_eq!(say(100.0, 97.0), "3.0 % less than pg17 (100)");
         assert_eq!(say(133.0, 412.0), "3.1 times pg17's 133");
         assert_eq!(say(300.0, 3.0), "against 300 on pg17");
+        assert_eq!(say(0.0004, 1.0), "against 0.0004 on pg17");
         assert_eq!(say(0.0, 412.0), "pg17 none");
     }
 }

@@ -119,6 +119,29 @@ fn fsyncs_are_waiting_only_where_clients_wait() {
 }
 
 #[test]
+fn a_pool_too_small_is_blamed_for_cpu_time_and_waiting_but_not_for_what_it_cannot_do() {
+    let misses = |base: f64, arm: f64| {
+        vec![
+            figure(counter(TABLES_IO, "heap_blks_hit"), 10.0, 10.0 - arm + base),
+            figure(counter(TABLES_IO, "heap_blks_read"), base, arm),
+            figure(counter(TABLES_IO, "idx_blks_hit"), 3.0, 3.0),
+            figure(counter(TABLES_IO, "idx_blks_read"), 0.0, 0.0),
+        ]
+    };
+    let found = explained(&spec((0.5, 1.0), 300.0, misses(0.0, 8.0)), 2);
+    let first = &found.findings[0];
+    assert_eq!((first.word, first.cause), (Word::MoreWork, Cause::BufferMisses), "{found:?}");
+    assert!(
+        first.sentence.contains("8 blocks into shared buffers per query, old none"),
+        "{}",
+        first.sentence
+    );
+    assert!(first.sentence.contains("clients wait"), "{}", first.sentence);
+    let few = explained(&spec((0.8, 1.3), 230.0, misses(0.0, 0.1)), 2);
+    assert_eq!(causes(&few)[0], (Word::MoreWork, Cause::Instructions), "{few:?}");
+}
+
+#[test]
 fn time_that_nothing_accounts_for_is_said_to_be_so() {
     // Without session times there is no split; the rate changes, and nothing else does.
     let alone = Spec { effects: vec![(2, TEST, 0.8, 1.0)], ..Spec::default() };

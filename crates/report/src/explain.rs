@@ -228,7 +228,8 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
 
 fn add_part(table: &mut Table, part: &Part, depth: usize, whole: f64) {
     table.row(part_cells(part, depth, whole));
-    for inner in &part.of {
+    // A part of one piece is that piece.
+    for inner in part.of.iter().filter(|_| part.of.len() > 1) {
         add_part(table, inner, depth + 1, whole);
     }
 }
