@@ -406,7 +406,7 @@ pub struct ExportArgs {
     #[arg(long, requires = "to")]
     pub force: bool,
     /// Print what each table and column means, instead of exporting
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["to", "formats", "tables"])]
     pub schema: bool,
 }
 

@@ -18,7 +18,10 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     }
     let mut tables: Vec<&'static Table> = Vec::new();
     for name in &args.tables {
-        tables.push(rqps_export::table(name)?);
+        let table = rqps_export::table(name)?;
+        if !tables.iter().any(|known| known.name == table.name) {
+            tables.push(table);
+        }
     }
     let mut runs = Vec::new();
     for name in &args.runs {
@@ -30,8 +33,11 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     if tables.is_empty() {
         tables = rqps_export::ALL.to_vec();
     }
-    let mut formats = if args.formats.is_empty() { vec![Format::Parquet] } else { args.formats.clone() };
-    formats.dedup();
+    let mut formats = Format::ALL.to_vec();
+    formats.retain(|format| match args.formats.is_empty() {
+        true => *format == Format::Parquet,
+        false => args.formats.contains(format),
+    });
     context.catch_signals()?;
     let options = Options { tables, formats: formats.clone(), replace: args.force, stop: &context.stop };
     let exported = rqps_export::export(&runs, dir, &options)?;

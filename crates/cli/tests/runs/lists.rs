@@ -101,9 +101,10 @@ fn exports_go_where_they_are_sent() {
     assert!(nowhere.contains("--to DIR"), "{nowhere}");
     let said = bench.call(&["export", &name, "last", "--to", "out"]).expect(2).stderr;
     assert!(said.contains("two runs are called"), "{said}");
-    let files =
-        bench.call(&["export", "--to", "out", "--as", "csv,parquet", "--table", "blocks,canaries"]).expect(0);
-    assert!(files.stdout.starts_with("table     rows     csv  parquet\nblocks       5"), "{}", files.stdout);
+    let files = bench
+        .call(&["export", "--to", "out", "--as", "csv,parquet,csv", "--table", "blocks,canaries,blocks"])
+        .expect(0);
+    assert!(files.stdout.starts_with("table     rows  parquet     csv\nblocks       5"), "{}", files.stdout);
     let all = bench.call(&["export", "--to", "out", "--force"]).expect(0);
     assert!(all.stderr.contains("in out") && bench.path().join("out/windows.parquet").is_file());
     let there = bench.call(&["export", "--to", "out"]).expect(2).stderr;
