@@ -12,7 +12,8 @@ const NS_PER_US: f64 = 1e3;
 /// The latencies of a window's events, from sending to the whole answer; none where they were not measured.
 pub(crate) fn of_events(run: &Run, window: &Recorded<Window>) -> Result<Option<Histogram>> {
     let all = run.histograms(window.action.seq)?;
-    let of_events = |one: &Histogram| one.statement == EVENT && one.from == LatencyFrom::Sent;
+    let of_events =
+        |one: &Histogram| one.statement == EVENT && one.from == LatencyFrom::Sent && !one.v2.is_empty();
     Ok(all.into_iter().find(|one| of_events(one) && one.count > 0))
 }
 

@@ -17,7 +17,7 @@ use rqps_store::{Outcome, Run, RunFolder};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest that any one rqps of a test may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A config that fits any machine. Commits don't wait for the disk, so that a crash could lose some.
 const CONFIG: &str =

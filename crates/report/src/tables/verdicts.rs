@@ -236,11 +236,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     }
     if let Some(verdict) = line.changed_stalls() {
         let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
-        said.push(format!(
-            "stalls: {}: {}",
-            words::class(verdict.class),
-            told.collect::<Vec<_>>().join("; ")
-        ));
+        said.push(format!("{}: {}", words::class(verdict.class), told.collect::<Vec<_>>().join("; ")));
     }
     let own = judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark);
     said.extend(own);
@@ -277,8 +273,8 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
     let changed = lines.iter().filter_map(Line::changed_stalls);
     footnotes.extend(changed.map(Verdict::deciding).take(1).map(|one| {
         format!(
-            "stalls: of the time of events that took more than 20 times base's median and 20 ms what is beyond that; {} of \
-             the rest matters. The section variance has all of them",
+            "stalls: what events took beyond 20 times base's median, or beyond 20 ms if that is more; a difference of {} \
+             of the time matters. The section variance has all of them",
             words::percent(one.mei)
         )
     }));

@@ -1,0 +1,60 @@
+//! A server that stops now and then: its mean says little, its stalls have a verdict.
+
+use rqps_stats::{Class, Detector};
+use rqps_verdicts::{judge_run, rules_of, variance};
+
+use crate::bench::{Bench, exact_version};
+
+/// A stall of the arm, and messages from one to the next: one or two in each window of 12,000.
+const STALL_US: u32 = 70_000;
+const STALL_EVERY: u32 = 9_000;
+
+/// Every server loads the library, so that arms differ in the stalls alone. Where eight blocks do not show them, because the
+/// machine is busy, the run goes on to twelve by itself.
+fn plan(bench: &Bench) -> String {
+    let library = rqps_calibrate::shim::write_to(bench.path()).unwrap().display().to_string();
+    let build = exact_version("18");
+    let arm = |name: &str, stall_us: u32| {
+        format!(
+            "[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{build}\"\nconfig = \"./small.conf\"\n\
+             env = {{ LD_PRELOAD = \"{library}\", RQPS_DOSE_STALL_US = \"{stall_us}\", \
+             RQPS_DOSE_STALL_EVERY = \"{STALL_EVERY}\" }}\n"
+        )
+    };
+    let text = format!(
+        "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"point-query\"]\n\
+         [test.point-query]\nevents = 12_000\nrate_mei_percent = 45\n\
+         [isolated]\nwindow_seconds = 0.3\nwindows = 2\nblocks_min = 8\nblocks_max = 12\ncount_instructions = false\n{}{}",
+        arm("a", 0),
+        arm("b", STALL_US)
+    );
+    bench.plan_text(&text).display().to_string()
+}
+
+#[test]
+fn stalls_are_a_regression_where_the_mean_is_none() {
+    let bench = Bench::new();
+    let ended = bench.call(&["run", &plan(&bench)]).expect(0);
+    let run = bench.run();
+    let verdicts = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    let arm = |name: &str| run.arms.iter().position(|arm| arm.name == name).unwrap();
+    let of = |name: &str, detector| verdicts.verdict("point-query", arm(name), detector).unwrap();
+    let stalls = of("b", Detector::Stalls);
+    assert!(stalls.class.is_regression(), "{stalls:?}\n{}", ended.stderr);
+    assert!(!of("b", Detector::Rate).class.is_regression(), "{:?}", of("b", Detector::Rate));
+    assert_eq!(of("a-again", Detector::Stalls).class, Class::Inconclusive, "too short to say more");
+
+    let rows = variance(&run, arm("a")).unwrap();
+    let latency = |name: &str| rows.iter().find(|row| row.arm == arm(name)).unwrap().latency.unwrap();
+    assert!(latency("b").stalls >= 16, "one in each of 16 windows: {:?}", latency("b"));
+    assert!(
+        latency("b").max_us >= f64::from(STALL_US) && latency("b").p99_us < 20_000.0,
+        "{:?}",
+        latency("b")
+    );
+
+    let gate = |what: &str, code| bench.call(&["gate", "last", "--fail-on", what]).expect(code);
+    gate("rate", 0);
+    let said = gate("stalls", 1).stdout;
+    assert!(said.contains("REGRESSION of stalls point-query: stalls take"), "{said}");
+}
