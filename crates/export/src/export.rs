@@ -132,6 +132,12 @@ fn sources<'a>(runs: &'a [Run], tables: &[&Table]) -> Result<(Vec<Source<'a>>, V
             }
         }
         let source = Source::new(run, judged);
+        if tables.iter().any(|table| table.name == crate::tables::WITH_STACKS) {
+            let lost = run.profiles.iter().filter(|profile| !source.has_stacks(&profile.result));
+            remarks.extend(
+                lost.map(|lost| format!("no stacks of {}: {} is gone", source.name, lost.result.file)),
+            );
+        }
         if !names.insert(source.name.clone()) {
             return Err(Error::SameName(source.name));
         }

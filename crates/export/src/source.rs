@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rqps_store::{BlockStatus, Recorded, Run};
+use rqps_store::{BlockStatus, Profile, Recorded, Run};
 use rqps_verdicts::RunVerdicts;
 
 use crate::table::{Column, boolean, integer, text};
@@ -38,6 +38,11 @@ impl<'a> Source<'a> {
     pub fn new(run: &'a Run, judged: Option<RunVerdicts>) -> Self {
         let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
         Self { run, name: run.folder.name(), judged, done: done.map(|block| block.number).collect() }
+    }
+
+    /// Whether the file of a profile's stacks is there: whoever copies a database may leave it behind.
+    pub fn has_stacks(&self, profile: &Profile) -> bool {
+        self.run.folder.path().join(&profile.file).is_file()
     }
 
     /// Beginning of a row about `recorded`: the values of [`PLACE`].

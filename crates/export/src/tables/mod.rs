@@ -56,3 +56,5 @@ pub fn table(name: &str) -> Result<&'static Table> {
 
 /// The table that verdicts are made for.
 pub(crate) const WITH_VERDICTS: &str = verdicts::VERDICTS.name;
+/// The table that reads files beside the database.
+pub(crate) const WITH_STACKS: &str = profiles::STACKS.name;

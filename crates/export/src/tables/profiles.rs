@@ -63,7 +63,8 @@ pub(crate) static STACKS: Table = Table {
         ],
     ],
     fill: |source, sink| {
-        for profile in &source.run.profiles {
+        let is_there = |profile: &&rqps_store::Recorded<_>| source.has_stacks(&profile.result);
+        for profile in source.run.profiles.iter().filter(is_there) {
             let result = &profile.result;
             let folded = source.run.folded(result)?;
             for line in folded.lines() {

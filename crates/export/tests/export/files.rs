@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use rqps_export::{Error, Format, Options, export, print, table};
 use rqps_store::RunFolder;
+use rqps_verdicts::testing::Spec;
 
 use crate::run::write_run;
 
@@ -73,6 +74,30 @@ fn a_table_can_be_printed_as_text() {
     assert!(printed("canaries", Format::Csv).unwrap().starts_with("run,block,moment"));
     assert!(matches!(printed("host", Format::Parquet), Err(Error::NotText)));
     assert!(table("window").unwrap_err().to_string().contains("variance, windows, counts"));
+}
+
+#[test]
+fn what_was_left_behind_is_told_and_hinders_nothing_else() {
+    let results = tempfile::tempdir().unwrap();
+    let details = write_run(results.path(), "details");
+    fs::remove_file(details.join("profiles/old.point-query.folded")).unwrap();
+    let blocks = rqps_verdicts::testing::write_run(results.path(), &Spec::default()).unwrap();
+    fs::remove_file(blocks.join("plan.toml")).unwrap();
+    let runs = [RunFolder::open(&details).unwrap(), RunFolder::open(&blocks).unwrap()];
+    let go = AtomicBool::new(false);
+    let tables = ["stacks", "verdicts", "windows"].map(|name| table(name).unwrap()).to_vec();
+    let options = Options { tables, formats: vec![Format::Csv], replace: false, stop: &go };
+    let exported = export(&runs, &results.path().join("export"), &options).unwrap();
+    let rows: Vec<u64> = exported.files.iter().map(|file| file.rows).collect();
+    assert_eq!((rows[0], rows[1]), (2, 0));
+    assert!(
+        exported.remarks[0].contains("profiles/old.point-query.folded is gone"),
+        "{:?}",
+        exported.remarks
+    );
+    assert!(
+        exported.remarks[1].contains("no verdicts of made-up") && exported.remarks[1].contains("plan.toml")
+    );
 }
 
 #[test]
