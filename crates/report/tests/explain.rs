@@ -1,0 +1,73 @@
+//! How explanations are shown, of made-up runs with known causes. `INSTA_UPDATE=always` accepts a change.
+#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
+
+use insta::assert_snapshot;
+use rqps_report::{ExplainOptions, Format, explain_text, markdown_report};
+use rqps_store::{Run, RunFolder};
+use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
+
+/// `update-index` is slower: it writes more log, and its sessions take longer.
+fn spec() -> Spec {
+    let figures = [
+        (Observed::SessionCpuUs, 180.0, 230.0),
+        (Observed::Metric("client_cpu_us"), 40.0, 40.0),
+        (Observed::Metric("server_wal_bytes"), 540.0, 720.0),
+        (Observed::Metric("server_role.checkpointer_us"), 0.5, 0.5),
+        (Observed::Counter("pg_stat_wal", "", "wal_fpi"), 0.01, 0.04),
+    ];
+    let extra = |(what, base, arm): (Observed, f64, f64)| {
+        [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra {
+            arm,
+            test: "update-index",
+            what,
+            per_query,
+        })
+    };
+    Spec {
+        effects: vec![(2, "update-index", 0.8, 1.15)],
+        extra: figures.into_iter().flat_map(extra).collect(),
+        ..Spec::default()
+    }
+}
+
+fn with_run<T>(spec: &Spec, of: impl Fn(&Run) -> T) -> T {
+    let results = tempfile::tempdir().unwrap();
+    of(&RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap())
+}
+
+fn told(format: Format) -> String {
+    with_run(&spec(), |run| {
+        let options = ExplainOptions { format, ..ExplainOptions::default() };
+        explain_text(run, &options).unwrap().replace(&run.folder.name(), "RUN")
+    })
+}
+
+#[test]
+fn sentences_come_first_and_their_figures_below() {
+    assert_snapshot!("explain_text", told(Format::Text));
+}
+
+#[test]
+fn programs_find_the_same_under_keys_that_stay() {
+    assert_snapshot!("explain_json", told(Format::Json));
+}
+
+#[test]
+fn a_report_says_why() {
+    let report = with_run(&spec(), |run| markdown_report(run).unwrap());
+    let (_, why) = report.split_once("## Why\n").unwrap();
+    assert!(why.trim_start().starts_with("- update-index (new against old): more work: new writes"), "{why}");
+    let silent = with_run(&Spec::default(), |run| markdown_report(run).unwrap());
+    assert!(!silent.contains("## Why"), "nothing changed, so there is nothing to say");
+}
+
+#[test]
+fn where_nothing_changed_it_is_said_how_to_ask_all_the_same() {
+    let options = ExplainOptions::default();
+    let (said, error) = with_run(&Spec { effects: vec![], ..Spec::default() }, |run| {
+        let unknown = ExplainOptions { arms: vec!["v9".to_owned()], ..options.clone() };
+        (explain_text(run, &options).unwrap(), explain_text(run, &unknown).unwrap_err().to_string())
+    });
+    assert!(said.contains("looks at a test all the same"), "{said}");
+    assert_eq!(error, "no arm is called \"v9\"; there are: old, control, new");
+}
