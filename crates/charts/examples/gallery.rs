@@ -1,4 +1,4 @@
-//! Every kind of chart with made-up figures, as SVG and PNG files: to be looked at before a change of a drawing is kept.
+//! Every kind of chart with made-up figures, as SVG and PNG files, to be looked at before a changed drawing is kept.
 //!
 //! `cargo run -p rqps-charts --features png --example gallery -- FOLDER`
 

@@ -9,13 +9,14 @@ use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{self as inferno_flamegraph, Options};
 use std::fmt::Write;
 
-/// Frames below this share of the graph's width, in percent, are left out: at 1,200 units they are a unit wide.
+/// Frames below this share of all samples, in percent, are left out: they are a pixel wide.
 const WIDTH_MIN_PERCENT: f64 = 0.1;
 
 /// How a flamegraph is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlameOptions {
-    /// Whether the drawing has a script for zooming and searching. It expects a document of its own: a file, or a frame.
+    /// Whether frames can be zoomed and searched. Either way the drawing is a document of its own, for a file or a
+    /// frame: its styles and ids are not made to stand beside others.
     pub script: bool,
     /// Second line of the heading.
     pub subtitle: Option<String>,
@@ -41,7 +42,7 @@ pub fn flamegraph_with(folded: &str, title: &str, options: &FlameOptions) -> Res
     let mut palette = palette(&folded);
     let mut asked = asked(title, options);
     asked.palette_map = Some(&mut palette);
-    draw(asked, &folded, title)
+    draw(&folded, title, asked)
 }
 
 /// A flamegraph of the arm's profile with its script: red frames took more than on base, blue ones less.
@@ -75,13 +76,19 @@ pub fn flamegraph_difference_with(
     differential::from_readers(how, base.as_bytes(), arm.as_bytes(), &mut both)
         .map_err(|error| failed(error.to_string()))?;
     let both = String::from_utf8(both).map_err(|error| failed(error.to_string()))?;
-    draw(asked(title, options), &both, title)
+    draw(&both, title, asked(title, options))
 }
 
+/// What `inferno` is asked for, but for colours.
 fn asked<'a>(title: &str, options: &FlameOptions) -> Options<'a> {
+    let left_out = format!("frames below {WIDTH_MIN_PERCENT} % of the samples are left out");
+    let subtitle = match &options.subtitle {
+        Some(subtitle) => format!("{subtitle}; {left_out}"),
+        None => left_out,
+    };
     let mut asked = Options::default();
     asked.title = crate::text::replaced(title);
-    asked.subtitle = options.subtitle.as_deref().map(crate::text::replaced);
+    asked.subtitle = Some(crate::text::replaced(&subtitle));
     asked.no_javascript = !options.script;
     asked.min_width = WIDTH_MIN_PERCENT;
     asked.deterministic = true;
@@ -89,17 +96,17 @@ fn asked<'a>(title: &str, options: &FlameOptions) -> Options<'a> {
     asked
 }
 
-fn draw(mut asked: Options<'_>, folded: &str, title: &str) -> Result<String> {
+fn draw(folded: &str, title: &str, mut asked: Options<'_>) -> Result<String> {
     let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
     if folded.trim().is_empty() {
         return Err(failed("there is none".to_owned()));
     }
     let mut lines: Vec<&str> = folded.lines().collect();
     lines.sort_unstable();
-    let mut drawn = Vec::new();
-    inferno_flamegraph::from_lines(&mut asked, lines, &mut drawn)
+    let mut drawing = Vec::new();
+    inferno_flamegraph::from_lines(&mut asked, lines, &mut drawing)
         .map_err(|error| failed(error.to_string()))?;
-    String::from_utf8(drawn).map_err(|error| failed(error.to_string()))
+    String::from_utf8(drawing).map_err(|error| failed(error.to_string()))
 }
 
 /// The stacks without characters that XML forbids, which a symbol may hold.

@@ -37,7 +37,7 @@ impl Legend {
         self.entries.push((sample, name.into()));
     }
 
-    /// Width of a column where the entries need several rows: in rows of their own widths nothing stands under anything.
+    /// Width of a column where the entries need several rows, so that they stand under each other.
     fn column(&self, width: f64) -> Option<f64> {
         let widths = || {
             let of =

@@ -137,7 +137,7 @@ impl RatioChart {
         };
         let arms = self.arms.iter().enumerate();
         let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks_of(arm))).collect();
-        let band = self.band.map(|(low, high)| {
+        let band = self.drawn_band().map(|(low, high)| {
             format!(" Base against itself keeps to {} to {}.", ratio_label(low), ratio_label(high))
         });
         let better = if self.higher_is_better { "above" } else { "below" };
@@ -268,6 +268,9 @@ impl RatioChart {
         let room = if is_above { width - 2.0 * PADDING } else { layout.labels - 10.0 };
         let shown = text::shorten(&row.label, LABEL, room);
         svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
+            .some("stroke", is_above.then(|| colours.background()).as_deref())
+            .some("stroke-width", is_above.then_some("3"))
+            .some("paint-order", is_above.then_some("stroke"))
             .shortened(&shown, &row.label);
         if row.href.is_some() {
             svg.close("a");

@@ -1,0 +1,300 @@
+//! Drawings of whatever may come: well-formed, inside their frame, without a figure that is none, unbroken by names.
+
+use proptest::prelude::*;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use rqps_charts::{
+    Curve, FlameOptions, LatencyChart, Line, Mark, PartsChart, RatioChart, RatioPoint, RatioRow, Theme,
+    TimelineChart, VersionChart, VersionLine, flamegraph, flamegraph_difference, flamegraph_difference_with,
+    flamegraph_with, thin,
+};
+
+/// A name that ends an attribute, an element and a document, with characters that XML forbids.
+const HOSTILE: &str = "\"><script>alert('x')</script>&amp;\0\u{1b}]]>--><!--\u{fffe}";
+
+/// Elements of an XML document, in their order.
+struct Read {
+    /// Names of elements with their attributes.
+    elements: Vec<(String, Vec<(String, String)>)>,
+}
+
+#[track_caller]
+fn read(svg: &str) -> Read {
+    let mut reader = Reader::from_str(svg);
+    reader.config_mut().check_end_names = true;
+    let mut read = Read { elements: Vec::new() };
+    let mut open = 0;
+    loop {
+        let event = reader.read_event().unwrap_or_else(|error| panic!("{error} in {svg}"));
+        match &event {
+            Event::Start(element) | Event::Empty(element) => {
+                open += usize::from(matches!(event, Event::Start(_)));
+                let name = element.name();
+                let name = AsRef::<str>::as_ref(&name).to_owned();
+                let attribute = |its: quick_xml::events::attributes::Attribute<'_>| {
+                    (AsRef::<str>::as_ref(&its.key).to_owned(), its.value.into_owned())
+                };
+                let attributes =
+                    element.attributes().map(|its| attribute(its.expect("an attribute is well-formed")));
+                read.elements.push((name, attributes.collect()));
+            }
+            Event::End(_) => open -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(open, 0, "an element stays open in {svg}");
+    let forbidden = |its: char| its.is_control() && !"\n\r\t".contains(its) || its == '\u{fffe}';
+    assert!(!svg.chars().any(forbidden), "a character that XML forbids in {svg}");
+    read
+}
+
+fn value<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    attributes.iter().find(|(its, _)| its == key).map(|(_, value)| value.as_str())
+}
+
+/// Numbers of a path that are places, `h`, `v` and arcs being relative.
+fn places(path: &str) -> Vec<(f64, f64)> {
+    let mut places = Vec::new();
+    for piece in path.split(['M', 'L']).skip(1) {
+        let absolute = piece.split(['a', 'v', 'h', 'H', 'z']).next().unwrap_or_default();
+        let mut numbers = absolute.split(',').map(|its| its.parse::<f64>());
+        if let (Some(Ok(x)), Some(Ok(y))) = (numbers.next(), numbers.next()) {
+            places.push((x, y));
+        } else {
+            panic!("`{piece}` of `{path}` is no place");
+        }
+    }
+    places
+}
+
+/// Fails where a drawing is not well-formed, has a place outside its frame, or shows what is no number.
+#[track_caller]
+fn sound(svg: &str) {
+    let read = read(svg);
+    let (name, root) = &read.elements[0];
+    assert_eq!(name, "svg");
+    let frame: Vec<f64> = value(root, "viewBox")
+        .unwrap_or_default()
+        .split(' ')
+        .map(|its| its.parse().expect("a number"))
+        .collect();
+    let (width, height) = (frame[2], frame[3]);
+    let inside = |x: f64, y: f64| (-1.0..=width + 1.0).contains(&x) && (-1.0..=height + 1.0).contains(&y);
+    for (name, attributes) in &read.elements {
+        let number = |key: &str| value(attributes, key).and_then(|its| its.parse::<f64>().ok());
+        for (x, y) in [("x", "y"), ("x1", "y1"), ("x2", "y2")] {
+            if let (Some(x), Some(y)) = (number(x), number(y)) {
+                assert!(inside(x, y), "{name} at {x},{y} is outside {width} x {height}: {attributes:?}");
+            }
+        }
+        if let (Some(x), Some(its_width), "rect") = (number("x"), number("width"), name.as_str()) {
+            assert!(its_width >= 0.0 && x + its_width <= width + 1.0, "rect is outside: {attributes:?}");
+        }
+        let in_pattern = value(attributes, "stroke-opacity").is_some();
+        if let Some(path) = value(attributes, "d").filter(|_| !in_pattern) {
+            for (x, y) in places(path) {
+                assert!(inside(x, y), "path at {x},{y} is outside {width} x {height}: {path}");
+            }
+        }
+        assert!(
+            !attributes.iter().any(|(key, value)| !key.starts_with("data-label") && value.contains("NaN")),
+            "{name} has what is no number: {attributes:?}"
+        );
+    }
+    assert!(!svg.contains("NaN"), "NaN in {svg}");
+    let ids: Vec<&str> = read.elements.iter().filter_map(|(_, attributes)| value(attributes, "id")).collect();
+    assert!(
+        ids.iter().all(|id| id.starts_with(ids[0])),
+        "ids of different charts would be mixed up: {ids:?}"
+    );
+    assert!(!read.elements.iter().any(|(name, _)| name == "script"), "a name became a script in {svg}");
+}
+
+fn figure() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        8 => 0.3..3.0,
+        2 => 1e-9..1e9,
+        1 => proptest::num::f64::ANY,
+        1 => Just(0.0),
+    ]
+}
+
+fn mark() -> impl Strategy<Value = Mark> {
+    prop_oneof![Just(Mark::Worse), Just(Mark::Better), Just(Mark::Same), Just(Mark::Unknown)]
+}
+
+fn point() -> impl Strategy<Value = Option<RatioPoint>> {
+    let point = (figure(), figure(), figure(), mark());
+    proptest::option::of(point.prop_map(|(ratio, low, high, mark)| RatioPoint { ratio, low, high, mark }))
+}
+
+fn points() -> impl Strategy<Value = Vec<Vec<Option<RatioPoint>>>> {
+    proptest::collection::vec(proptest::collection::vec(point(), 0..5), 0..15)
+}
+
+fn pairs() -> impl Strategy<Value = Vec<Vec<(f64, f64)>>> {
+    proptest::collection::vec(proptest::collection::vec((figure(), figure()), 0..30), 0..5)
+}
+
+fn name(number: usize) -> String {
+    if number.is_multiple_of(3) { HOSTILE.to_owned() } else { format!("postgres-{number}.1.x10b_c8r32") }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn ratios_of_any_size_stay_inside(
+        points in points(),
+        arms in 0..5usize,
+        width in 100.0..900.0,
+        band in figure(),
+    ) {
+        let row = |points: &Vec<_>| {
+            let label = HOSTILE.to_owned();
+            RatioRow { href: Some(label.clone()), label, points: points.clone() }
+        };
+        let chart = RatioChart {
+            id: "r".to_owned(),
+            title: HOSTILE.to_owned(),
+            axis: HOSTILE.to_owned(),
+            arms: (0..arms).map(name).collect(),
+            rows: points.iter().map(row).collect(),
+            band: Some((1.0 / band, band)),
+            width,
+            ..RatioChart::default()
+        };
+        sound(&chart.svg(Theme::Page));
+        let line = |points: &Vec<_>| VersionLine { label: HOSTILE.to_owned(), points: points.clone() };
+        let chart = VersionChart {
+            id: "v".to_owned(),
+            title: HOSTILE.to_owned(),
+            axis: HOSTILE.to_owned(),
+            versions: (0..arms).map(name).collect(),
+            lines: points.iter().map(line).collect(),
+            width,
+        };
+        sound(&chart.svg(Theme::Dark));
+    }
+
+    #[test]
+    fn figures_of_any_size_stay_inside(
+        lines in pairs(),
+        breaks in proptest::collection::vec(figure(), 0..4),
+        width in 100.0..900.0,
+    ) {
+        let line = |(arm, points): (usize, &Vec<_>)| Line { label: name(arm), arm, points: points.clone() };
+        let chart = TimelineChart {
+            id: "t".to_owned(),
+            title: HOSTILE.to_owned(),
+            unit: HOSTILE.to_owned(),
+            lines: lines.iter().enumerate().map(line).collect(),
+            breaks,
+            width,
+            ..TimelineChart::default()
+        };
+        sound(&chart.svg(Theme::Light));
+        let curve = |(arm, points): (usize, &Vec<_>)| Curve { label: name(arm), arm, points: points.clone() };
+        let (id, title) = ("l".to_owned(), HOSTILE.to_owned());
+        let curves = lines.iter().enumerate().map(curve).collect();
+        sound(&LatencyChart { id, title, curves, width }.svg(Theme::Light));
+        let part = |(place, (_, size)): (usize, &(f64, f64))| (name(place), *size);
+        let bar = |points: &Vec<_>| (HOSTILE.to_owned(), points.iter().enumerate().map(part).collect());
+        let (id, title, unit) = ("p".to_owned(), HOSTILE.to_owned(), HOSTILE.to_owned());
+        let bars = lines.iter().map(bar).collect();
+        sound(&PartsChart { id, title, unit, bars, width }.svg(Theme::Page));
+    }
+
+    #[test]
+    fn thinned_lines_keep_ends_peaks_and_order(
+        values in proptest::collection::vec(-1e6..1e6, 1..2000),
+        most in 5..300usize,
+    ) {
+        let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(x, y)| (x as f64, *y)).collect();
+        let thinned = thin(&points, most);
+        prop_assert!(thinned.len() <= most.max(5), "{} of {}", thinned.len(), most);
+        prop_assert!(thinned.windows(2).all(|two| two[0].0 < two[1].0));
+        prop_assert_eq!(thinned.first(), points.first());
+        prop_assert_eq!(thinned.last(), points.last());
+        let extremes = |points: &[(f64, f64)]| {
+            points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (_, y)| (low.min(*y), high.max(*y)))
+        };
+        prop_assert_eq!(extremes(&thinned), extremes(&points));
+    }
+}
+
+#[test]
+fn a_gap_of_a_long_line_is_still_one() {
+    let mut points: Vec<(f64, f64)> = (0..5000).map(|x| (f64::from(x), 100.0)).collect();
+    points[2500].1 = f64::NAN;
+    let thinned = thin(&points, 200);
+    assert!(thinned.len() <= 200, "{}", thinned.len());
+    assert_eq!(thinned.iter().filter(|(_, value)| value.is_nan()).count(), 1);
+}
+
+#[test]
+fn frames_of_hostile_names_are_text() {
+    let folded = format!("backend;{HOSTILE};main 5\nbackend;do_syscall_64_[k] 7\n");
+    for svg in [
+        flamegraph_with(&folded, HOSTILE, &FlameOptions::default()).unwrap(),
+        flamegraph_difference_with(&folded, &folded, HOSTILE, &FlameOptions::default()).unwrap(),
+    ] {
+        // `inferno` writes one script of its own, with what it was asked for.
+        let scripts = read(&svg).elements.iter().filter(|(name, _)| name == "script").count();
+        assert_eq!(scripts, 1, "a frame became a script: {svg}");
+    }
+    let still = flamegraph_with(&folded, "scan", &FlameOptions::default()).unwrap();
+    assert!(flamegraph(&folded, "scan").unwrap().len() > still.len() + 10_000, "no script to zoom with");
+}
+
+/// Frames of differential graphs with their colours: `(name, fill)`.
+fn frames(svg: &str) -> Vec<(String, String)> {
+    let mut frames = Vec::new();
+    for piece in svg.split("<g><title>").skip(1) {
+        let name = piece.split(" (").next().unwrap_or_default().to_owned();
+        let fill = piece.split("fill=\"").nth(1).and_then(|its| its.split('"').next()).unwrap_or_default();
+        frames.push((name, fill.to_owned()));
+    }
+    frames
+}
+
+#[test]
+fn a_difference_per_operation_shows_growth_that_shares_hide() {
+    // Twice the samples for as many operations: shares are the same, cost per operation is double.
+    let (base, arm) = ("backend;lookup 100\nbackend;sort 100\n", "backend;lookup 200\nbackend;sort 200\n");
+    let colour = |svg: &str, name: &str| {
+        frames(svg)
+            .into_iter()
+            .find(|(its, _)| its == name)
+            .map(|(_, fill)| fill)
+            .expect("the frame is drawn")
+    };
+    let shares = flamegraph_difference(base, arm, "scan").unwrap();
+    assert_eq!(colour(&shares, "lookup"), "rgb(250,250,250)");
+    let options = FlameOptions { operations: Some((1000.0, 1000.0)), ..FlameOptions::default() };
+    let per_operation = flamegraph_difference_with(base, arm, "scan", &options).unwrap();
+    assert_ne!(colour(&per_operation, "lookup"), "rgb(250,250,250)");
+    // Twice the operations took twice the samples: nothing changed.
+    let options = FlameOptions { operations: Some((1000.0, 2000.0)), ..FlameOptions::default() };
+    let same = flamegraph_difference_with(base, arm, "scan", &options).unwrap();
+    assert_eq!(colour(&same, "lookup"), "rgb(250,250,250)");
+}
+
+#[test]
+fn nothing_to_draw_is_said_with_the_title() {
+    let error = flamegraph("", "scan on pg18").unwrap_err().to_string();
+    assert!(error.contains("scan on pg18") && error.contains("frame;frame count"), "{error}");
+}
+
+#[test]
+fn a_profile_has_the_same_drawing_each_time_and_says_what_is_left_out() {
+    let stack =
+        |n: usize| format!("backend;exec_{};sort_{};compare_[k] {}\n", n % 7, n % 31, 1 + 5000 / (n + 1));
+    let folded: String = (0..3000).map(stack).collect();
+    let draw = || flamegraph_with(&folded, "update-index on pg18", &FlameOptions::default()).unwrap();
+    let drawn = draw();
+    assert_eq!(drawn, draw());
+    assert!(drawn.contains("frames below 0.1 % of the samples are left out"), "{drawn}");
+    assert!(!drawn.contains("sort_30 (1 sample"), "a frame narrower than a pixel is drawn");
+}
