@@ -28,7 +28,7 @@ const STACK_BYTES: u32 = 24_576;
 /// How long `perf record` may take to begin, and to write its last samples.
 const BEGIN_MOST: Duration = Duration::from_secs(30);
 const END_MOST: Duration = Duration::from_secs(60);
-/// How long `perf script` may take: some 1,000 stacks a second.
+/// How long `perf script` may take, which does some 5,000 stacks a second.
 const SCRIPT_MOST: Duration = Duration::from_secs(180);
 /// How often is looked whether it is there yet.
 const POLL: Duration = Duration::from_millis(10);
