@@ -13,7 +13,7 @@ use crate::model::{Difference, DifferenceKind};
 
 /// Settings that say where a server is, who asks, or what follows from the version: they differ between arms that are
 /// configured alike.
-const NOT_COMPARED: [&str; 30] = [
+const NOT_COMPARED: [&str; 31] = [
     "DateStyle",
     "TimeZone",
     "application_name",
@@ -29,6 +29,7 @@ const NOT_COMPARED: [&str; 30] = [
     "ident_file",
     "in_hot_standby",
     "is_superuser",
+    "krb_server_keyfile",
     "lc_messages",
     "lc_monetary",
     "lc_numeric",
@@ -45,6 +46,10 @@ const NOT_COMPARED: [&str; 30] = [
     "shared_memory_size_in_huge_pages",
     "unix_socket_directories",
 ];
+
+/// Units of sizes, and what they are in bytes.
+const SIZES: [(&str, i64); 5] =
+    [("B", 1), ("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40)];
 
 /// How the value of an option begins that was not set, before the reason.
 pub(crate) const LEFT_OUT: &str = "left out";
@@ -128,14 +133,25 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
             true => DifferenceKind::DefaultSetting,
             false => DifferenceKind::Setting,
         };
-        (value(before) != value(after)).then(|| Difference {
-            kind,
-            name: name.clone(),
-            base: value(before),
-            arm: value(after),
-        })
+        let is_same = match (before, after) {
+            (Some((before, _)), Some((after, _))) => meaning(before) == meaning(after),
+            _ => false,
+        };
+        (!is_same).then(|| Difference { kind, name: name.clone(), base: value(before), arm: value(after) })
     };
     names.into_iter().filter_map(of_name).collect()
+}
+
+/// What a value means: versions show some sizes with their unit and some without, and an empty list where they had `off`.
+fn meaning(value: &str) -> String {
+    let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, unit) = value.split_at(split);
+    let bytes = SIZES.iter().find(|(name, _)| *name == unit).map(|(_, bytes)| bytes);
+    match (number.parse::<i64>(), bytes) {
+        (Ok(number), Some(bytes)) => number.saturating_mul(*bytes).to_string(),
+        _ if value.is_empty() => "off".to_owned(),
+        _ => value.to_owned(),
+    }
 }
 
 /// A setting of a fingerprint, `770048 x 8kB (configuration file)`, as `SHOW` prints it: `6016MB`.
@@ -151,9 +167,7 @@ fn shown(fingerprint: &str) -> String {
         return number.to_string();
     }
     let units: &[(&str, i64)] = match name {
-        "B" | "kB" | "MB" | "GB" | "TB" => {
-            &[("B", 1), ("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40)]
-        }
+        "B" | "kB" | "MB" | "GB" | "TB" => &SIZES,
         "us" | "ms" | "s" | "min" | "h" | "d" => &[
             ("us", 1),
             ("ms", 1_000),
@@ -251,12 +265,15 @@ fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
 fn words_of(facts: &[Setting], name: &str) -> Option<BTreeSet<String>> {
     let fact = facts.iter().find(|fact| fact.name == name)?;
     let is_place = |word: &str| {
-        let option = word.trim_matches('\'').split('=').next().unwrap_or_default();
+        let (option, value) = word.split_once('=').unwrap_or((word, ""));
         ["-I", "-L", "-Wl,"].iter().any(|start| option.starts_with(start))
             || option.ends_with("prefix")
             || option.ends_with("dir")
             || option.ends_with("PATH")
-            || word.contains("-prefix-map=")
+            || option.ends_with("-prefix-map")
+            || ["/", "-I", "-L"].iter().any(|start| value.starts_with(start))
+            // What comes of it is in the flags themselves.
+            || option == "CFLAGS"
     };
     let is_warning = |word: &str| word.starts_with("-W");
     let words = words(&fact.value).into_iter().filter(|word| !is_place(word) && !is_warning(word));
@@ -312,7 +329,9 @@ mod tests {
         let base = known(&[
             ("effective_io_concurrency", "1", true),
             ("jit", "off", false),
+            ("log_connections", "off", true),
             ("random_page_cost", "4", true),
+            ("track_activity_query_size", "1024", true),
             ("vacuum_cleanup_index_scale_factor", "0.1", true),
             ("work_mem", "4MB", true),
         ]);
@@ -321,7 +340,9 @@ mod tests {
             ("io_method", "worker", true),
             ("io_workers", "8", false),
             ("jit", "off", false),
+            ("log_connections", "", true),
             ("random_page_cost", "1.1", false),
+            ("track_activity_query_size", "1kB", true),
             ("work_mem", "4MB", false),
         ]);
         let found = settings(&base, &arm);
@@ -342,8 +363,8 @@ mod tests {
         let fact = |value: &str| [Setting { name: "configure".into(), value: value.into() }];
         let of = |value: &str| words_of(&fact(value), "configure").unwrap();
         let (base, arm) = (
-            of("'--prefix=/a b' '--with-llvm' 'CFLAGS=-O2 -g'"),
-            of("'--prefix=/c' '--libdir=/c/lib' 'CFLAGS=-O2 -g' '--enable-cassert'"),
+            of("'--prefix=/a b' '--with-llvm' 'CFLAGS=-O2 -g' 'PYTHON=/usr/bin/python3'"),
+            of("'--prefix=/c' '--libdir=/c/lib' 'CFLAGS=-O3' '--enable-cassert' '--with-libs=/opt/lib'"),
         );
         assert_eq!(base.difference(&arm).collect::<Vec<_>>(), ["--with-llvm"]);
         assert_eq!(arm.difference(&base).collect::<Vec<_>>(), ["--enable-cassert"]);
