@@ -308,33 +308,33 @@
   const LETTER = 6.7;
   const wires = (graph) => {
     const width = Number(graph.dataset.width);
-    const frames = all("g", graph).map((g) => {
-      const [rect, text] = [g.querySelector("rect"), g.querySelector("text")];
-      const name = g.querySelector("title").textContent.replace(/ \([^(]*\)$/, "");
-      const box = { x: Number(rect.getAttribute("x")), width: Number(rect.getAttribute("width")) };
-      return { g, rect, text, name, ...box, y: Number(rect.getAttribute("y")) };
+    const frames = all("rect", graph).map((rect) => {
+      const name = rect.querySelector("title").textContent.replace(/ \([^(]*\)$/, "");
+      const [x, y, wide] = ["x", "y", "width"].map((key) => Number(rect.getAttribute(key)));
+      return { rect, name, x, y, width: wide };
     });
     const focus = (chosen) => {
       const factor = width / chosen.width;
+      all("text", graph).forEach((text) => text.remove());
       for (const frame of frames) {
         const around = frame.x <= chosen.x + 0.1 && frame.x + frame.width >= chosen.x + chosen.width - 0.1;
-        const ancestor = around && frame.y > chosen.y;
-        const left = ancestor ? 0 : (frame.x - chosen.x) * factor;
-        const wide = ancestor ? width : frame.width * factor;
+        const below = around && frame.y > chosen.y;
+        const left = below ? 0 : (frame.x - chosen.x) * factor;
+        const wide = below ? width : frame.width * factor;
         const outside = left + wide < 0.1 || left > width - 0.1;
-        frame.g.style.display = outside ? "none" : "";
-        frame.g.classList.toggle("beside", ancestor);
-        if (outside) continue;
+        frame.rect.style.display = outside ? "none" : "";
+        frame.rect.classList.toggle("beside", below);
         frame.rect.setAttribute("x", left);
         frame.rect.setAttribute("width", wide);
-        frame.text.setAttribute("x", left + 3);
+        if (outside || wide < NARROWEST) continue;
         const letters = Math.floor((wide - 4) / LETTER);
-        const fits = frame.name.length <= letters ? frame.name : `${frame.name.slice(0, letters - 2)}..`;
-        frame.text.textContent = wide < NARROWEST ? "" : fits;
+        const text = svgElement("text", { x: left + 3, y: frame.y + 11 });
+        text.textContent = frame.name.length <= letters ? frame.name : `${frame.name.slice(0, letters - 2)}..`;
+        graph.append(text);
       }
     };
     graph.addEventListener("click", (event) => {
-      const frame = frames.find((one) => one.g === event.target.closest("g"));
+      const frame = frames.find((one) => one.rect === event.target.closest("rect"));
       if (frame) focus(frame);
     });
   };

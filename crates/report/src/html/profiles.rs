@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::sides::TestStep;
 
 /// Bytes of all flamegraphs of a page, and the most of one.
-const BYTES_MAX: usize = 4_000_000;
+const BYTES_MAX: usize = 2_500_000;
 const BYTES_MAX_EACH: usize = 150_000;
 
 /// Bytes of each flamegraph of the page: they share what there is.

@@ -12,14 +12,14 @@ use crate::sides::TestStep;
 const RATE: &str = "queries";
 /// Seconds that make a curve; with fewer in each window the windows themselves are the points.
 const SECONDS_MIN: usize = 3;
-/// Points of a line of the first chart: every second of a window of ten minutes.
-const POINTS_MAX: usize = 600;
-/// Points of a line of the others.
-const MORE_POINTS_MAX: usize = 100;
+/// Points of all lines of the first chart, and how few and many one line gets: where few arms are compared, every second
+/// of ten minutes.
+const POINTS: (usize, usize, usize) = (3600, 200, 600);
+/// The same of the other charts.
+const MORE_POINTS: (usize, usize, usize) = (600, 60, 150);
 /// What else is drawn where it was sampled: series, title, unit.
-const MORE: [(&str, &str); 6] = [
+const MORE: [(&str, &str); 5] = [
     ("host_user", "CPUs busy with programs"),
-    ("host_system", "CPUs busy with the kernel"),
     ("host_iowait", "CPUs waiting for the disk"),
     ("disk_read_kb", "Read from disks"),
     ("disk_write_kb", "Written to disks"),
@@ -44,10 +44,11 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
         let drawn = chart.lines.iter().any(|line| line.points.len() > 1);
         return Ok(html! { @if drawn { (figure(&chart.title, chart.svg(Theme::Page))) } });
     }
-    let rate = of_series(page, step, &courses, RATE, "Queries per second", POINTS_MAX);
+    let each = |(all, least, most): (usize, usize, usize)| (all / courses.len().max(1)).clamp(least, most);
+    let rate = of_series(page, step, &courses, RATE, "Queries per second", each(POINTS));
     let more: Vec<TimelineChart> = MORE
         .iter()
-        .filter_map(|(name, title)| of_series(page, step, &courses, name, title, MORE_POINTS_MAX))
+        .filter_map(|(name, title)| of_series(page, step, &courses, name, title, each(MORE_POINTS)))
         .collect();
     Ok(html! {
         @if let Some(rate) = rate { (figure(&rate.title, rate.svg(Theme::Page))) }
