@@ -72,7 +72,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
         sentence,
         weight: if has_effect { WEIGHT } else { 0.0 },
         certainty: Certainty::Fact,
-        evidence: changed.iter().flat_map(Changed::evidence).collect(),
+        evidence: changed.iter().flat_map(|changed| changed.evidence(cx)).collect(),
     }])
 }
 
@@ -131,7 +131,7 @@ fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
 }
 
 impl Changed {
-    fn evidence(&self) -> [Evidence; 2] {
+    fn evidence(&self, cx: &Context<'_>) -> [Evidence; 2] {
         let text = |arm: &str, plan: &QueryPlan| Evidence {
             what: format!("plan of {} on {arm}", self.statement),
             unit: String::new(),
@@ -140,7 +140,7 @@ impl Changed {
             noise: None,
             text: Some(shortened(&plan.text)),
         };
-        [text("base", &self.base), text("the arm", &self.arm)]
+        [text(&cx.base_arm().name, &self.base), text(&cx.its_arm().name, &self.arm)]
     }
 
     fn in_windows(&self) -> String {
