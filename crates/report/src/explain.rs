@@ -84,7 +84,9 @@ pub(crate) fn sentences(run: &Run) -> Result<Vec<Block>> {
         return Ok(Vec::new());
     }
     let more = format!("`rqps explain {}` shows the figures behind each of these.", run.folder.name());
-    Ok(vec![Block::Items(items), Block::Text(more)])
+    let once = "Of one pass: nothing but their size, 10 % or more, tells these from noise.";
+    let caveat = judged.is_none().then(|| Block::Text(once.to_owned()));
+    Ok(caveat.into_iter().chain([Block::Items(items), Block::Text(more)]).collect())
 }
 
 /// In a report only changes are explained; what is not decided is not.
