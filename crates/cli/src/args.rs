@@ -108,7 +108,7 @@ pub enum Verb {
     /// Sample where the servers of a run spend CPU time, test by test
     Profile(ProfileArgs),
     /// Say how far a run is
-    Status(RunName),
+    Status(StatusArgs),
     /// Remove the data that a run which won't be resumed has left
     Clean(CleanArgs),
     /// List the runs
@@ -243,12 +243,15 @@ pub struct CleanArgs {
     pub run: Option<String>,
 }
 
-/// A run, as named by a user.
+/// Arguments of `status`.
 #[derive(Debug, Args)]
-pub struct RunName {
+pub struct StatusArgs {
     /// The run: its folder, its name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
+    /// On a terminal: say it again every other second, until the run ends
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// What to show of one or more runs.

@@ -1,16 +1,18 @@
 //! `status`: how far a run is, and what happened in it.
 
 use super::ls::{state, tint_of_state};
-use crate::args::{OutputFormat, RunName};
+use crate::args::{OutputFormat, StatusArgs};
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
-use crate::{human, out};
+use crate::{Usage, human, out};
 use rqps_plan::estimate::{duration_text, estimate};
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
 use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, now_ms};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Characters of the bar.
 const BAR_WIDTH: usize = 24;
@@ -18,18 +20,40 @@ const BAR_WIDTH: usize = 24;
 /// short ones say little.
 const PACE_SECONDS: f64 = 10.0;
 
+/// Between two looks at a run that is watched.
+const WATCH_PAUSE: Duration = Duration::from_secs(2);
+/// Moves to the terminal's first line and empties what follows.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
 /// Runs the verb.
-pub fn run(context: &Context, args: &RunName) -> anyhow::Result<ExitCode> {
+pub fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "status is no table")?;
     let path = context.run_path(&args.run)?;
-    let folder = RunFolder::at(&path)?;
-    let run = RunFolder::open(&path)?;
+    if args.watch && (context.width.is_none() || context.format == OutputFormat::Json) {
+        return Err(
+            Usage("--watch is for text on a terminal; elsewhere call `rqps status` again".into()).into()
+        );
+    }
+    loop {
+        let (state, text) = told(context, &path)?;
+        out::print_line(&if args.watch { format!("{CLEAR}{text}") } else { text })?;
+        if !args.watch || state != "running" {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(WATCH_PAUSE);
+    }
+}
+
+/// The run's state, and all that is said.
+fn told(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
+    let folder = RunFolder::at(path)?;
+    let run = RunFolder::open(path)?;
     let summary = RunSummary::of(&folder);
     let state = state(&summary);
     let standing = Standing::of(&run, &state);
     if context.format == OutputFormat::Json {
-        out::print_line(&serde_json::to_string_pretty(&as_json(&run, &summary, &state, &standing))?)?;
-        return Ok(ExitCode::SUCCESS);
+        let json = serde_json::to_string_pretty(&as_json(&run, &summary, &state, &standing))?;
+        return Ok((state, json));
     }
     let mut lines = head(context, &run, &summary, &state, &standing);
     lines.extend([String::new(), arms(&run).text(context.width, context.color)]);
@@ -41,8 +65,7 @@ pub fn run(context: &Context, args: &RunName) -> anyhow::Result<ExitCode> {
         lines.push(String::new());
         lines.extend(happened.iter().map(|line| human::wrapped(line, context.width)));
     }
-    out::print_line(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok((state, lines.join("\n")))
 }
 
 /// How much is behind, and what is left.
@@ -96,7 +119,8 @@ impl Standing {
         let behind = (now_ms() - run.meta.created_at_ms) as f64 / 1e3;
         let budget = plan.budget.map(|budget| budget.as_secs_f64());
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
-            let last = run.scheduled().next_back().map(|last| format!(", {} {} is done", last.arm, what(last)));
+            let last =
+                run.scheduled().next_back().map(|last| format!(", {} {} is done", last.arm, what(last)));
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
