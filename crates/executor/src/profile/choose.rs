@@ -18,7 +18,7 @@ pub(super) fn tests(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Result<Ve
     let chosen: BTreeSet<String> = match wanted {
         ProfiledTests::All => return Ok(known),
         ProfiledTests::Changed if has_blocks(run) => by_verdicts(run)?,
-        ProfiledTests::Changed => by_rates(run, &plan.base),
+        ProfiledTests::Changed => by_rates(run, plan),
         ProfiledTests::Named(names) => {
             if let Some(name) = names.iter().find(|name| !known.iter().any(|test| test.name == **name)) {
                 let known: Vec<&str> = known.iter().map(|test| test.name).collect();
@@ -66,8 +66,8 @@ fn by_verdicts(run: &Run) -> Result<BTreeSet<String>> {
     Ok(changed.map(|verdict| test_of(&verdict.test)).collect())
 }
 
-/// Tests that any arm does at another rate than base.
-fn by_rates(run: &Run, base: &str) -> BTreeSet<String> {
+/// Tests that any candidate does at another rate than base.
+fn by_rates(run: &Run, plan: &Plan) -> BTreeSet<String> {
     let is_result = |window: &&rqps_store::Recorded<rqps_store::Window>| {
         let step = &window.action.step;
         window.action.outcome == Outcome::Done && !step.ends_with(".warm") && !step.ends_with(".warmpre")
@@ -76,8 +76,11 @@ fn by_rates(run: &Run, base: &str) -> BTreeSet<String> {
         let mut windows = run.windows.iter().filter(is_result);
         windows.find(|window| window.action.step == step && window.action.arm == arm)?.result.rate()
     };
-    let changed = run.windows.iter().filter(is_result).filter(|window| {
-        let ratio = window.result.rate().zip(rate(&window.action.step, base)).map(|(arm, base)| arm / base);
+    let is_control = |name: &str| plan.arms.iter().any(|arm| arm.control && arm.name == name);
+    let of_candidates = run.windows.iter().filter(is_result).filter(|window| !is_control(&window.action.arm));
+    let changed = of_candidates.filter(|window| {
+        let ratio =
+            window.result.rate().zip(rate(&window.action.step, &plan.base)).map(|(arm, base)| arm / base);
         ratio.is_some_and(|ratio| !UNCHANGED.contains(&ratio))
     });
     changed.map(|window| test_of(&window.action.step)).collect()
@@ -86,4 +89,41 @@ fn by_rates(run: &Run, base: &str) -> BTreeSet<String> {
 /// The test of a step: `scan` of `scan.pre`.
 fn test_of(step: &str) -> String {
     step.split('.').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_plan::PlanContext;
+    use rqps_store::RunFolder;
+    use rqps_verdicts::testing::{Spec, write_run};
+
+    fn names(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Vec<&'static str> {
+        tests(run, plan, wanted).unwrap().into_iter().map(|test| test.name).collect()
+    }
+
+    #[test]
+    fn tests_that_changed_are_chosen_by_verdicts_or_else_by_rates() {
+        let dir = tempfile::tempdir().unwrap();
+        // A change of cost alone is seen by verdicts, not by rates.
+        let effects =
+            vec![(2, "update-index", 0.85, 1.0), (2, "hot-points", 1.0, 1.03), (1, "insert", 0.9, 1.1)];
+        let spec = Spec { effects, block_sd: 0.002, ..Spec::default() };
+        let mut run = RunFolder::open(&write_run(dir.path(), &spec).unwrap()).unwrap();
+        let text = "base = \"old\"\n[workload]\nrows = 1000\n\
+            steps = [\"hot-points.warm\", \"hot-points.pre\", \"update-index\", \"settle\", \"hot-points\", \"insert\"]\n\
+            [[arm]]\nname = \"old\"\nbuild = \"postgres-17\"\nconfig = \"sized\"\n\
+            [[arm]]\nname = \"control\"\ncontrol = true\nbuild = \"postgres-17\"\nconfig = \"sized\"\n\
+            [[arm]]\nname = \"new\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
+        let plan = Plan::parse(text, "p.toml", &PlanContext::trusting()).unwrap().plan;
+        assert_eq!(names(&run, &plan, &ProfiledTests::All), ["hot-points", "update-index", "insert"]);
+        // What the control shows is no change.
+        assert_eq!(names(&run, &plan, &ProfiledTests::Changed), ["hot-points", "update-index"]);
+        run.blocks.clear();
+        assert_eq!(names(&run, &plan, &ProfiledTests::Changed), ["update-index"]);
+        assert_eq!(arms(&plan, &[]).unwrap(), [0, 2]);
+        assert_eq!(arms(&plan, &["control".to_owned()]).unwrap(), [1]);
+        let unknown = tests(&run, &plan, &ProfiledTests::Named(vec!["scan".to_owned()])).unwrap_err();
+        assert!(unknown.to_string().contains("it has hot-points, update-index, insert"), "{unknown}");
+    }
 }
