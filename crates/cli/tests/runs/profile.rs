@@ -84,8 +84,8 @@ fn a_dosed_function_stands_out_in_its_arm_and_nothing_of_perf_is_left() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Interrupted while it samples the second arm, it leaves no process, the profile of the first arm, and a run that is as
-/// complete as before. Taken again, the profile of the first arm replaces this one.
+/// Interrupted while it samples the second arm, it leaves no process, the profile of the first arm, and a run that is
+/// as complete as before. Taken again, the profile of the first arm replaces this one.
 fn check_cut_off(bench: &Bench) {
     let mut cut = bench.start(&["profile", "--all", "--seconds", "0.5"]);
     cut.expect_line(&["a ", "samples"]);
