@@ -3,6 +3,7 @@
 //! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that
 //! printed them: costs, estimates, literals, aliases and the numbers of tables do not count.
 
+use rqps_stats::{Class, Detector};
 use rqps_store::QueryPlan;
 
 use crate::context::Context;
@@ -61,16 +62,13 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let has_effect = cx.changed();
-    let mut sentence = sentence(&changed);
-    if !has_effect {
-        sentence.push_str(", without a change of rate or cost that is shown");
-    }
+    let effect = Effect::of(cx);
+    let sentence = format!("{}{}", sentence(&changed), effect.said());
     Ok(vec![Finding {
         word: Word::AnotherPlan,
         cause: Cause::QueryPlan,
         sentence,
-        weight: if has_effect { WEIGHT } else { 0.0 },
+        weight: effect.weight(),
         certainty: Certainty::Fact,
         evidence: changed.iter().flat_map(|changed| changed.evidence(cx)).collect(),
     }])
@@ -80,6 +78,43 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
 pub(crate) fn has_node(cx: &Context<'_>, kind: &str) -> Result<bool> {
     let plans = Plans::read(cx, cx.arm)?;
     Ok(plans.0.iter().flatten().any(|plan| Fingerprint::of(plan).as_str().contains(kind)))
+}
+
+/// Whether the test changed where its plan did.
+#[derive(Clone, Copy)]
+enum Effect {
+    Shown,
+    NotDecided,
+    None,
+}
+
+impl Effect {
+    fn of(cx: &Context<'_>) -> Self {
+        let is_open = |detector: Detector| {
+            cx.verdict(detector).is_some_and(|verdict| matches!(verdict.class, Class::Inconclusive))
+        };
+        match [Detector::Rate, Detector::Cost].into_iter().any(is_open) {
+            _ if cx.changed() => Effect::Shown,
+            true => Effect::NotDecided,
+            false => Effect::None,
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            Effect::Shown => "",
+            Effect::NotDecided => "; whether that changes rate or cost is not decided",
+            Effect::None => ", without a change of rate or cost that is shown",
+        }
+    }
+
+    fn weight(self) -> f64 {
+        match self {
+            Effect::Shown => WEIGHT,
+            Effect::NotDecided => WEIGHT / 2.0,
+            Effect::None => 0.0,
+        }
+    }
 }
 
 /// The plans of one arm in every window that has some.
