@@ -4,7 +4,9 @@
 //! within the block; its noise is what this difference varies from block to block, and what the control differs from
 //! base, pooled. Blocks are the units, as in verdicts; windows are not.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use rqps_store::{BlockStatus, CounterName, EndedBy, RateUnit, Recorded, Run, Window};
 
@@ -24,6 +26,9 @@ pub(crate) const RETRIES: &str = "retries";
 /// Key of the length of the windows.
 pub(crate) const ELAPSED: &str = "elapsed_us";
 
+/// Numbers of counters by view, object and column.
+type Names = HashMap<(String, String, String), u32>;
+
 /// Totals of one arm in one block.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Totals {
@@ -41,9 +46,9 @@ pub(crate) struct Figures {
     pub clients: u32,
     /// Whether there are blocks, so that noise is known.
     pub replicated: bool,
-    names: HashMap<(String, String, String), u32>,
+    names: Rc<Names>,
     /// For each block: base, arm, control.
-    blocks: Vec<[Option<Totals>; 3]>,
+    blocks: Vec<[Option<Rc<Totals>>; 3]>,
 }
 
 /// One arm's totals in one block, as functions of quantities see them.
@@ -85,35 +90,69 @@ impl Cell<'_> {
     }
 }
 
-impl Figures {
-    /// Reads what is there of `test` on both arms, and on the control where it repeats `base`.
-    pub fn read(run: &Run, test: &str, base: usize, arm: usize, control: Option<usize>) -> Result<Self> {
-        let ids = run.counter_names()?;
-        let names =
-            ids.into_iter().map(|(id, CounterName { view, object, column })| ((view, object, column), id));
-        let windows = windows_of(run, test, arm);
-        let of_rows = windows.first().is_some_and(|window| window.result.rate_unit == RateUnit::Rows);
-        let mut figures = Self {
-            operation: if of_rows { "1000 rows" } else { "query" },
-            clients: windows.first().map_or(1, |window| window.result.clients),
-            replicated: !run.blocks.is_empty(),
-            names: names.collect(),
-            blocks: Vec::new(),
-        };
-        let mut blocks: BTreeMap<u32, [Option<Totals>; 3]> = BTreeMap::new();
-        for (place, arm) in [Some(base), Some(arm), control].into_iter().enumerate() {
-            let Some(arm) = arm else { continue };
-            for (block, totals) in totals_of(run, test, arm)? {
-                blocks.entry(block).or_default()[place] = Some(totals);
-            }
-        }
-        figures.blocks = blocks.into_values().collect();
-        Ok(figures)
+/// Reads figures, what several arms of a test share once.
+pub(crate) struct Reader<'a> {
+    run: &'a Run,
+    names: Rc<Names>,
+    /// Totals by arm and block of the test that was read last.
+    totals: BTreeMap<usize, BTreeMap<u32, Rc<Totals>>>,
+    test: String,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of one run.
+    pub fn new(run: &'a Run) -> Result<Self> {
+        let ids = run.counter_names()?.into_iter();
+        let names = ids.map(|(id, CounterName { view, object, column })| ((view, object, column), id));
+        let (names, totals) = (Rc::new(names.collect()), BTreeMap::new());
+        Ok(Self { run, names, totals, test: String::new() })
     }
 
+    /// What is there of `test` on both arms, and on the control where it repeats `base`.
+    pub fn figures(
+        &mut self,
+        test: &str,
+        base: usize,
+        arm: usize,
+        control: Option<usize>,
+    ) -> Result<Figures> {
+        let windows = windows_of(self.run, test, arm);
+        let of_rows = windows.first().is_some_and(|window| window.result.rate_unit == RateUnit::Rows);
+        let mut blocks: BTreeMap<u32, [Option<Rc<Totals>>; 3]> = BTreeMap::new();
+        for (place, arm) in [Some(base), Some(arm), control].into_iter().enumerate() {
+            let Some(arm) = arm else { continue };
+            for (block, totals) in self.totals(test, arm)? {
+                blocks.entry(*block).or_default()[place] = Some(Rc::clone(totals));
+            }
+        }
+        Ok(Figures {
+            operation: if of_rows { "1000 rows" } else { "query" },
+            clients: windows.first().map_or(1, |window| window.result.clients),
+            replicated: !self.run.blocks.is_empty(),
+            names: Rc::clone(&self.names),
+            blocks: blocks.into_values().collect(),
+        })
+    }
+
+    fn totals(&mut self, test: &str, arm: usize) -> Result<&BTreeMap<u32, Rc<Totals>>> {
+        if self.test != test {
+            self.totals.clear();
+            test.clone_into(&mut self.test);
+        }
+        Ok(match self.totals.entry(arm) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let totals = totals_of(self.run, test, arm)?;
+                place.insert(totals.into_iter().map(|(block, totals)| (block, Rc::new(totals))).collect())
+            }
+        })
+    }
+}
+
+impl Figures {
     /// The change of a quantity; none where no block has it for both arms.
     pub fn of(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
-        let value = |totals: &Option<Totals>| {
+        let value = |totals: &Option<Rc<Totals>>| {
             let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
             value(Cell { figures: self, totals }).filter(|value| value.is_finite())
         };
@@ -136,8 +175,8 @@ impl Figures {
     /// The change that a block shows in something that needs both arms at once, such as a product's factors: one
     /// value a block, and the same of the control against base.
     pub fn pairs<T>(&self, change: impl Fn(Cell<'_>, Cell<'_>) -> Option<T>) -> (Vec<T>, Vec<T>) {
-        let cell = |totals: &'_ Totals| totals.operations > 0.0;
-        let pair = |base: &Option<Totals>, other: &Option<Totals>| {
+        let cell = |totals: &Rc<Totals>| totals.operations > 0.0;
+        let pair = |base: &Option<Rc<Totals>>, other: &Option<Rc<Totals>>| {
             let (base, other) = (base.as_ref().filter(|t| cell(t))?, other.as_ref().filter(|t| cell(t))?);
             change(Cell { figures: self, totals: base }, Cell { figures: self, totals: other })
         };
@@ -176,7 +215,8 @@ impl Totals {
 impl Figures {
     /// Figures of one client, block by block: base, arm, control.
     pub fn made(blocks: Vec<[Option<Totals>; 3]>) -> Self {
-        Self { operation: "query", clients: 1, replicated: true, names: HashMap::new(), blocks }
+        let blocks = blocks.into_iter().map(|block| block.map(|totals| totals.map(Rc::new))).collect();
+        Self { operation: "query", clients: 1, replicated: true, names: Rc::default(), blocks }
     }
 }
 

@@ -31,7 +31,7 @@ use rqps_verdicts::RunVerdicts;
 
 use context::Context;
 pub use error::{Error, Result};
-use figures::Figures;
+use figures::Reader;
 pub use model::{
     Asked, Cause, Certainty, Decomposition, Difference, DifferenceKind, Evidence, Explanation, Finding, Part,
     RATIO_HIGH, RATIO_LOW, Word,
@@ -53,6 +53,7 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
     let control =
         run.arms.iter().position(|arm| arm.control && arm.role != Role::Base).filter(|_| plans_base);
     let mut explanations = Vec::new();
+    let mut reader = Reader::new(run)?;
     for (group, test) in steps.iter().filter(|(_, test)| asked.tests.is_empty() || asked.tests.contains(test))
     {
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
@@ -61,7 +62,7 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
             if !is_its_arm || (asked.tests.is_empty() && is_same(judged, test, arm)) {
                 continue;
             }
-            let figures = Figures::read(run, test, base, arm, control.filter(|control| *control != arm))?;
+            let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
             if judged.is_some() || !asked.tests.is_empty() || cx.changed() {
