@@ -171,7 +171,7 @@ const CHART_WIDTH: f64 = 500.0;
 
 /// A drawing with its title.
 fn figure(title: &str, svg: String) -> Markup {
-    html! { figure.chart-box { figcaption { (title) } (PreEscaped(svg)) } }
+    html! { figure.chart-box tabindex="0" { figcaption { (title) } (PreEscaped(svg)) } }
 }
 
 /// The place of a test on the page. What could end an attribute or be decoded by a browser is written by its number.
