@@ -2,8 +2,8 @@
 //! process in front. Sampling disturbs what is measured, so it belongs into a pass of its own and never into a measured
 //! window.
 //!
-//! [`Perf::find`] says whether this host can, [`Recorder`] samples, [`Recording::fold`] gives the stacks of a stretch of
-//! time.
+//! [`Perf::find`] says whether this host can, [`Recorder`] samples, [`Recording::fold`] gives the stacks of a stretch
+//! of time.
 
 mod fold;
 mod recorder;
