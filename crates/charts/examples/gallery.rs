@@ -151,7 +151,7 @@ fn parts(width: f64) -> PartsChart {
 fn drawings() -> Vec<(String, String)> {
     let mut drawings = Vec::new();
     for (theme, name) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
-        for (rows, count) in [(1, 1), (8, 1), (8, 3), (40, 3), (40, 12)] {
+        for (rows, count) in [(1, 1), (8, 1), (8, 3), (4, 12), (40, 3), (40, 12)] {
             drawings.push((format!("ratio-{rows}x{count}-{name}"), ratio(rows, count, 720.0).svg(theme)));
         }
         for count in [1, 3, 12] {

@@ -45,7 +45,8 @@ pub fn flamegraph_with(folded: &str, title: &str, options: &FlameOptions) -> Res
     draw(&folded, title, asked)
 }
 
-/// A flamegraph of the arm's profile with its script: red frames took more than on base, blue ones less.
+/// A flamegraph of the arm's profile with its script: what red frames did themselves, without those above them, took
+/// more than on base, and blue ones less. Frames that only base has are not in it.
 ///
 /// # Errors
 /// Where no stack can be drawn.
@@ -128,6 +129,8 @@ fn scaled(folded: &str, factor: f64) -> String {
 /// A colour for each frame.
 fn palette(folded: &str) -> PaletteMap {
     let mut palette = PaletteMap::default();
+    // The frame below all others has no name.
+    palette.insert("", colour("", 0));
     for stack in folded.lines().filter_map(|line| line.rsplit_once(' ')).map(|(stack, _)| stack) {
         for (depth, frame) in stack.split(';').enumerate() {
             if palette.get(frame).is_none() {

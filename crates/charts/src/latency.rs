@@ -200,11 +200,12 @@ impl Axes {
         let mut markers = String::new();
         for (x, y) in places.iter().flatten() {
             if *x >= next {
-                markers.push_str(&Shape::of_arm(curve.arm).path(*x, *y, 3.2));
+                markers.push_str(&Shape::of_arm(curve.arm).path(*x, *y, 4.0));
                 next += MARKER_APART * ((x - next) / MARKER_APART).floor() + MARKER_APART;
             }
         }
-        svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).end();
+        let edge = colours.background();
+        svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).a("stroke", &edge).end();
     }
 
     /// What a script needs to turn places into values; both axes are logarithmic, x that of one over the share.

@@ -26,7 +26,9 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     }
     let mut canvas = tiny_skia::Pixmap::new(width as u32, height as u32)
         .ok_or_else(|| failed(format!("no memory for {width} x {height} pixels")))?;
-    resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut canvas.as_mut());
+    // Stretched by less than a pixel, so that the last row and column are covered whole.
+    let whole = tiny_skia::Transform::from_scale(width / tree.size().width(), height / tree.size().height());
+    resvg::render(&tree, whole, &mut canvas.as_mut());
     canvas.encode_png().map_err(|error| failed(error.to_string()))
 }
 

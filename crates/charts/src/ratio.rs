@@ -190,6 +190,7 @@ impl RatioChart {
     fn layout(&self, top: f64, width: f64) -> Layout {
         let arms = self.arms.len().max(1);
         let lane = match arms {
+            1 if width < WIDTH_OF_LABELS_BESIDE => 18.0,
             1 => 24.0,
             2..=ARMS_WITH_FIGURES => 14.0,
             _ => 12.0,

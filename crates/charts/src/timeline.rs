@@ -179,7 +179,8 @@ fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static st
 
 /// A line with its markers, which stand at other places than those of its neighbours.
 fn draw_line(svg: &mut Svg, colours: Colours, (x, y): (&Linear, &Linear), line: &Line, phase: f64) {
-    let places: Vec<Option<(f64, f64)>> = crate::thin(&line.points, POINTS_MAX)
+    let points_max = POINTS_MAX.min((x.place.1 - x.place.0) as usize);
+    let places: Vec<Option<(f64, f64)>> = crate::thin(&line.points, points_max)
         .into_iter()
         .map(|(second, value)| (drawable(second) && drawable(value)).then(|| (x.at(second), y.at(value))))
         .collect();
@@ -198,11 +199,13 @@ fn draw_line(svg: &mut Svg, colours: Colours, (x, y): (&Linear, &Linear), line: 
     let mut markers = String::new();
     for (at, height) in places.iter().flatten() {
         if *at >= next {
-            markers.push_str(&Shape::of_arm(line.arm).path(*at, *height, 3.2));
+            markers.push_str(&Shape::of_arm(line.arm).path(*at, *height, 4.0));
             next += MARKER_APART * ((at - next) / MARKER_APART).floor() + MARKER_APART;
         }
     }
-    svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).end();
+    // Their edge lifts them off lines that go up and down all the time.
+    let edge = colours.background();
+    svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).a("stroke", &edge).end();
 }
 
 /// A path that begins anew after each gap; a value between two gaps is a dot.
