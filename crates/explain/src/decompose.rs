@@ -167,7 +167,7 @@ fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
 }
 
 /// Waiting by the kinds that somebody measures: the kernel, or a server that is told to (`track_io_timing`,
-/// `track_wal_io_timing`). What is waited for at once counts twice, so the rest may be below zero.
+/// `track_wal_io_timing`).
 fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Piece> {
     let piece = |name: &'static str, us: fn(Cell<'_>) -> f64| {
         Piece::new(name, us(base) / base.operations(), us(arm) / arm.operations())
@@ -180,9 +180,12 @@ fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Piece> {
     Some(Piece { of, ..whole })
 }
 
+/// A client that is woken by the first rows of an answer waits for a CPU while its backend still runs on it. That is no
+/// time off the CPU, so no more than what is left of that counts.
 fn queue_us(cell: Cell<'_>) -> f64 {
-    let both = [QUEUED, "client_queued_us"].map(|name| cell.metric(name).unwrap_or(0.0));
-    both.iter().sum()
+    let queued = [QUEUED, "client_queued_us"].map(|name| cell.metric(name).unwrap_or(0.0));
+    let off_us = off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations());
+    queued.iter().sum::<f64>().min(off_us - read_us(cell) - log_us(cell)).max(0.0)
 }
 
 fn read_us(cell: Cell<'_>) -> f64 {
