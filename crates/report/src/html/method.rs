@@ -1,6 +1,7 @@
 //! What was run, on what and how, so that a reader can judge it and do it again.
 
 use maud::{Markup, html};
+use rqps_store::Arm;
 
 use super::Page;
 use crate::document::Block;
@@ -45,7 +46,9 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             h3 { "What was compared" }
             (tables(&[Section::Arms])?)
             (configs(page))
-            details open { summary { "Options left out, and options set by rqps" } (tables(&[Section::LeftOut])?) }
+            @let options = page.blocks(&[Section::LeftOut])?;
+            (blocks::blocks(&options[..1], 3))
+            details { summary { "Options set by rqps" } (blocks::blocks(&options[1..], 3)) }
             (settings(page))
             h3 { "Host" }
             (tables(&[Section::Host])?)
@@ -65,19 +68,29 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     })
 }
 
+/// Configs as used, each with the arms that ran with it.
 fn configs(page: &Page<'_>) -> Markup {
+    let mut configs: Vec<(Vec<String>, &Arm)> = Vec::new();
+    for side in page.sides.base_first() {
+        let of =
+            |arm: &Arm| (arm.config_text.clone(), arm.env.clone(), arm.after_load.clone(), arm.facts.clone());
+        match configs.iter_mut().find(|(_, known)| of(known) == of(side.arm)) {
+            Some((arms, _)) => arms.push(side.reference()),
+            None => configs.push((vec![side.reference()], side.arm)),
+        }
+    }
     html! {
-        @for side in page.sides.base_first() {
+        @for (arms, arm) in configs {
             details {
-                summary { "Config of " (side.label()) }
-                (code_box(&side.arm.config_text, &format!("Config of {}", side.label())))
-                @if !side.arm.env.is_empty() {
-                    ul { @for (name, value) in &side.arm.env { li { code { (name) "=" (value) } } } }
+                summary { "Config " (arm.config_name) " as used on " (arms.join(", ")) }
+                (code_box(&arm.config_text, &format!("Config of {}", arms.join(", "))))
+                @if !arm.env.is_empty() {
+                    ul { @for (name, value) in &arm.env { li { code { (name) "=" (value) } } } }
                 }
-                @if !side.arm.after_load.is_empty() {
-                    (code_box(&side.arm.after_load.join("\n"), "Statements after the load"))
+                @if !arm.after_load.is_empty() {
+                    (code_box(&arm.after_load.join("\n"), "Statements after the load"))
                 }
-                @for fact in &side.arm.facts { p.fact { strong { (fact.name) } ": " code { (fact.value) } } }
+                @for fact in &arm.facts { p.fact { strong { (fact.name) } ": " code { (fact.value) } } }
             }
         }
     }

@@ -112,11 +112,6 @@ impl<'a> Page<'a> {
         std::ptr::eq(&raw const self.run.arms[arm], self.sides.base.arm)
     }
 
-    /// Index of base in the run.
-    fn base(&self) -> usize {
-        (0..self.run.arms.len()).find(|arm| self.is_base(*arm)).unwrap_or(0)
-    }
-
     /// The arm as a side of tables.
     fn side(&self, arm: usize) -> &Side<'a> {
         let wanted = &self.run.arms[arm];
