@@ -142,7 +142,8 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
     names.into_iter().filter_map(of_name).collect()
 }
 
-/// What a value means: versions show some sizes with their unit and some without, and an empty list where they had `off`.
+/// What a value means: versions show some sizes with their unit and some without, and an empty list where they had
+/// `off`.
 fn meaning(value: &str) -> String {
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, unit) = value.split_at(split);
