@@ -1,5 +1,7 @@
 //! Run folders with known truth: blocks of made-up windows, written through the store like real ones.
 
+mod latencies;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +57,9 @@ pub struct Spec {
     pub details: Vec<Detail>,
     /// Settings of arms: arm, name, value.
     pub settings: Vec<(usize, &'static str, &'static str)>,
+    /// Arms that stall once in each window of a test, their rate being the same: arm, test, microseconds. The windows of
+    /// such a test have latencies on all arms.
+    pub stalls: Vec<(usize, &'static str, u64)>,
     /// CPU profiles: arm, test, folded stacks.
     pub profiles: Vec<(usize, &'static str, &'static str)>,
     /// Seed of the noise.
@@ -114,6 +119,7 @@ impl Default for Spec {
             extra: vec![],
             details: vec![],
             settings: vec![],
+            stalls: vec![],
             profiles: vec![],
             seed: 1,
         }
@@ -293,6 +299,11 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
     for extra in spec.extra.iter().filter(|extra| extra.arm == arm && extra.test == name) {
         let noise = noise(spec, (name, arm, block, window), spec.block_sd).exp();
         add(&mut observation, extra, noise);
+    }
+    let of_test = || spec.stalls.iter().filter(|(_, test, _)| *test == name);
+    if of_test().next().is_some() {
+        let stall_us = of_test().find(|(its, ..)| *its == arm).map_or(0, |(.., us)| *us);
+        observation.histograms.extend(latencies::of_events(EVENTS, window_us, stall_us));
     }
     let is_first = |detail: &&Detail| window == 1 && detail.arm == arm && detail.test == name;
     if let Some(detail) = spec.details.iter().find(is_first) {

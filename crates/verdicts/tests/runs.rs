@@ -1,7 +1,7 @@
 //! Run folders with known truth, judged.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use rqps_stats::{Class, Detector, Metric};
+use rqps_stats::{Class, Detector, Metric, Tag};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Spec, write_run};
 use rqps_verdicts::*;
@@ -14,6 +14,40 @@ fn made(spec: &Spec) -> (tempfile::TempDir, Run) {
 
 fn judged(run: &Run) -> RunVerdicts {
     judge_run(run, &rules_of(run).unwrap()).unwrap()
+}
+
+/// One event in ten thousand is held up and the rate is the same: that is a regression, and where nobody stalls it is none.
+#[test]
+fn stalls_are_judged_by_themselves() {
+    let spec = Spec {
+        stalls: vec![(2, "hot-points", 150_000), (0, "insert", 0)],
+        blocks: 8,
+        block_sd: 0.002,
+        ..Spec::default()
+    };
+    let (_results, run) = made(&spec);
+    let verdicts = judged(&run);
+    let verdict = |test, arm| verdicts.verdict(test, arm, Detector::Stalls);
+    let stalled = verdict("hot-points", 2).unwrap();
+    assert!(stalled.class.is_regression() && stalled.confirmed, "{stalled:?}");
+    // Of 5 s in a window 0.13 s were lost.
+    let ratio = stalled.deciding().ratio;
+    assert!((ratio - 1.0 / (1.0 - 0.13 / 5.0)).abs() < 0.001, "{ratio}");
+    assert!(!verdicts.verdict("hot-points", 2, Detector::Rate).unwrap().class.is_change());
+    for (test, arm) in [("hot-points", 1), ("insert", 1), ("insert", 2)] {
+        let found = verdict(test, arm).unwrap();
+        assert_eq!(
+            (found.class, found.tags.contains(&Tag::TooShort)),
+            (Class::Inconclusive, true),
+            "{found:?}"
+        );
+    }
+    assert!(verdict("update-index", 2).is_none(), "no latencies, no verdict");
+    let rows = rqps_verdicts::variance(&run, 0).unwrap();
+    let row = rows.iter().find(|row| row.test == "hot-points" && row.arm == 2).unwrap();
+    let latency = row.latency.unwrap();
+    assert_eq!((row.blocks, row.windows, latency.stalls, latency.stall_us), (8, 16, 16, 20_000.0));
+    assert!((latency.stalled_share - 0.026).abs() < 0.001, "{latency:?}");
 }
 
 #[test]
