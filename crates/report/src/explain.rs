@@ -22,6 +22,9 @@ use crate::render::render;
 use crate::sides::Sides;
 use crate::verdict_lines::Judged;
 
+/// What the split calls waiting of no measured kind.
+const UNEXPLAINED: &str = "unexplained";
+
 /// What to explain, and how to show it.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainOptions {
@@ -230,8 +233,8 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
 
 fn add_part(table: &mut Table, part: &Part, depth: usize, whole: f64) {
     table.row(part_cells(part, depth, whole));
-    // A part of one piece is that piece.
-    for inner in part.of.iter().filter(|_| part.of.len() > 1) {
+    // A part all of which is unexplained needs no second row to say so.
+    for inner in part.of.iter().filter(|inner| part.of.len() > 1 || inner.name != UNEXPLAINED) {
         add_part(table, inner, depth + 1, whole);
     }
 }
