@@ -30,6 +30,16 @@ fn verdicts_in_the_other_formats() {
 }
 
 #[test]
+fn stalls_that_the_mean_hides_are_told() {
+    let stalls = vec![(2, "hot-points", 150_000)];
+    let spec = Spec { stalls, blocks: 8, block_sd: 0.002, ..Spec::default() };
+    let text = shown(&spec, &[Section::Verdicts], Format::Text);
+    let told = "REGRESSION of stalls hot-points: stalls take 2.670 % more of the time";
+    assert!(text.contains(told) && text.contains("Stalls: 1 regression."), "{text}");
+    assert_snapshot!("variance_text", shown(&spec, &[Section::Variance], Format::Text));
+}
+
+#[test]
 fn evidence_and_blocks() {
     let spec = Spec { void: 1, blocks: 4, ..Spec::mixed() };
     assert_snapshot!("evidence_text", shown(&spec, &[Section::Evidence, Section::Blocks], Format::Text));
