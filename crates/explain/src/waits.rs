@@ -1,5 +1,5 @@
-//! What sessions wait for, from looks at them that were taken with the CPU profiles: which kinds of waiting take another
-//! part of an operation's time than on base.
+//! What sessions wait for, from looks at them that were taken with the CPU profiles: which kinds of waiting take
+//! another part of an operation's time than on base.
 //!
 //! An operation of one client takes clients x time / operations; a state that a session was found in `found` times of
 //! `looks` x clients takes that share of it. The error of a share p of n sightings is sqrt(p (1 - p) / n) (binomial).
