@@ -9,8 +9,8 @@ use crate::bench::{Bench, exact_version};
 const STALL_US: u32 = 70_000;
 const STALL_EVERY: u32 = 9_000;
 
-/// Every server loads the library, so that arms differ in the stalls alone. Where eight blocks do not show them, because
-/// the machine is busy, the run goes on to twelve by itself.
+/// Every server loads the library, so that arms differ in the stalls alone. Where eight blocks do not show them,
+/// because the machine is busy, the run goes on to twelve by itself.
 fn plan(bench: &Bench) -> String {
     let library = rqps_calibrate::shim::write_to(bench.path()).unwrap().display().to_string();
     let build = exact_version("18");

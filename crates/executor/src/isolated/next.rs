@@ -108,7 +108,8 @@ fn undecided(
     left: Option<Duration>,
 ) -> Outlook {
     let blocks_max = plan.blocks().blocks_max as usize;
-    // Stalls that are not seen take much longer to rule out than a budget is meant for; those that are seen are followed.
+    // Stalls that are not seen take much longer to rule out than a budget is meant for; those that are seen are
+    // followed.
     let is_measured_for = |verdict: &&Verdict| {
         verdict.detector != Detector::Stalls || RunVerdicts::blocks_to_resolve(verdict).is_some()
     };
