@@ -142,6 +142,39 @@ fn a_pool_too_small_is_blamed_for_cpu_time_and_waiting_but_not_for_what_it_canno
 }
 
 #[test]
+fn a_background_process_is_named_when_it_takes_a_share_that_counts() {
+    let roles = |writer_us: f64| {
+        vec![
+            figure(Observed::Metric("server_role.wal_writer_us"), 1.0, writer_us),
+            figure(Observed::Metric("server_role.checkpointer_us"), 0.1, 0.1),
+        ]
+    };
+    let busy = explained(&spec((1.0, 1.0), 180.0, roles(20.0)), 2);
+    assert_eq!(causes(&busy), [(Word::MoreWork, Cause::Background)], "{busy:?}");
+    assert!(busy.findings[0].sentence.contains("us of CPU per query in the wal writer"), "{busy:?}");
+    assert!(busy.decomposition.unwrap().background.unwrap().change_us_per_op > 18.0);
+    let idle = explained(&spec((1.0, 1.0), 180.0, roles(3.0)), 2);
+    assert_eq!(causes(&idle), [], "2 us beside 250 are nothing: {idle:?}");
+}
+
+#[test]
+fn a_checkpoint_in_the_windows_is_named_with_the_images_it_makes_necessary() {
+    let checkpoints = |per_query: f64| {
+        vec![
+            figure(Observed::Counter("pg_stat_checkpointer", "", "num_timed"), 0.0, per_query),
+            figure(Observed::Counter("pg_stat_checkpointer", "", "num_requested"), 0.0, 0.0),
+            figure(Observed::Counter("pg_stat_wal", "", "wal_fpi"), 0.0, 0.05),
+            figure(Observed::Metric("server_wal_bytes"), 540.0, 900.0),
+        ]
+    };
+    let found = explained(&spec((1.0, 1.0), 180.0, checkpoints(1e-4)), 2);
+    assert_eq!(causes(&found), [(Word::MoreWork, Cause::Wal)], "{found:?}");
+    let said = &found.findings[0].sentence;
+    assert!(said.contains("full-page images per operation 0.05, base 0"), "{said}");
+    assert!(said.contains("checkpoints in the windows: 10 on new, 0 on old"), "{said}");
+}
+
+#[test]
 fn time_that_nothing_accounts_for_is_said_to_be_so() {
     // Without session times there is no split; the rate changes, and nothing else does.
     let alone = Spec { effects: vec![(2, TEST, 0.8, 1.0)], ..Spec::default() };
