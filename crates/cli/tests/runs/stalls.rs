@@ -24,7 +24,8 @@ fn plan(bench: &Bench) -> String {
     let text = format!(
         "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"point-query\"]\n\
          [test.point-query]\nevents = 12_000\nrate_mei_percent = 45\n\
-         [isolated]\nwindow_seconds = 0.3\nwindows = 2\nblocks_min = 8\nblocks_max = 12\ncount_instructions = false\n{}{}",
+         [isolated]\nwindow_seconds = 0.3\nwindows = 2\nblocks_min = 8\nblocks_max = 12\n\
+         count_instructions = false\n{}{}",
         arm("a", 0),
         arm("b", STALL_US)
     );

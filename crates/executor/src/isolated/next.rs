@@ -139,8 +139,8 @@ fn undecided(
     if chosen.is_empty() {
         let more = duration_text(all_s);
         let why = format!(
-            "{state}; what is left of the budget decides none of the other {}. About {more} more would probably decide {}: rqps \
-             resume --more",
+            "{state}; what is left of the budget decides none of the other {}. About {more} more would probably decide {}: \
+             rqps resume --more",
             open.len(),
             counted(needs.len(), "test")
         );
