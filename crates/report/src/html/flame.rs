@@ -24,8 +24,8 @@ struct Frame {
     fill: String,
 }
 
-/// The drawing as a part of the page, called `label`, in about `bytes_max`: how many of its narrowest frames that leaves
-/// out is said. None where it holds no frames.
+/// The drawing as a part of the page, called `label`, in about `bytes_max`, and how many of its narrowest frames that
+/// leaves out. None where it holds no frames.
 pub(super) fn embedded(
     svg: &str,
     label: &str,

@@ -11,9 +11,9 @@ use crate::sides::TestStep;
 /// The series that is the rate, as the store calls it.
 const RATE: &str = "queries";
 /// Seconds that make a curve; with fewer in each window the windows themselves are the points.
-const SECONDS_MIN: usize = 3;
-/// Points of all lines of the first chart, and how few and many one line gets: where few arms are compared, every second
-/// of ten minutes.
+const SECONDS_MIN: usize = 2;
+/// Points of all lines of the first chart, and how few and many one line gets: with few arms every second of ten
+/// minutes.
 const POINTS: (usize, usize, usize) = (3600, 200, 600);
 /// The same of the other charts.
 const MORE_POINTS: (usize, usize, usize) = (600, 60, 150);
@@ -42,7 +42,10 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     if !by_second {
         let chart = by_window(page, step, &courses);
         let drawn = chart.lines.iter().any(|line| line.points.len() > 1);
-        return Ok(html! { @if drawn { (figure(&chart.title, chart.svg(Theme::Page))) } });
+        return Ok(html! {
+            @if drawn { (figure(&chart.title, chart.svg(Theme::Page))) }
+            @else { p { "One window, too short for a course over time." } }
+        });
     }
     let each = |(all, least, most): (usize, usize, usize)| (all / courses.len().max(1)).clamp(least, most);
     let rate = of_series(page, step, &courses, RATE, "Queries per second", each(POINTS));
@@ -64,7 +67,13 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
 fn courses<'a>(page: &Page<'a>, step: &TestStep) -> Result<Vec<Course<'a>>> {
     let of_arm = |arm: usize| -> Result<Course<'a>> {
         let windows = page.readings[0].windows(page.name(arm), &step.name);
-        let with_series = windows.map(|window| Ok((window, page.run.series(window.action.seq)?)));
+        let with_series = windows.map(|window| {
+            let mut series = page.run.series(window.action.seq)?;
+            // The last second is cut off where the window ends: its value would look like a fall.
+            let whole = window.result.elapsed_s() as usize;
+            series.iter_mut().for_each(|one| one.values.truncate(whole));
+            Ok((window, series))
+        });
         Ok(Course { arm, windows: with_series.collect::<Result<Vec<_>>>()? })
     };
     (0..page.run.arms.len()).map(of_arm).collect()

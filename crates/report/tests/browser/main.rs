@@ -84,7 +84,8 @@ fn charts_are_drawn_and_zoomed_together() {
     browser.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
     let empty = browser.value(
         "[...document.querySelectorAll('svg.chart')].filter((one) => one.checkVisibility()).filter((one) => {
-            const box = one.getBoundingClientRect(); return box.width < 100 || box.height < 50 || !one.querySelector('text');
+            const box = one.getBoundingClientRect();
+            return box.width < 100 || box.height < 50 || !one.querySelector('text');
         }).length",
     );
     let charts = browser.value("document.querySelectorAll('svg.chart').length");
