@@ -13,8 +13,11 @@ use crate::tables::{headline, trust};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
-/// Changes told in the summary, of each direction.
+/// Changes told in the summary, of each direction; with many variants fewer of each.
 const TOLD_MAX: usize = 5;
+const TOLD_MAX_OF_MANY: usize = 2;
+/// So many variants are many.
+const MANY: usize = 4;
 
 /// The summary, with the title of the page.
 pub(super) fn section(page: &Page<'_>) -> Markup {
@@ -162,15 +165,16 @@ fn told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) ->
     changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let (worse, better): (Vec<_>, Vec<_>) =
         changed.into_iter().partition(|(rank, _)| usize::from(rank.0) < Detector::ALL.len());
+    let most = if page.candidates().len() < MANY { TOLD_MAX } else { TOLD_MAX_OF_MANY };
     let list = |title: &str, of: &[((u8, f64), &Line<'_>)]| {
         html! {
             @if !of.is_empty() {
                 h2 { (title) }
                 ol.told {
-                    @for (_, line) in of.iter().take(TOLD_MAX) { (one_told(page, judged, arm, line)) }
+                    @for (_, line) in of.iter().take(most) { (one_told(page, judged, arm, line)) }
                 }
-                @if of.len() > TOLD_MAX {
-                    p.more { "and " (of.len() - TOLD_MAX) " more, in the " a href="#verdicts" { "table" } }
+                @if of.len() > most {
+                    p.more { "and " (of.len() - most) " more, in the " a href="#verdicts" { "table" } }
                 }
             }
         }
