@@ -388,6 +388,12 @@ pub struct ReportArgs {
     /// Write one HTML file with charts, for any browser and without network [default: report.html of the run's folder]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "output")]
     pub html: Option<Option<PathBuf>>,
+    /// Write each chart as an SVG file into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "html"])]
+    pub charts: Option<PathBuf>,
+    /// With --charts: as PNG files too
+    #[arg(long, requires = "charts")]
+    pub png: bool,
 }
 
 /// Arguments of `export`.

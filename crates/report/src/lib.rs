@@ -32,7 +32,7 @@ pub use error::{Error, Result};
 pub use explain::{ExplainOptions, explain_text};
 pub use format::Format;
 pub use gate::{Gate, GateRules, Outcome, gate};
-pub use html::html_report;
+pub use html::{ChartFile, chart_files, html_report};
 pub use markdown_report::{markdown_report, report};
 pub use section::Section;
 pub use show::{Options, show};

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 /// Name of the page in a run's folder.
 const PAGE: &str = "report.html";
+/// Sharp on most screens.
+const PIXELS_PER_UNIT: f32 = 2.0;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
@@ -18,6 +20,9 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.html {
         let file = page_file(&run, file.as_deref())?;
         return write(&file, &rqps_report::html_report(&run)?);
+    }
+    if let Some(folder) = &args.charts {
+        return charts(&run, folder, args.png);
     }
     let format = super::show::format(context);
     let report = rqps_report::report(&run, format, context.color && args.output.is_none())?;
@@ -28,6 +33,23 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Writes the charts, and says how many.
+fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
+    let failed = || format!("{} cannot be written", folder.display());
+    std::fs::create_dir_all(folder).with_context(failed)?;
+    let charts = rqps_report::chart_files(run)?;
+    for chart in &charts {
+        let file = folder.join(&chart.name);
+        std::fs::write(file.with_added_extension("svg"), &chart.svg).with_context(failed)?;
+        if png {
+            let drawn = rqps_charts::png(&chart.svg, PIXELS_PER_UNIT)?;
+            std::fs::write(file.with_added_extension("png"), drawn).with_context(failed)?;
+        }
+    }
+    eprintln!("{} charts written to {}", charts.len(), folder.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Where the page goes. A folder there is a run whose name was taken for the file's.

@@ -26,6 +26,12 @@ const NS_PER_US: f64 = 1e3;
 /// By kind of statement: each arm's latencies in ns.
 type ByStatement = BTreeMap<String, BTreeMap<usize, Histogram<u64>>>;
 
+/// The chart of one test's events; none where their latencies were not measured.
+pub(super) fn of_events(page: &Page<'_>, step: &TestStep) -> Result<Option<LatencyChart>> {
+    let events = read(page, step)?.remove(EVENT);
+    Ok(events.map(|events| chart(page, step, "whole event", &events, POINTS_PER_DECADE)))
+}
+
 /// The charts of one test: its events, and each kind of statement where it has several.
 pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     let mut all = read(page, step)?;

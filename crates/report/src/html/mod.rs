@@ -5,6 +5,7 @@
 //! `versions.rs` the plots over tests and versions, `test.rs` what there is of one test, `method.rs` what is needed to
 //! judge and repeat the run. `page.css` and `page.js` are its looks and its script.
 
+mod files;
 mod flame;
 mod latency;
 mod marks;
@@ -19,6 +20,7 @@ mod test;
 mod timeline;
 mod versions;
 
+pub use files::{ChartFile, chart_files};
 use maud::{Markup, PreEscaped, html};
 use rqps_explain::{Asked, Explanation, explain};
 use rqps_stats::Detector;

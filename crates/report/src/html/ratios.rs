@@ -59,6 +59,14 @@ fn wide_and_narrow(chart: RatioChart) -> Markup {
     }
 }
 
+/// The charts of all groups that have anything to show.
+pub(super) fn all(page: &Page<'_>) -> Vec<RatioChart> {
+    let groups = page.steps.chunk_by(|a, b| a.group == b.group);
+    let charts = groups
+        .flat_map(|steps| page.detectors().into_iter().map(move |detector| chart(page, detector, steps)));
+    charts.filter(|chart| chart.rows.iter().any(|row| row.points.iter().any(Option::is_some))).collect()
+}
+
 fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart {
     let arms = page.candidates();
     let (what, axis) = match detector {
@@ -73,7 +81,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     };
     let group = &steps[0].group;
     RatioChart {
-        id: format!("ratio-{}-{}", detector.key(), anchor(group)),
+        id: format!("ratio-{}-{}", detector.key(), group),
         title: format!("{what}, {}", groups::title(group)),
         axis: axis.to_owned(),
         arms: arms.iter().map(|arm| page.name(*arm).to_owned()).collect(),

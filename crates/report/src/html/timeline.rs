@@ -32,29 +32,24 @@ struct Course<'a> {
     windows: Vec<(&'a Recorded<Window>, Vec<Series>)>,
 }
 
+/// The chart of one test's rate; none where it has one short window.
+pub(super) fn first(page: &Page<'_>, step: &TestStep) -> Result<Option<TimelineChart>> {
+    Ok(rate(page, step, &courses(page, step)?))
+}
+
 /// The charts of one test.
 pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     let courses = courses(page, step)?;
-    let by_second = courses
-        .iter()
-        .flat_map(|course| &course.windows)
-        .any(|(_, series)| series.iter().any(|one| one.name == RATE && one.values.len() >= SECONDS_MIN));
-    if !by_second {
-        let chart = by_window(page, step, &courses);
-        let drawn = chart.lines.iter().any(|line| line.points.len() > 1);
-        return Ok(html! {
-            @if drawn { (figure(&chart.title, chart.svg(Theme::Page))) }
-            @else { p { "One window, too short for a course over time." } }
-        });
-    }
-    let each = |(all, least, most): (usize, usize, usize)| (all / courses.len().max(1)).clamp(least, most);
-    let rate = of_series(page, step, &courses, RATE, "Queries per second", each(POINTS));
     let more: Vec<TimelineChart> = MORE
         .iter()
-        .filter_map(|(name, title)| of_series(page, step, &courses, name, title, each(MORE_POINTS)))
+        .filter(|_| by_second(&courses))
+        .filter_map(|(name, title)| of_series(page, step, &courses, name, title, MORE_POINTS))
         .collect();
     Ok(html! {
-        @if let Some(rate) = rate { (figure(&rate.title, rate.svg(Theme::Page))) }
+        @match rate(page, step, &courses) {
+            Some(rate) => { (figure(&rate.title, rate.svg(Theme::Page))) }
+            None => p { "One window, too short for a course over time." },
+        }
         @if !more.is_empty() {
             details {
                 summary { "The host over the same time" }
@@ -62,6 +57,19 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
             }
         }
     })
+}
+
+fn by_second(courses: &[Course<'_>]) -> bool {
+    let is_long = |series: &Series| series.name == RATE && series.values.len() >= SECONDS_MIN;
+    courses.iter().flat_map(|course| &course.windows).any(|(_, series)| series.iter().any(is_long))
+}
+
+fn rate(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> Option<TimelineChart> {
+    if by_second(courses) {
+        return of_series(page, step, courses, RATE, "Queries per second", POINTS);
+    }
+    let chart = by_window(page, step, courses);
+    chart.lines.iter().any(|line| line.points.len() > 1).then_some(chart)
 }
 
 fn courses<'a>(page: &Page<'a>, step: &TestStep) -> Result<Vec<Course<'a>>> {
@@ -103,7 +111,7 @@ fn of_series(
     courses: &[Course<'_>],
     name: &str,
     title: &str,
-    points_max: usize,
+    (all, least, most): (usize, usize, usize),
 ) -> Option<TimelineChart> {
     let of = |course: &Course<'_>, number: usize| -> Option<Series> {
         course.windows.get(number)?.1.iter().find(|one| one.name == name).cloned()
@@ -130,6 +138,7 @@ fn of_series(
             chart.breaks.push(begins);
         }
     }
+    let points_max = (all / courses.len().max(1)).clamp(least, most);
     for line in &mut chart.lines {
         line.points = thin(&line.points, points_max);
     }

@@ -42,6 +42,15 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     }))
 }
 
+/// The charts of all rows of versions.
+pub(super) fn all(page: &Page<'_>) -> Vec<VersionChart> {
+    let Some(judged) = &page.judged else {
+        return Vec::new();
+    };
+    let rows = version_rows(page.run, &judged.verdicts);
+    rows.iter().enumerate().flat_map(|(number, row)| charts(page, judged, row, number)).collect()
+}
+
 /// A chart for each group, in parts where it has many tests.
 fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize) -> Vec<VersionChart> {
     let versions: Vec<String> =

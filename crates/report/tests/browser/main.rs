@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chromium::Chromium;
-use rqps_report::html_report;
+use rqps_report::{chart_files, html_report};
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Spec, write_run};
 use runs::Long;
@@ -209,14 +209,32 @@ fn it_can_be_printed_with_everything_unfolded() {
     let results = tempfile::tempdir().unwrap();
     let mut browser = Chromium::start();
     browser.open(&with_verdicts(results.path()));
-    let printed = browser.call("Page.printToPDF", json!({"printBackground": true}));
-    let folded = printed["data"].as_str().unwrap().len();
-    assert!(folded > 50_000, "{folded} characters are no report");
-    assert_eq!(
-        browser.value("document.querySelectorAll('details:not([open])').length > 0"),
-        json!(true),
-        "folded again"
+    // Asked after the page's own listener has unfolded everything.
+    browser.value(
+        "addEventListener('beforeprint', () => {
+            window.foldedInPrint = document.querySelectorAll('details:not([open])').length;
+        })",
     );
+    let printed = browser.call("Page.printToPDF", json!({"printBackground": true}));
+    assert!(printed["data"].as_str().unwrap().len() > 50_000, "too small for a report");
+    assert_eq!(browser.value("window.foldedInPrint"), json!(0));
+    let folded = browser.value("document.querySelectorAll('details:not([open])').length > 0");
+    assert_eq!(folded, json!(true), "folded again");
+}
+
+#[test]
+fn charts_are_files_of_their_own() {
+    let results = tempfile::tempdir().unwrap();
+    let long = Long { arms: 3, tests: 2, seconds: 20, suffix: "/../x", functions: 0 };
+    let run = RunFolder::open(&runs::write(results.path(), &long)).unwrap();
+    let files = chart_files(&run).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names[0], "ratio-rate-point");
+    assert!(
+        names.contains(&"time-test-00_range=0____x") && names.len() == 6,
+        "no name leaves its folder: {names:?}"
+    );
+    assert!(files.iter().all(|file| file.svg.starts_with("<svg") && !file.svg.contains("var(")), "{names:?}");
 }
 
 #[test]

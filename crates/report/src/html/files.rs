@@ -1,0 +1,53 @@
+//! The charts of a report as files of their own, for a blog or a talk.
+
+use rqps_charts::{RatioChart, Theme};
+use rqps_store::Run;
+
+use super::{Page, latency, ratios, timeline, versions};
+use crate::error::Result;
+use crate::reading::Reading;
+
+/// A drawing that stands alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChartFile {
+    /// What to call it, without an ending: `ratio-rate-point`, `time-scan`, `latency-scan`.
+    pub name: String,
+    /// The drawing: one `<svg>` element on white.
+    pub svg: String,
+}
+
+/// Every chart of a run: ratios by group, versions in a row, and of each test its course over time and its latencies.
+///
+/// # Errors
+/// When the run cannot be read or judged.
+pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
+    let readings = [Reading::of(run)];
+    let page = Page::of(run, &readings)?;
+    let mut files = Vec::new();
+    let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
+    for chart in ratios::all(&page) {
+        let mut chart = RatioChart { width: RatioChart::default().width, ..chart };
+        // What a page links to is not in a file.
+        chart.rows.iter_mut().for_each(|row| row.href = None);
+        file(chart.id.clone(), chart.svg(Theme::Light));
+    }
+    for chart in versions::all(&page) {
+        file(chart.id.clone(), chart.svg(Theme::Light));
+    }
+    for step in &page.steps {
+        if let Some(mut chart) = timeline::first(&page, step)? {
+            chart.title = format!("{}: {}", step.name, chart.title);
+            file(format!("time-{}", step.name), chart.svg(Theme::Light));
+        }
+        if let Some(mut chart) = latency::of_events(&page, step)? {
+            chart.title = format!("{}: {}", step.name, chart.title);
+            file(format!("latency-{}", step.name), chart.svg(Theme::Light));
+        }
+    }
+    Ok(files)
+}
+
+/// A name that every file system takes.
+fn file_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_=".contains(c) { c } else { '_' }).collect()
+}
