@@ -180,6 +180,11 @@ fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Piece> {
     Some(Piece { of, ..whole })
 }
 
+/// Time that client and backend had no CPU though one of them was ready to run; none where nobody measured it.
+pub(crate) fn queued_us(cell: Cell<'_>) -> Option<f64> {
+    cell.metric(QUEUED).map(|_| queue_us(cell))
+}
+
 /// A client that is woken by the first rows of an answer waits for a CPU while its backend still runs on it. That is no
 /// time off the CPU, so no more than what is left of that counts.
 fn queue_us(cell: Cell<'_>) -> f64 {

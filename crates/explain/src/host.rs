@@ -4,6 +4,7 @@
 //! and belongs to the remarks of verdicts.
 
 use crate::context::Context;
+use crate::decompose::{queued_us, time_per_op};
 use crate::figures::{Cell, ELAPSED};
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::quantity::Quantity;
@@ -79,16 +80,27 @@ fn of_all(cell: Cell<'_>, metric: &str) -> Option<f64> {
 /// What the machine did more of while the slower of the two was measured. What slowed the faster one down explains
 /// nothing.
 pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
-    let Some(time) = cx.figures.of(crate::decompose::time_per_op).filter(Quantity::matters) else {
+    let Some(time) = cx.figures.of(time_per_op).filter(Quantity::matters) else {
         return Vec::new();
     };
     let found = ENTRIES.iter().filter_map(|entry| Some((entry, cx.figures.of(entry.value)?)));
     found
+        .filter(|(entry, _)| entry.cause != Cause::OtherLoad || may_be_in_the_way(cx))
         .filter(|(entry, found)| {
             found.stands_out() && found.change().abs() >= entry.change_min && found.rose() == time.rose()
         })
         .map(|(entry, found)| finding(cx, entry, &found))
         .collect()
+}
+
+/// Whether other programs may have slowed the arm down. They also use what a server that waits leaves them, so their
+/// share alone says nothing: backends or clients must have queued longer for a CPU, or the client's own work, which is
+/// the same on both arms, must have taken another time. Older runs do not know who queued.
+fn may_be_in_the_way(cx: &Context<'_>) -> bool {
+    let queued = cx.figures.of(|cell| Some(queued_us(cell)? / cell.operations()));
+    let client = cx.figures.of(|cell| Some(cell.metric("client_cpu_us")? / cell.operations()));
+    let differs = |found: &Quantity| found.stands_out() && found.change() != 0.0;
+    queued.is_none_or(|queued| differs(&queued) || client.is_some_and(|client| differs(&client)))
 }
 
 fn finding(cx: &Context<'_>, entry: &Entry, found: &Quantity) -> Finding {

@@ -2,6 +2,8 @@
 
 use crate::context::Context;
 use crate::counters::blocks_touched;
+use crate::decompose::queued_us;
+use crate::figures::{BACKENDS, Cell};
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::rank::Item;
 use crate::time::CLIENT_CPU;
@@ -9,6 +11,8 @@ use crate::words;
 
 /// A cause takes CPU time as its effect only if what it works by changed by at least this share of that.
 const DRIVES: f64 = 0.5;
+/// Waiting for a CPU goes along with work as long as it grew by no more than this times what that did.
+const ALONG: f64 = 1.5;
 /// Log per operation, in bytes, from which on writing it takes CPU time that counts beside the rest of a statement.
 const WAL_BYTES_MIN: f64 = 100.0;
 
@@ -23,9 +27,9 @@ const MERGES: [(Cause, &[Cause]); 14] = [
         Cause::QueryPlan,
         &[Cause::Rows, Cause::HeapBlocks, Cause::DeadRows, Cause::TempFiles, Cause::Background],
     ),
+    (Cause::HotUpdates, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Wal]),
     (Cause::DeadRows, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Rows, Cause::Size]),
     (Cause::Size, &[Cause::HeapBlocks]),
-    (Cause::HotUpdates, &[Cause::HeapBlocks, Cause::Wal]),
     (Cause::Function, &[]),
     (Cause::Rows, &[Cause::HeapBlocks]),
     (Cause::TempFiles, &[]),
@@ -53,6 +57,7 @@ pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>) -> Vec<Item> {
         merge(cx, &mut items, cause, takes);
     }
     full_page_images(&mut items);
+    queue_of_work(cx, &mut items);
     waiting(cx, &mut items);
     items
 }
@@ -100,7 +105,8 @@ fn drive(cx: &Context<'_>, item: &Item) -> f64 {
             let all = blocks_touched(cx).map_or(0.0, |found| found.base.max(found.arm));
             item.figure().map_or(0.0, |(base, arm)| MISS_COSTS * (arm - base).abs() / all.max(1.0))
         }
-        Cause::Wal | Cause::HotUpdates => match cx.figures.per_op("server_wal_bytes") {
+        Cause::HotUpdates => own_share(item),
+        Cause::Wal => match cx.figures.per_op("server_wal_bytes") {
             Some(found) if found.base.max(found.arm) >= WAL_BYTES_MIN => found.share(),
             _ => 0.0,
         },
@@ -198,6 +204,32 @@ fn full_page_images(items: &mut Vec<Item>) {
         wal -= usize::from(at < wal);
         items[wal].finding.sentence.push_str(&format!("; {}", taken.finding.sentence));
         take(&mut items[wal], taken);
+    }
+}
+
+/// Who works longer on a busy machine also waits longer for a CPU. Where that grew by no more than the work did, it is no
+/// mechanism of its own and goes to the finding that has most of the CPU time.
+fn queue_of_work(cx: &Context<'_>, items: &mut Vec<Item>) {
+    let Some(at) = items.iter().position(|item| item.finding.cause == Cause::CpuQueue) else { return };
+    let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
+        cx.figures.of(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
+    };
+    let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric("client_cpu_us")?));
+    let is_along = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {
+        let (larger, smaller) = if work >= 1.0 { (queued, work) } else { (work, queued) };
+        larger <= ALONG * smaller
+    });
+    let direction = items[at].direction();
+    let has_cpu_time = |item: &Item| {
+        item.finding.cause != Cause::CpuQueue
+            && item.share.is_some_and(|share| share > 0.0)
+            && (item.direction() == direction || item.direction().is_none())
+    };
+    let shares = items.iter().enumerate().filter(|(_, item)| has_cpu_time(item));
+    let most = shares.max_by(|(_, a), (_, b)| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
+    if let (true, Some((into, _))) = (is_along, most) {
+        let queue = items.remove(at);
+        take(&mut items[into - usize::from(at < into)], queue);
     }
 }
 

@@ -57,8 +57,17 @@ pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>) -> Vec<Finding> {
     let rose = time_rose(cx);
     let mut findings: Vec<Finding> = items.into_iter().map(|item| weighed(item, rose)).collect();
     findings.extend(left);
-    findings.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    findings.sort_by(|a, b| place(a).cmp(&place(b)).then(b.weight.total_cmp(&a.weight)));
     findings
+}
+
+/// What is explained goes before what is not, and both before what works against the change.
+fn place(finding: &Finding) -> u8 {
+    match (finding.weight >= 0.0, finding.word) {
+        (true, Word::NotExplained) => 1,
+        (true, _) => 0,
+        (false, _) => 2,
+    }
 }
 
 /// Instructions that no counter goes with: said what work is the same.

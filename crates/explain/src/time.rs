@@ -133,9 +133,9 @@ fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Item> {
         .into_iter()
         .filter_map(|(name, cause)| {
             let found = part(&split.parts, &[SERVER, name]).filter(|part| matters(split, part))?;
-            let whole = part(&split.parts, &[SERVER])?;
             let rose = found.change_us_per_op > 0.0;
-            let share = words::percent((found.change_us_per_op / whole.base_us_per_op).abs());
+            let factor = cx.figures.of(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
+            let share = words::percent((factor.ratio() - 1.0).abs());
             let sentence = speed_sentence(cx, name, if rose { "more" } else { "less" }, &share);
             Some(sized(
                 cx,
@@ -155,21 +155,27 @@ fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Item> {
         .collect()
 }
 
+/// The factor of CPU time that a part is about.
+fn factor(cell: Cell<'_>, name: &str, instructions: &str) -> Option<f64> {
+    let [above, below] = match name {
+        CPI => ["server_cycles_user", instructions],
+        PER_CYCLE => [BACKENDS, "server_cycles_user"],
+        _ => [BACKENDS, instructions],
+    };
+    Some(cell.metric(above)? / cell.metric(below)?)
+}
+
 fn speed_sentence(cx: &Context<'_>, name: &str, more: &str, share: &str) -> String {
-    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
     let fewer = if more == "less" { "fewer" } else { more };
     match name {
-        CPI => format!(
-            "{arm} needs {fewer} cycles than {base} for an instruction, which is {share} of the CPU time per \
-             {operation}"
-        ),
+        CPI => format!("{arm} needs {share} {fewer} cycles for an instruction than {base}"),
         PER_CYCLE => format!(
-            "a cycle takes {arm} {more} time than {base}, which is {share} of the CPU time per {operation}; frequency \
-             and time in the kernel are not told apart"
+            "a cycle takes {arm} {share} {more} time than {base}; frequency and time in the kernel are not told apart"
         ),
         _ => format!(
-            "{arm} takes {share} {more} CPU time per {operation} than {base} for the same number of instructions; \
-             caches, branches and the kernel are not told apart"
+            "{arm} takes {share} {more} CPU time than {base} for the same number of instructions in user mode; caches, \
+             branches and the kernel are not told apart"
         ),
     }
 }

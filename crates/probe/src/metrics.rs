@@ -20,7 +20,7 @@ impl WindowCost {
     /// | `server_processes`, `server_{private,shared_max,proportional}_kb` | memory at the end |
     /// | `server_role.ROLE_us` | CPU of the server's processes that serve no measured client, by role |
     /// | `client_{cpu,user,system}_us` | this process |
-    /// | `server_backends_queued_us`, `client_queued_us` | ready to run and without a CPU: measured clients' backends, this process |
+    /// | `server_backends_queued_us`, `client_queued_us` | ready and without a CPU: clients' backends, this process |
     /// | `rest_us` | CPU of the machine that is neither server nor client; may be below zero |
     /// | `server_{instructions_user,cycles_user,instructions_kernel}`, `server_task_clock_us` | hardware counters |
     /// | `server_perf_multiplexed` | 1 when hardware counters are too small because they had to share |

@@ -124,7 +124,7 @@ impl ProcessCounters {
         }
     }
 
-    /// Time since `before` that it was ready to run and had no CPU, microseconds; from zero when the process is younger.
+    /// Time since `before` that it was ready to run and had no CPU, microseconds; from zero for a younger process.
     pub(crate) fn queued_since_us(&self, before: Option<&Self>) -> Option<u64> {
         let earlier_ns = before.map_or(Some(0), |before| before.queued_ns)?;
         Some(self.queued_ns?.saturating_sub(earlier_ns) / 1000)

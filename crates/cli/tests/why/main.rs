@@ -1,0 +1,202 @@
+//! Explanations of runs whose causes are known, since the plans put them there. A wrong sentence is worse than none:
+//! each test also looks for what must not be said.
+//!
+//! A program of its own, and one run at a time: other servers at work would be a cause, too.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+#[allow(dead_code, reason = "what else is in it is for the tests in runs/")]
+#[path = "../runs/bench.rs"]
+mod bench;
+
+use std::sync::{Mutex, PoisonError};
+
+use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
+use rqps_store::Run;
+
+use bench::{Bench, exact_version};
+
+/// Held while a run goes on.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// All findings of one run, as a reader gets them who asks for everything.
+struct Why {
+    run: Run,
+    explanations: Vec<Explanation>,
+}
+
+impl Why {
+    fn of(bench: &Bench) -> Self {
+        let run = bench.run();
+        let mut tests: Vec<String> = run.windows.iter().map(|window| window.action.step.clone()).collect();
+        tests.sort_unstable();
+        tests.dedup();
+        let judged = rqps_verdicts::has_blocks(&run).then(|| {
+            let rules = rqps_verdicts::rules_of(&run).unwrap();
+            rqps_verdicts::judge_run(&run, &rules).unwrap()
+        });
+        let arms = (0..run.arms.len()).filter(|arm| run.arms[*arm].name != "a").collect();
+        let explanations = explain(&run, judged.as_ref(), &Asked { tests, arms, base: None }).unwrap();
+        Self { run, explanations }
+    }
+
+    #[track_caller]
+    fn explanation(&self, arm: &str, test: &str) -> &Explanation {
+        let of = |explanation: &&Explanation| {
+            self.run.arms[explanation.arm].name == arm && explanation.test == test
+        };
+        self.explanations.iter().find(of).unwrap_or_else(|| panic!("nothing on {test} of {arm}"))
+    }
+
+    #[track_caller]
+    fn expect(&self, arm: &str, test: &str, word: Word, cause: Cause) -> &Finding {
+        let explanation = self.explanation(arm, test);
+        let found =
+            explanation.findings.iter().find(|finding| (finding.word, finding.cause) == (word, cause));
+        found.unwrap_or_else(|| panic!("no {word} by {cause} in {arm} {test}: {:#?}", explanation.findings))
+    }
+
+    /// Nothing but `allowed` is said.
+    #[track_caller]
+    fn expect_only(&self, arm: &str, test: &str, allowed: &[Word]) {
+        let explanation = self.explanation(arm, test);
+        let wrong: Vec<&Finding> =
+            explanation.findings.iter().filter(|finding| !allowed.contains(&finding.word)).collect();
+        assert!(wrong.is_empty(), "{arm} {test}: {wrong:#?}");
+    }
+}
+
+/// What noise may look like without saying anything about the server's work.
+const NOISE: [Word; 6] = [
+    Word::NotExplained,
+    Word::TheHost,
+    Word::SlowerWork,
+    Word::FasterWork,
+    Word::MoreWaiting,
+    Word::LessWaiting,
+];
+
+/// An arm of the build of all others.
+fn arm(bench: &Bench, name: &str, options: &str, keys: &str) -> String {
+    let config = format!("{name}.conf");
+    std::fs::write(bench.path().join(&config), format!("include './small.conf'\n{options}\n")).unwrap();
+    let build = exact_version("18");
+    format!("\n[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{build}\"\nconfig = \"./{config}\"\n{keys}\n")
+}
+
+fn run(bench: &Bench, top: &str, arms: &[String]) {
+    let text = format!("name = \"t\"\nbase = \"a\"\nseed = 7\n{top}{}", arms.concat());
+    let plan = bench.plan_text(&text);
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    bench.expect_no_process();
+}
+
+const BLOCKS: &str =
+    "protocol = \"isolated\"\nbudget = \"20m\"\n[workload]\nrows = 2_000\nsettle_seconds_max = 5\n";
+const THREE: &str = "[isolated]\nwindow_seconds = 0.1\nblocks_min = 3\nblocks_max = 3\n";
+
+#[test]
+fn a_changed_plan_and_a_small_buffer_pool_are_named_with_what_made_them() {
+    let bench = Bench::new();
+    let off = "enable_indexscan = off\nenable_indexonlyscan = off\nenable_bitmapscan = off";
+    let arms = [
+        arm(&bench, "a", "", ""),
+        arm(&bench, "setting", off, ""),
+        arm(&bench, "dropped", "", "after_load = [\"DROP INDEX k_1\"]"),
+        arm(&bench, "pool", "shared_buffers = 400kB", ""),
+    ];
+    let steps = "steps = [\"point-query\", \"range-notcovered-si\"]\n";
+    run(&bench, &format!("{BLOCKS}{steps}{THREE}count_instructions = false\n"), &arms);
+    let why = Why::of(&bench);
+
+    for test in ["point-query", "range-notcovered-si"] {
+        let finding = why.expect("setting", test, Word::AnotherPlan, Cause::QueryPlan);
+        assert!(finding.sentence.contains("Seq Scan"), "{}", finding.sentence);
+        assert!(finding.sentence.contains("enable_"), "the setting that made it: {}", finding.sentence);
+        let first = &why.explanation("setting", test).findings[0];
+        assert_eq!(first.word, Word::AnotherPlan, "the plan goes before what follows from it");
+    }
+    let dropped = why.expect("dropped", "range-notcovered-si", Word::AnotherPlan, Cause::QueryPlan);
+    assert!(
+        dropped.sentence.contains("k_1") && !dropped.sentence.contains("enable_"),
+        "{}",
+        dropped.sentence
+    );
+    why.expect_only("dropped", "point-query", &NOISE);
+
+    let pool = why.expect("pool", "range-notcovered-si", Word::MoreWork, Cause::BufferMisses);
+    assert!(pool.sentence.contains("shared_buffers"), "{}", pool.sentence);
+    let explanation = why.explanation("pool", "range-notcovered-si");
+    assert!(explanation.findings.iter().all(|finding| finding.word != Word::AnotherPlan));
+    for test in ["point-query", "range-notcovered-si"] {
+        why.expect_only("a-again", test, &NOISE);
+    }
+    let told = bench.call(&["explain", "last", "range-notcovered-si"]).expect(0).stdout;
+    assert!(told.contains("another plan") && told.contains("more work"), "{told}");
+}
+
+#[test]
+fn extra_instructions_are_more_work_and_sleep_is_more_waiting() {
+    let bench = Bench::new();
+    let library = rqps_calibrate::shim::write_to(bench.path()).unwrap();
+    let dose = |variable: &str, dose: u32| {
+        format!("env = {{ LD_PRELOAD = \"{}\", {variable} = \"{dose}\" }}", library.display())
+    };
+    let arms = [
+        arm(&bench, "a", "", &dose("RQPS_DOSE_SPIN", 0)),
+        arm(&bench, "spins", "", &dose("RQPS_DOSE_SPIN", 20_000)),
+        arm(&bench, "sleeps", "", &dose("RQPS_DOSE_SLEEP_US", 200)),
+    ];
+    run(&bench, &format!("{BLOCKS}steps = [\"point-query\"]\n{THREE}"), &arms);
+    let why = Why::of(&bench);
+
+    let spins = why.expect("spins", "point-query", Word::MoreWork, Cause::Instructions);
+    assert!(spins.sentence.contains("instructions"), "{}", spins.sentence);
+    let sleeps = &why.explanation("sleeps", "point-query").findings[0];
+    assert_eq!(sleeps.word, Word::MoreWaiting, "{sleeps:#?}");
+    for (arm, wrong) in [("spins", Word::MoreWaiting), ("sleeps", Word::MoreWork)] {
+        let findings = &why.explanation(arm, "point-query").findings;
+        assert!(findings[0].word != wrong, "{arm}: {findings:#?}");
+        assert!(findings.iter().all(|finding| finding.word != Word::AnotherPlan), "{arm}: {findings:#?}");
+    }
+    why.expect_only("a-again", "point-query", &NOISE);
+    for (arm, part) in [("spins", "server CPU"), ("sleeps", "waiting")] {
+        let parts = why.explanation(arm, "point-query").decomposition.clone().unwrap();
+        let change = parts.change_us_per_op();
+        let of = parts.parts.iter().find(|its| its.name == part).unwrap_or_else(|| panic!("{parts:#?}"));
+        assert!(of.change_us_per_op > 0.6 * change, "{part} makes the change of {arm}: {parts:#?}");
+    }
+}
+
+#[test]
+fn debt_and_checkpoints_of_a_sequence_are_named() {
+    let bench = Bench::new();
+    // Statistics that autovacuum brings up to date must not choose another plan.
+    let still = "enable_bitmapscan = off\nenable_seqscan = off\ncheckpoint_timeout = 1h\nmax_wal_size = 4GB";
+    let vacuums = format!(
+        "{still}\nautovacuum_naptime = 1s\nautovacuum_vacuum_scale_factor = 0.01\n\
+         autovacuum_vacuum_cost_delay = 0"
+    );
+    let arms = [
+        arm(&bench, "a", &vacuums, ""),
+        arm(&bench, "unvacuumed", &format!("{still}\nautovacuum = off"), ""),
+        arm(&bench, "checkpoints", &format!("{vacuums}\nmax_wal_size = 32MB\nmin_wal_size = 32MB"), ""),
+    ];
+    let workload = "[workload]\nrows = 20_000\nread_seconds = 2\nwrite_seconds = 10\nwarmup_seconds = 1\n\
+        settle_seconds_max = 5\nvacuum_after_load = true\nsteps = [\"update-index\", \"range-covered-si\"]\n";
+    run(&bench, workload, &arms);
+    let why = Why::of(&bench);
+
+    let debt = &why.explanation("unvacuumed", "range-covered-si").findings;
+    let inherited = debt.iter().find(|finding| finding.word == Word::InheritedDebt);
+    let inherited = inherited.unwrap_or_else(|| panic!("{debt:#?}"));
+    assert!(inherited.sentence.contains("update-index"), "the step it came with: {}", inherited.sentence);
+
+    let checkpoints = why.expect("checkpoints", "update-index", Word::MoreWork, Cause::Wal);
+    assert!(checkpoints.sentence.contains("checkpoint"), "{}", checkpoints.sentence);
+    why.expect_only("checkpoints", "range-covered-si", &NOISE);
+    for explanation in &why.explanations {
+        assert!(explanation.findings.iter().all(|finding| finding.word != Word::AnotherPlan));
+    }
+}
