@@ -329,14 +329,17 @@ fn finding(
         false => (base_name, arm_name, &base.state, &arm.state),
     };
     let mut sentence = format!("{debtor} {}", (kind.says)(more, less).replace(OTHER, other));
-    if let Some(since) = since {
-        match &since.after {
-            Some(step) => sentence.push_str(&format!("; the two differ in this since {step}")),
-            None => sentence.push_str("; the two differ in this since the first step"),
+    // What one was loaded with is no debt of earlier steps; and in blocks no test leaves anything to another.
+    let left_by = since.and_then(|since| Some((since.after.as_ref()?, since.vacuumed)));
+    let left_by = left_by.filter(|_| cx.run.meta.protocol != "isolated");
+    match left_by {
+        Some((step, vacuumed)) => {
+            sentence.push_str(&format!("; the two differ in this since {step}"));
+            if kind.cause == Cause::DeadRows && !vacuumed {
+                sentence.push_str(", and no vacuum has run on it since");
+            }
         }
-        if kind.cause == Cause::DeadRows && !since.vacuumed {
-            sentence.push_str(", and no vacuum has run on it since");
-        }
+        None => sentence.push_str("; the two differ in this since the load"),
     }
     let (effect, found) = &effects[0];
     let does = effect.phrase.replace("{}", &words::number(found.arm));
@@ -359,7 +362,7 @@ fn finding(
         text: None,
     };
     Finding {
-        word: Word::InheritedDebt,
+        word: if left_by.is_some() { Word::InheritedDebt } else { Word::work(found.rose()) },
         cause: kind.cause,
         sentence,
         weight: effects.iter().map(|(_, found)| found.clearness()).fold(0.0, f64::max),

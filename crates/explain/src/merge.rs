@@ -19,6 +19,9 @@ const WAL_BYTES_MIN: f64 = 100.0;
 /// CPU time, which is an effect of nearly everything.
 const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime];
 
+/// What goes through the kernel takes CPU time that no instruction in user mode tells of.
+const KERNEL_WORK: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::TempFiles];
+
 /// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
 const MERGES: [(Cause, &[Cause]); 14] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
@@ -47,6 +50,8 @@ const WAITS: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Caus
 const MISS_COSTS: f64 = 10.0;
 /// Fsyncs more or less per operation from which on they can account for time, where the disk's own time is not known.
 const FSYNCS_MIN: f64 = 0.1;
+/// Where about each operation makes one, and none did, each waits: for the disk, and for what delays a commit besides.
+const EACH_WAITS: f64 = 0.5;
 /// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
 const FSYNC_SHARE: f64 = 0.25;
 
@@ -130,8 +135,9 @@ fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause])
     for item in items.drain(..) {
         let agrees = direction.is_none() || item.direction() == direction;
         let is_effect = CPU.contains(&item.finding.cause) && drive >= DRIVES * own_share(&item);
+        let is_kernel = KERNEL_WORK.contains(&cause) && item.finding.cause == Cause::Cycles;
         let is_slow = taker.finding.word == Word::TheHost && is_of_the_host(&item);
-        if agrees && (is_effect || is_slow || takes.contains(&item.finding.cause)) {
+        if agrees && (is_effect || is_slow || is_kernel || takes.contains(&item.finding.cause)) {
             also(cx, &mut taker.finding, &item);
             take(&mut taker, item);
         } else {
@@ -207,8 +213,8 @@ fn full_page_images(items: &mut Vec<Item>) {
     }
 }
 
-/// Who works longer on a busy machine also waits longer for a CPU. Where that grew by no more than the work did, it is no
-/// mechanism of its own and goes to the finding that has most of the CPU time.
+/// Who works longer on a busy machine also waits longer for a CPU. Where that grew by no more than the work did, it is
+/// no mechanism of its own and goes to the finding that has most of the CPU time.
 fn queue_of_work(cx: &Context<'_>, items: &mut Vec<Item>) {
     let Some(at) = items.iter().position(|item| item.finding.cause == Cause::CpuQueue) else { return };
     let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
@@ -277,6 +283,9 @@ fn fsyncs_account_for(cx: &Context<'_>, item: &Item, waited_us: f64) -> bool {
     }
     let Some((base, arm)) = item.figure() else { return false };
     let fsyncs = (arm - base).abs();
+    if fsyncs >= EACH_WAITS && base.min(arm) < FSYNCS_MIN {
+        return true;
+    }
     let canaries: Vec<f64> = cx
         .run
         .canaries

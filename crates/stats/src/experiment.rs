@@ -34,8 +34,8 @@ pub struct MetricData {
     pub metric: Metric,
     /// The blocks, in any order; their numbers order them.
     pub blocks: Vec<BlockData>,
-    /// The windows of these blocks, for the stall factor alone; empty for the rest. They are no sample: all that they can
-    /// do is to withhold a verdict.
+    /// The windows of these blocks, for the stall factor alone; empty for the rest. They are no sample: all that they
+    /// can do is to withhold a verdict.
     pub windows: Vec<WindowData>,
 }
 

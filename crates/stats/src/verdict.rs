@@ -155,8 +155,8 @@ pub struct MetricVerdict {
     /// The minimum effect of interest it was held against, as a share.
     pub mei: f64,
     /// Further blocks after which it will be decided with 80 % probability if the ratio is what it seems. None when
-    /// it is decided, or when nothing can be said yet. Of stalls the blocks to the next look, where windows give reason to
-    /// look further.
+    /// it is decided, or when nothing can be said yet. Of stalls the blocks to the next look, where windows give reason
+    /// to look further.
     pub blocks_to_resolve: Option<usize>,
     /// Remarks, sorted.
     pub tags: Vec<Tag>,

@@ -57,8 +57,8 @@ pub struct Spec {
     pub details: Vec<Detail>,
     /// Settings of arms: arm, name, value.
     pub settings: Vec<(usize, &'static str, &'static str)>,
-    /// Arms that stall once in each window of a test, their rate being the same: arm, test, microseconds. The windows of
-    /// such a test have latencies on all arms.
+    /// Arms that stall once in each window of a test, their rate being the same: arm, test, microseconds. The windows
+    /// of such a test have latencies on all arms.
     pub stalls: Vec<(usize, &'static str, u64)>,
     /// CPU profiles: arm, test, folded stacks.
     pub profiles: Vec<(usize, &'static str, &'static str)>,

@@ -16,7 +16,8 @@ fn judged(run: &Run) -> RunVerdicts {
     judge_run(run, &rules_of(run).unwrap()).unwrap()
 }
 
-/// One event in ten thousand is held up and the rate is the same: that is a regression, and where nobody stalls it is none.
+/// One event in ten thousand is held up and the rate is the same: that is a regression, and where nobody stalls it is
+/// none.
 #[test]
 fn stalls_are_judged_by_themselves() {
     let spec = Spec {
