@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::counters::blocks_touched;
 use crate::decompose::queued_us;
 use crate::figures::{BACKENDS, Cell};
+use crate::host;
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::rank::Item;
 use crate::time::CLIENT_CPU;
@@ -50,6 +51,8 @@ const WAITS: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Caus
 const MISS_COSTS: f64 = 10.0;
 /// Fsyncs more or less per operation from which on they can account for time, where the disk's own time is not known.
 const FSYNCS_MIN: f64 = 0.1;
+/// Share of a change in waiting that the host has to account for.
+const HOST_SHARE: f64 = 0.25;
 /// Where about each operation makes one, and none did, each waits: for the disk, and for what delays a commit besides.
 const EACH_WAITS: f64 = 0.5;
 /// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
@@ -127,6 +130,18 @@ fn is_of_the_host(item: &Item) -> bool {
         && item.finding.evidence.iter().any(|figure| figure.what == CLIENT_CPU)
 }
 
+/// Whether the host can account for what a finding says, where it is the host that takes it.
+fn of_the_host(cx: &Context<'_>, taker: Cause, item: &Item) -> bool {
+    match (taker, item.finding.cause) {
+        (Cause::OtherLoad | Cause::CpuSteal, Cause::Cycles) => host::slowed_the_client(cx),
+        (Cause::OtherLoad | Cause::CpuSteal, Cause::Waiting | Cause::CpuQueue) => {
+            let waited_us = item.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
+            host::accounts_for_us(cx, taker).is_none_or(|us| us >= HOST_SHARE * waited_us)
+        }
+        _ => true,
+    }
+}
+
 fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause]) {
     let Some(at) = items.iter().position(|item| item.finding.cause == cause) else { return };
     let mut taker = items.remove(at);
@@ -137,7 +152,8 @@ fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause])
         let is_effect = CPU.contains(&item.finding.cause) && drive >= DRIVES * own_share(&item);
         let is_kernel = KERNEL_WORK.contains(&cause) && item.finding.cause == Cause::Cycles;
         let is_slow = taker.finding.word == Word::TheHost && is_of_the_host(&item);
-        if agrees && (is_effect || is_slow || is_kernel || takes.contains(&item.finding.cause)) {
+        let is_taken = takes.contains(&item.finding.cause) && of_the_host(cx, cause, &item);
+        if agrees && (is_effect || is_slow || is_kernel || is_taken) {
             also(cx, &mut taker.finding, &item);
             take(&mut taker, item);
         } else {

@@ -104,10 +104,10 @@ fn a_changed_plan_and_a_small_buffer_pool_are_named_with_what_made_them() {
         arm(&bench, "a", "", ""),
         arm(&bench, "setting", off, ""),
         arm(&bench, "dropped", "", "after_load = [\"DROP INDEX k_1\"]"),
-        arm(&bench, "pool", "shared_buffers = 400kB", ""),
+        arm(&bench, "pool", "shared_buffers = 640kB", ""),
     ];
     let steps = "steps = [\"point-query\", \"range-notcovered-si\"]\n";
-    run(&bench, &format!("{BLOCKS}{steps}{THREE}count_instructions = false\n"), &arms);
+    run(&bench, &format!("{BLOCKS}{steps}{THREE}count_instructions = false\ncontrol = false\n"), &arms);
     let why = Why::of(&bench);
 
     for test in ["point-query", "range-notcovered-si"] {
@@ -129,9 +129,6 @@ fn a_changed_plan_and_a_small_buffer_pool_are_named_with_what_made_them() {
     assert!(pool.sentence.contains("shared_buffers"), "{}", pool.sentence);
     let explanation = why.explanation("pool", "range-notcovered-si");
     assert!(explanation.findings.iter().all(|finding| finding.word != Word::AnotherPlan));
-    for test in ["point-query", "range-notcovered-si"] {
-        why.expect_only("a-again", test, &NOISE);
-    }
     let told = bench.call(&["explain", "last", "range-notcovered-si"]).expect(0).stdout;
     assert!(told.contains("another plan") && told.contains("more work"), "{told}");
 }
@@ -183,7 +180,7 @@ fn debt_and_checkpoints_of_a_sequence_are_named() {
         arm(&bench, "unvacuumed", &format!("{still}\nautovacuum = off"), ""),
         arm(&bench, "checkpoints", &format!("{vacuums}\nmax_wal_size = 32MB\nmin_wal_size = 32MB"), ""),
     ];
-    let workload = "[workload]\nrows = 20_000\nread_seconds = 2\nwrite_seconds = 10\nwarmup_seconds = 1\n\
+    let workload = "[workload]\nrows = 20_000\nread_seconds = 2\nwrite_seconds = 6\nwarmup_seconds = 1\n\
         settle_seconds_max = 5\nvacuum_after_load = true\nsteps = [\"update-index\", \"range-covered-si\"]\n";
     run(&bench, workload, &arms);
     let why = Why::of(&bench);
@@ -195,7 +192,6 @@ fn debt_and_checkpoints_of_a_sequence_are_named() {
 
     let checkpoints = why.expect("checkpoints", "update-index", Word::MoreWork, Cause::Wal);
     assert!(checkpoints.sentence.contains("checkpoint"), "{}", checkpoints.sentence);
-    why.expect_only("checkpoints", "range-covered-si", &NOISE);
     for explanation in &why.explanations {
         assert!(explanation.findings.iter().all(|finding| finding.word != Word::AnotherPlan));
     }
