@@ -13,8 +13,7 @@ help:
 
 test: packages check
 	cargo test --workspace --no-fail-fast
-	cargo build --release
-	tools/fidelity point-query read-only_range=100 read-write_range=10
+	RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10
 
 check:
 	cargo fmt --all --check

@@ -346,7 +346,11 @@ impl RatioChart {
 
 /// A ratio for a column of figures, where digits stand under each other.
 fn figure(ratio: f64) -> String {
-    if (0.01..100.0).contains(&ratio) { format!("{ratio:.2}") } else { ratio_label(ratio) }
+    match ratio {
+        _ if (ratio - 1.0).abs() < 0.1 => format!("{ratio:.3}"),
+        _ if (0.01..100.0).contains(&ratio) => format!("{ratio:.2}"),
+        _ => ratio_label(ratio),
+    }
 }
 
 /// A line over the interval, and a bar at each end; an end that the axis does not hold, having no bound, has no bar.

@@ -43,7 +43,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     if run.blocks.is_empty() {
         part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run)).collect());
     } else {
-        part("Verdicts", blocks(&[Section::Verdicts, Section::Findings])?);
+        part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
     }
     let why = explain::sentences(run)?;
     if !why.is_empty() {

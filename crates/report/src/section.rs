@@ -14,7 +14,7 @@ pub enum Section {
     /// Which differences are real, test by test: runs with blocks.
     Verdicts,
     /// In which version a change arrived: runs with three versions or more.
-    Findings,
+    Arrivals,
     /// Every figure behind the verdicts.
     Evidence,
     /// Blocks, with the host around them.
@@ -61,7 +61,7 @@ impl Section {
     /// All sections with their names, in the order of a full report.
     pub const ALL: [(Section, &'static str); 22] = [
         (Section::Verdicts, "verdicts"),
-        (Section::Findings, "findings"),
+        (Section::Arrivals, "arrivals"),
         (Section::Evidence, "evidence"),
         (Section::Blocks, "blocks"),
         (Section::Arms, "arms"),
@@ -90,7 +90,7 @@ impl Section {
 
     /// The same of runs with blocks.
     pub const DEFAULT_WITH_BLOCKS: [Section; 4] =
-        [Section::Verdicts, Section::Findings, Section::Absolute, Section::Remarks];
+        [Section::Verdicts, Section::Arrivals, Section::Absolute, Section::Remarks];
 
     /// The section's name.
     pub fn name(self) -> &'static str {
@@ -130,7 +130,7 @@ impl Section {
         let one = |table| Ok(vec![Block::Table(table)]);
         match self {
             Section::Verdicts => tables::verdicts::blocks(sides),
-            Section::Findings => tables::findings::blocks(sides),
+            Section::Arrivals => tables::arrivals::blocks(sides),
             Section::Evidence => tables::evidence::blocks(sides),
             Section::Blocks => Ok(tables::blocks::blocks(sides)),
             Section::Arms => one(tables::arms::table(sides)),

@@ -59,7 +59,7 @@ fn a_change_is_traced_to_the_version_it_arrived_in() {
     let effects =
         ["hot-points", "insert"].iter().flat_map(|test| [(2, *test, 0.95, 1.03), (3, *test, 0.95, 1.03)]);
     let spec = Spec { arms, effects: effects.collect(), blocks: 6, ..Spec::default() };
-    assert_snapshot!("findings_text", shown(&spec, &[Section::Findings], Format::Text));
+    assert_snapshot!("arrivals_text", shown(&spec, &[Section::Arrivals], Format::Text));
 }
 
 #[test]

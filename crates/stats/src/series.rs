@@ -4,9 +4,9 @@
 //! errors are alike and, up to that common mean, independent: the least-squares fit of levels to them is the
 //! generalised one.
 
-mod findings;
+mod arrivals;
 mod levels;
 mod steps;
 
-pub use findings::{Finding, findings};
+pub use arrivals::{Arrival, arrivals};
 pub use steps::{SeriesData, SeriesRules, Step, Steps, TestSteps, steps};

@@ -1,6 +1,6 @@
-//! Versions in a row: steps are found where they are, rows without one are left alone, one cause is one finding.
+//! Versions in a row: steps are found where they are, rows without one are left alone, one cause is one arrival.
 
-use rqps_stats::series::{SeriesData, SeriesRules, Step, Steps, TestSteps, findings, steps};
+use rqps_stats::series::{SeriesData, SeriesRules, Step, Steps, TestSteps, arrivals, steps};
 use rqps_stats::sim::Rng;
 use rqps_stats::{Direction, Metric};
 
@@ -112,9 +112,9 @@ fn exact_counters_and_short_rows_are_no_error() {
     assert!(of(Vec::new()).steps.is_empty());
 }
 
-/// Two tests with the same change are one finding; another signature or another place is another.
+/// Two tests with the same change are one arrival; another signature or another place is another.
 #[test]
-fn one_cause_is_one_finding() {
+fn one_cause_is_one_arrival() {
     let step = |arrivals: &[usize], ratio: f64| Step {
         arrival: arrivals[0],
         arrivals: arrivals.to_vec(),
@@ -138,17 +138,17 @@ fn one_cause_is_one_finding() {
         test("d", slower(&[3]).into_iter().map(|(metric, _)| (metric, vec![step(&[5], 0.9)])).collect()),
         test("e", Vec::new()),
     ];
-    let findings = findings(&tests);
-    let summary: Vec<(Vec<usize>, usize, Vec<&str>)> = findings
+    let arrivals = arrivals(&tests);
+    let summary: Vec<(Vec<usize>, usize, Vec<&str>)> = arrivals
         .iter()
         .map(|one| {
-            (one.arrivals.clone(), one.signature.len(), one.tests.iter().map(String::as_str).collect())
+            (one.versions.clone(), one.signature.len(), one.tests.iter().map(String::as_str).collect())
         })
         .collect();
     assert_eq!(
         summary,
         [(vec![3], 2, vec!["a", "b"]), (vec![3], 1, vec!["c"]), (vec![5], 2, vec!["d"])],
-        "{findings:?}"
+        "{arrivals:?}"
     );
-    assert!(findings[0].signature.contains(&(Metric::Rate, Direction::Down)));
+    assert!(arrivals[0].signature.contains(&(Metric::Rate, Direction::Down)));
 }

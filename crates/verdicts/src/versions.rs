@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::series::{Finding, SeriesData, SeriesRules, TestSteps, findings, steps};
+use rqps_stats::series::{Arrival, SeriesData, SeriesRules, TestSteps, arrivals, steps};
 use rqps_stats::{Direction, Metric, MetricData, TestData};
 use rqps_store::{Arm, Run};
 
@@ -17,7 +17,7 @@ pub struct VersionRow {
     /// Indices in [`Run::arms`].
     pub arms: Vec<usize>,
     /// Changes that arrived together, with what moved and where.
-    pub findings: Vec<Finding>,
+    pub arrivals: Vec<Arrival>,
     /// Every step that is large enough to matter, by test.
     pub steps: Vec<TestSteps>,
     /// How sure each step and its place are.
@@ -25,16 +25,16 @@ pub struct VersionRow {
 }
 
 impl VersionRow {
-    /// The sizes of a finding: by metric, the smallest and largest ratio over its tests of the level after to the level
+    /// The sizes of an arrival: by metric, the smallest and largest ratio over its tests of the level after to the level
     /// before.
-    pub fn sizes(&self, finding: &Finding) -> BTreeMap<Metric, (f64, f64)> {
+    pub fn sizes(&self, arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
         let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
-        for test in self.steps.iter().filter(|test| finding.tests.contains(&test.test)) {
+        for test in self.steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
             for (metric, found) in &test.metrics {
-                let of_finding = |direction: Direction| finding.signature.contains(&(*metric, direction));
+                let of_arrival = |direction: Direction| arrival.signature.contains(&(*metric, direction));
                 let its = found.steps.iter().filter(|step| {
-                    of_finding(step.direction())
-                        && step.arrivals.iter().any(|at| finding.arrivals.contains(at))
+                    of_arrival(step.direction())
+                        && step.arrivals.iter().any(|at| arrival.versions.contains(at))
                 });
                 for step in its {
                     let (low, high) = sizes.entry(*metric).or_insert((step.ratio, step.ratio));
@@ -93,7 +93,7 @@ fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
         test.metrics.retain(|(_, found)| !found.steps.is_empty());
     }
     tests.retain(|test| !test.metrics.is_empty());
-    VersionRow { arms, findings: findings(&tests), steps: tests, rules: series_rules }
+    VersionRow { arms, arrivals: arrivals(&tests), steps: tests, rules: series_rules }
 }
 
 /// Per block the logarithms of these arms, in their order.

@@ -130,10 +130,10 @@ fn versions_in_a_row_say_where_a_change_arrived() {
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     let names: Vec<&str> = row.arms.iter().map(|arm| run.arms[*arm].name.as_str()).collect();
     assert_eq!(names, ["v9", "v16", "v17", "v18"], "9.6 is older than 16");
-    let [finding] = row.findings.as_slice() else { panic!("{:?}", row.findings) };
-    assert_eq!(finding.arrivals, [2], "in 17.7");
-    assert_eq!(finding.tests, ["hot-points", "insert"]);
-    let sizes = row.sizes(finding);
+    let [arrival] = row.arrivals.as_slice() else { panic!("{:?}", row.arrivals) };
+    assert_eq!(arrival.versions, [2], "in 17.7");
+    assert_eq!(arrival.tests, ["hot-points", "insert"]);
+    let sizes = row.sizes(arrival);
     let (low, high) = sizes[&Metric::Instructions];
     assert!((low - 1.0 / 0.97).abs() < 1e-3 && (high - 1.0 / 0.97).abs() < 1e-3, "{sizes:?}");
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::Format;
 use crate::gate::{ArmAtGate, Outcome};
 use crate::render::render;
-use crate::tables::{findings, trust, verdicts};
+use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Outcome) -> Result<String> {
@@ -38,7 +38,7 @@ pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Out
         document.push(Block::Fold(format!("All verdicts on {label}"), vec![Block::Table(table)]));
     }
     for row in version_rows(judged.run, &judged.verdicts) {
-        document.push(findings::block(judged, &row));
+        document.push(arrivals::block(judged, &row));
     }
     document.push(Block::Text("How far to trust these verdicts:".to_owned()));
     document.push(Block::Items(trust::lines(judged)));

@@ -26,11 +26,11 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     if rows.is_empty() {
         return Ok(None);
     }
-    let findings = page.blocks(&[Section::Findings])?;
+    let arrivals = page.blocks(&[Section::Arrivals])?;
     Ok(Some(html! {
         section #versions {
             h2 { "Versions in a row" }
-            (blocks::blocks(&findings, 3))
+            (blocks::blocks(&arrivals, 3))
             @for (number, row) in rows.iter().enumerate() {
                 div.charts {
                     @for chart in charts(page, judged, row, number) {

@@ -2,13 +2,13 @@
 
 pub(crate) mod absolute;
 pub(crate) mod arms;
+pub(crate) mod arrivals;
 pub(crate) mod blocks;
 pub(crate) mod chain;
 pub(crate) mod connections;
 pub(crate) mod counters;
 pub(crate) mod disturbed;
 pub(crate) mod evidence;
-pub(crate) mod findings;
 pub(crate) mod fingerprints;
 pub(crate) mod footnotes;
 pub(crate) mod headline;

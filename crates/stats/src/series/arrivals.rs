@@ -1,4 +1,4 @@
-//! One cause, one finding: tests whose change arrived at the same place with the same signature.
+//! One cause, one arrival: tests whose change arrived at the same place with the same signature.
 
 use super::steps::TestSteps;
 use crate::metric::{Direction, Metric};
@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 /// A change that came in at one place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct Arrival {
     /// The versions that may be the first to have it, by all its tests together; in order.
-    pub arrivals: Vec<usize>,
+    pub versions: Vec<usize>,
     /// What moved, and where to.
     pub signature: BTreeSet<(Metric, Direction)>,
     /// The tests it shows in, in the order given.
@@ -24,7 +24,7 @@ struct Change {
 /// Merges the steps of all tests: first the metrics of a test whose arrival sets have a version in common, then tests
 /// with the same signature and a version in common. The order is by first possible arrival, then by number of tests,
 /// most first.
-pub fn findings(tests: &[TestSteps]) -> Vec<Finding> {
+pub fn arrivals(tests: &[TestSteps]) -> Vec<Arrival> {
     let mut found: Vec<(Change, Vec<String>)> = Vec::new();
     for test in tests {
         for change in changes(test) {
@@ -42,15 +42,15 @@ pub fn findings(tests: &[TestSteps]) -> Vec<Finding> {
             }
         }
     }
-    let finding = |(change, tests): (Change, Vec<String>)| Finding {
-        arrivals: change.arrivals.into_iter().collect(),
+    let arrival = |(change, tests): (Change, Vec<String>)| Arrival {
+        versions: change.arrivals.into_iter().collect(),
         signature: change.signature,
         tests,
     };
-    let mut findings: Vec<Finding> = found.into_iter().map(finding).collect();
-    findings
-        .sort_by(|a, b| a.arrivals.first().cmp(&b.arrivals.first()).then(b.tests.len().cmp(&a.tests.len())));
-    findings
+    let mut arrivals: Vec<Arrival> = found.into_iter().map(arrival).collect();
+    arrivals
+        .sort_by(|a, b| a.versions.first().cmp(&b.versions.first()).then(b.tests.len().cmp(&a.tests.len())));
+    arrivals
 }
 
 fn changes(test: &TestSteps) -> Vec<Change> {

@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | `arrived in` | the first version that has the change; several where the data cannot tell which |
 //! | `what moved` | the counters, with the smallest and largest change over the tests |
-//! | `tests` | where it shows; tests that moved alike in the same version are one finding, since they have one cause |
+//! | `tests` | where it shows; tests that moved alike in the same version are one arrival, since they have one cause |
 
 use rqps_stats::Metric;
-use rqps_stats::series::Finding;
+use rqps_stats::series::Arrival;
 use rqps_verdicts::{VersionRow, version_rows};
 
 use crate::document::{Block, Cell, Column, Table};
@@ -35,21 +35,21 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
 pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let version = |place: usize| judged.run.arms[row.arms[place]].build_version.as_str();
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
-    if row.findings.is_empty() {
+    if row.arrivals.is_empty() {
         return Block::Text(format!(
             "Versions in a row ({}): no change arrived that is shown and matters.",
             versions.join(", ")
         ));
     }
     let columns = ["arrived in", "what moved", "tests"].map(Column::words).to_vec();
-    let mut table = Table::new("findings", "What changed from version to version", columns, 0);
+    let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
     table.preamble.push(format!("Versions: {}", versions.join(", ")));
-    for finding in &row.findings {
-        let places: Vec<&str> = finding.arrivals.iter().map(|place| version(*place)).collect();
+    for arrival in &row.arrivals {
+        let places: Vec<&str> = arrival.versions.iter().map(|place| version(*place)).collect();
         table.row(vec![
             Cell::words(places.join(" or ")),
-            Cell::words(moved(row, finding)),
-            Cell::words(finding.tests.join(", ")),
+            Cell::words(moved(row, arrival)),
+            Cell::words(arrival.tests.join(", ")),
         ]);
     }
     table.footnotes = vec![
@@ -66,13 +66,13 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
 }
 
 /// `rate -5.0 to -3.1 %, instructions +3.0 %`.
-fn moved(row: &VersionRow, finding: &Finding) -> String {
+fn moved(row: &VersionRow, arrival: &Arrival) -> String {
     let part = |(metric, (low, high)): (&Metric, &(f64, f64))| {
         let (low, high) = (signed(*low), signed(*high));
         let size = if low == high { format!("{low} %") } else { format!("{low} to {high} %") };
         format!("{} {size}", words::metric(*metric))
     };
-    row.sizes(finding).iter().map(part).collect::<Vec<_>>().join(", ")
+    row.sizes(arrival).iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 fn signed(ratio: f64) -> String {
