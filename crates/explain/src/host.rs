@@ -98,9 +98,9 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Microseconds per operation that something else on the machine can account for; none where nobody measured that. Other
-/// programs also use what a server that waits leaves them, so their share alone says nothing: what counts is how much
-/// longer backends and clients queued for a CPU. Other guests account for the time they took.
+/// Microseconds per operation that something else on the machine can account for; none where nobody measured that.
+/// Other programs also use what a server that waits leaves them, so their share alone says nothing: what counts is how
+/// much longer backends and clients queued for a CPU. Other guests account for the time they took.
 pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
     let per_op = |value: fn(Cell<'_>) -> Option<f64>| {
         cx.figures.of(|cell| Some(value(cell)? / cell.operations())).map(|found| found.change().abs())

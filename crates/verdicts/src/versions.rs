@@ -25,8 +25,8 @@ pub struct VersionRow {
 }
 
 impl VersionRow {
-    /// The sizes of an arrival: by metric, the smallest and largest ratio over its tests of the level after to the level
-    /// before.
+    /// The sizes of an arrival: by metric, the smallest and largest ratio over its tests of the level after to the
+    /// level before.
     pub fn sizes(&self, arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
         let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
         for test in self.steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
