@@ -8,7 +8,7 @@
 //! so they add up too.
 
 use crate::figures::{BACKENDS, CLIENT_TIME, COUNTED, Cell, Figures};
-use crate::model::{Decomposition, Part};
+use crate::model::{Decomposition, Evidence, Part};
 use crate::quantity::half_width;
 
 /// CPU time of all windows of an arm below which its split into user and kernel time, made of ticks of 10 ms, says
@@ -84,6 +84,7 @@ pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
         unexplained_us_per_op: rest.map_or(0.0, |rest| rest.change_us_per_op),
         parts,
         background: background(figures),
+        beside: beside(figures),
     })
 }
 
@@ -232,6 +233,32 @@ fn combine(own: &[&Piece], null: &[&Piece], replicated: bool) -> Part {
             .filter(|part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0)
             .collect(),
     }
+}
+
+/// What an operation does that shows in no part of its own: what it is, its unit, and where its total is.
+const BESIDE: [(&str, &str, &str, f64); 5] = [
+    ("context switches of the host", "switches", "host_context_switches", 1.0),
+    ("context switches of the server because a process waited", "switches", "server_voluntary_switches", 1.0),
+    ("context switches of the server to make room", "switches", "server_involuntary_switches", 1.0),
+    ("kB fetched from storage", "kB", "server_read_bytes", 1024.0),
+    ("kB sent to storage", "kB", "server_write_bytes", 1024.0),
+];
+/// Less than so much an operation is chance.
+const BESIDE_MIN: f64 = 0.001;
+
+fn beside(figures: &Figures) -> Vec<Evidence> {
+    let figure = |(what, unit, metric, scale): (&str, &str, &'static str, f64)| {
+        let found = figures.of(|cell| Some(cell.metric(metric)? / scale / cell.operations()))?;
+        (found.base.max(found.arm) >= BESIDE_MIN).then(|| Evidence {
+            what: what.to_owned(),
+            unit: format!("{unit}/{}", figures.operation),
+            base: Some(found.base),
+            arm: Some(found.arm),
+            noise: found.noise(),
+            text: None,
+        })
+    };
+    BESIDE.into_iter().filter_map(figure).collect()
 }
 
 fn background(figures: &Figures) -> Option<Part> {

@@ -151,8 +151,8 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         remarks.push("no CPU times of sessions: the time per operation is not split".to_owned());
     } else if decompose::instructions_metric(cx.figures).is_none() {
         remarks.push(
-            "no instructions: neither did the processor count them nor a program (`count` in the plan); more work and \
-             slower work are told apart by counters only"
+            "no instructions: neither did the processor count them nor a program (`count_instructions` in \
+             a plan of blocks); more work and slower work are told apart by counters only"
                 .to_owned(),
         );
     }

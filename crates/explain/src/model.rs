@@ -314,6 +314,8 @@ pub struct Decomposition {
     pub unexplained_us_per_op: f64,
     /// CPU time of background processes per operation, which runs beside the clients' and is in no part.
     pub background: Option<Part>,
+    /// Context switches and storage traffic of an operation, which take time in several of the parts.
+    pub beside: Vec<Evidence>,
 }
 
 impl Decomposition {

@@ -228,6 +228,11 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         );
         table.footnotes.push(said);
     }
+    let said = |figure: &Evidence| {
+        let (its, other) = (figure.arm?, figure.base?);
+        Some(format!("{}: {} per operation, {base} {}", figure.what, plain(its), plain(other)))
+    };
+    table.footnotes.extend(split.beside.iter().filter_map(said));
     table
 }
 
@@ -264,9 +269,12 @@ fn part_cells(part: &Part, depth: usize, whole: f64) -> Vec<Cell> {
     ]
 }
 
-/// A number with three significant digits at least.
-fn plain(value: f64) -> String {
-    significant(value, 3)
+/// Microseconds below which a time is a difference that rounding left.
+const NO_TIME_US: f64 = 1e-6;
+
+/// A time with three significant digits at least.
+fn plain(us: f64) -> String {
+    significant(if us.abs() < NO_TIME_US { 0.0 } else { us }, 3)
 }
 
 fn signed(value: f64) -> String {

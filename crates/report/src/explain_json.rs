@@ -71,6 +71,7 @@ fn decomposition(split: &Decomposition) -> Value {
         "parts": split.parts.iter().map(part).collect::<Vec<_>>(),
         "unexplained_us_per_op": split.unexplained_us_per_op,
         "background": split.background.as_ref().map(part),
+        "beside": split.beside.iter().map(evidence).collect::<Vec<_>>(),
     })
 }
 

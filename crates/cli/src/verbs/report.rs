@@ -9,8 +9,6 @@ use rqps_store::{Run, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Name of the page in a run's folder.
-const PAGE: &str = "report.html";
 /// Sharp on most screens.
 const PIXELS_PER_UNIT: f32 = 2.0;
 
@@ -55,7 +53,7 @@ fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
 /// Where the page goes. A folder there is a run whose name was taken for the file's.
 fn page_file(run: &Run, file: Option<&Path>) -> anyhow::Result<PathBuf> {
     match file {
-        None => Ok(run.folder.path().join(PAGE)),
+        None => Ok(run.folder.path().join(super::run::PAGE_FILE)),
         Some(folder) if folder.is_dir() => Err(Usage(format!(
             "{} is a folder: for the page of a run say `rqps report RUN --html`, with a file after it or none",
             folder.display()

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Name of the report in a run folder.
-pub const REPORT_FILE: &str = "report.md";
+const REPORT_FILE: &str = "report.md";
+/// Name of the same as a page.
+pub const PAGE_FILE: &str = "report.html";
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
@@ -101,14 +103,18 @@ fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     let options = super::show::options(context, &SectionArgs::default());
     out::print_line(&rqps_report::show(&run, &options)?)?;
-    out::tell(&format!("\nreport      {}", report.display()));
+    out::tell(&format!("\npage        {}", report.display()));
+    out::tell(&format!("report      {}", folder.join(REPORT_FILE).display()));
+    out::tell(&format!("why         rqps explain {}", folder.display()));
     out::tell(&format!("everything  rqps show {}", folder.display()));
     Ok(())
 }
 
-/// Writes the report of a run into its folder; returns where it is.
+/// Writes the report of a run into its folder, as Markdown and as a page; returns where the page is.
 pub fn write_report(folder: &Path) -> anyhow::Result<PathBuf> {
-    let report = folder.join(REPORT_FILE);
-    std::fs::write(&report, rqps_report::markdown_report(&RunFolder::open(folder)?)?)?;
-    Ok(report)
+    let run = RunFolder::open(folder)?;
+    std::fs::write(folder.join(REPORT_FILE), rqps_report::markdown_report(&run)?)?;
+    let page = folder.join(PAGE_FILE);
+    std::fs::write(&page, rqps_report::html_report(&run)?)?;
+    Ok(page)
 }

@@ -152,11 +152,13 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     assert!(values("queries").len() >= 2 && values("host_user").len() >= 2, "{series:?}");
 
     // One line for each action that has ended, and the report's place.
-    for line in ["a  load ", "a  hot-points ", "(not a result)", "a  stop ", "report.md"] {
+    for line in ["a  load ", "a  hot-points ", "(not a result)", "a  stop ", "report.md", "report.html"] {
         assert!(ended.stderr.contains(line), "no {line:?} in\n{}", ended.stderr);
     }
     let escape = '\u{1b}';
     assert!(!ended.stderr.contains(escape) && !ended.stdout.contains(escape));
     let report = std::fs::read_to_string(run.folder.path().join("report.md")).unwrap();
     assert!(tests.iter().all(|test| report.contains(test)));
+    let page = std::fs::read_to_string(run.folder.path().join("report.html")).unwrap();
+    assert!(tests.iter().all(|test| page.contains(test)));
 }
