@@ -102,7 +102,7 @@ build_dir() { # postgres-18, or a directory
     if [[ $1 == */* ]]; then
         realpath "$1"
     else
-        "$RQPS" install "${1%%-*}" "${1#*-}" | sed 's/.* in //'
+        "$RQPS" install "${1%%-*}" "${1#*-}" --json | sed -n 's/^ *"root": "\(.*\)",*$/\1/p'
     fi
 }
 
