@@ -166,7 +166,10 @@ pub(crate) fn attach(findings: &mut [Finding], differences: &[Difference]) {
     };
     let mut named: Vec<String> = Vec::new();
     for finding in findings.iter_mut().filter(|finding| finding.cause != Cause::Unknown) {
-        let theirs = of_cause(finding.cause);
+        let mut theirs = of_cause(finding.cause);
+        if finding.cause == Cause::QueryPlan {
+            theirs.retain(|difference| acts_on_plan(&difference.name, &finding.sentence));
+        }
         named.extend(theirs.iter().map(|difference| difference.name.clone()));
         if let Some(phrase) = phrase(&theirs) {
             finding.sentence.push_str("; ");
@@ -183,6 +186,30 @@ pub(crate) fn attach(findings: &mut [Finding], differences: &[Difference]) {
             finding.sentence.push_str(&format!("; {phrase}, which could be part of it"));
         }
     }
+}
+
+/// Settings that act on some kinds of nodes alone, and words of a plan's change of which one must be there.
+const NODES: [(&str, &[&str]); 14] = [
+    ("hash_mem_multiplier", &["Hash"]),
+    ("work_mem", &["Hash", "Sort", "Aggregate", "Bitmap", "Materialize", "Memoize"]),
+    ("jit", &["JIT"]),
+    ("max_parallel", &["parallel", "Parallel", "Gather"]),
+    ("min_parallel", &["parallel", "Parallel", "Gather"]),
+    ("parallel_", &["parallel", "Parallel", "Gather"]),
+    ("enable_seqscan", &["Seq Scan"]),
+    ("enable_indexscan", &["Index Scan"]),
+    ("enable_indexonlyscan", &["Index Only Scan"]),
+    ("enable_bitmapscan", &["Bitmap"]),
+    ("enable_hash", &["Hash"]),
+    ("enable_sort", &["Sort"]),
+    ("enable_incremental_sort", &["Incremental Sort"]),
+    ("enable_memoize", &["Memoize"]),
+];
+
+/// Whether a setting can have made this change of a plan.
+fn acts_on_plan(setting: &str, change: &str) -> bool {
+    let of_setting = NODES.iter().find(|(name, _)| setting.starts_with(name));
+    of_setting.is_none_or(|(_, words)| words.iter().any(|word| change.contains(word)))
 }
 
 /// `the arms differ in random_page_cost (1.1, base 4)`; none where there is nothing to name.
@@ -267,6 +294,20 @@ mod tests {
                 "seen; the arms differ in log_statement (all, base none)",
             ]
         );
+    }
+
+    #[test]
+    fn a_setting_is_named_only_beside_nodes_that_it_acts_on() {
+        for (setting, change, acts) in [
+            ("hash_mem_multiplier", "Bitmap Heap Scan on t (k_1) became Index Only Scan", false),
+            ("hash_mem_multiplier", "Sort became HashAggregate", true),
+            ("enable_bitmapscan", "Bitmap Heap Scan on t (k_1) became Seq Scan", true),
+            ("enable_hashjoin", "Index Scan on t became Seq Scan", false),
+            ("max_parallel_workers_per_gather", "2 parallel workers planned (none before)", true),
+            ("random_page_cost", "Index Scan on t became Seq Scan", true),
+        ] {
+            assert_eq!(acts_on_plan(setting, change), acts, "{setting}: {change}");
+        }
     }
 
     #[test]
