@@ -7,7 +7,7 @@
 //! no remainder (LMDI: Ang, Energy Policy 33, 2005). Each block gives one such split; figures are means over blocks,
 //! so they add up too.
 
-use crate::figures::{BACKENDS, CLIENT_TIME, COUNTED, Cell, Figures};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures};
 use crate::model::{Decomposition, Evidence, Part};
 use crate::quantity::half_width;
 
@@ -99,7 +99,7 @@ fn backends_per_op(cell: Cell<'_>) -> Option<f64> {
 
 /// Time per operation that neither backend nor client spends on a CPU, microseconds.
 pub(crate) fn off_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
-    Some(time_per_op(cell)? - backends_per_op(cell)? - cell.metric("client_cpu_us")? / cell.operations())
+    Some(time_per_op(cell)? - backends_per_op(cell)? - cell.metric(CLIENT_CPU_US)? / cell.operations())
 }
 
 /// The metric that holds instructions; the processor's go before those of a program.
@@ -128,7 +128,7 @@ fn known(figures: &Figures) -> Known {
 /// One block's parts; none where something is missing in it.
 fn pieces(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Vec<Piece>> {
     let per_op = |cell: Cell<'_>, name: &str| Some(cell.metric(name)? / cell.operations());
-    let client = Piece::new(CLIENT, per_op(base, "client_cpu_us")?, per_op(arm, "client_cpu_us")?);
+    let client = Piece::new(CLIENT, per_op(base, CLIENT_CPU_US)?, per_op(arm, CLIENT_CPU_US)?);
     Some(vec![server(base, arm, known)?, client, waiting(base, arm)?])
 }
 

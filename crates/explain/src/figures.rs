@@ -13,6 +13,8 @@ use rqps_store::{BlockStatus, CounterName, EndedBy, RateUnit, Recorded, Run, Win
 use crate::error::Result;
 use crate::quantity::{Quantity, quantity};
 
+/// Key of the CPU time of the client program.
+pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
 /// Key of the measured time of all clients together, microseconds.
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
 /// Key of the CPU time of the processes that serve measured clients.

@@ -5,7 +5,7 @@
 
 use crate::context::Context;
 use crate::decompose::{queued_us, time_per_op};
-use crate::figures::{Cell, ELAPSED};
+use crate::figures::{CLIENT_CPU_US, Cell, ELAPSED};
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
@@ -114,7 +114,7 @@ pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
 
 /// Whether the client, whose work is the same on both arms, took another time for it: then the machine was another.
 pub(crate) fn slowed_the_client(cx: &Context<'_>) -> bool {
-    let client = cx.figures.of(|cell| Some(cell.metric("client_cpu_us")? / cell.operations()));
+    let client = cx.figures.per_op(CLIENT_CPU_US);
     client.is_some_and(|client| client.matters() && client.share() >= CLIENT_SHARE_MIN)
 }
 

@@ -117,14 +117,18 @@ const STATEMENTS: [(&str, &[Cause]); 6] = [
 
 /// What a setting can act by; none where nothing is known of it.
 pub(crate) fn causes_of(setting: &str) -> &'static [Cause] {
-    let fits = |pattern: &str| match pattern.split_once('*') {
+    SETTINGS.iter().find(|(pattern, _)| fits(pattern, setting)).map_or(&[], |(_, causes)| causes)
+}
+
+/// Whether a pattern of these tables means a setting.
+fn fits(pattern: &str, setting: &str) -> bool {
+    match pattern.split_once('*') {
         None => setting == pattern,
         Some((start, rest)) => {
             let rest = rest.trim_end_matches('*');
             setting.strip_prefix(start).is_some_and(|end| rest.is_empty() || end.contains(rest))
         }
-    };
-    SETTINGS.iter().find(|(pattern, _)| fits(pattern)).map_or(&[], |(_, causes)| causes)
+    }
 }
 
 /// What a difference can act by.
@@ -192,15 +196,15 @@ pub(crate) fn attach(findings: &mut [Finding], differences: &[Difference]) {
 const NODES: [(&str, &[&str]); 14] = [
     ("hash_mem_multiplier", &["Hash"]),
     ("work_mem", &["Hash", "Sort", "Aggregate", "Bitmap", "Materialize", "Memoize"]),
-    ("jit", &["JIT"]),
-    ("max_parallel", &["parallel", "Parallel", "Gather"]),
-    ("min_parallel", &["parallel", "Parallel", "Gather"]),
-    ("parallel_", &["parallel", "Parallel", "Gather"]),
+    ("jit*", &["JIT"]),
+    ("max_parallel_*", &["parallel", "Parallel", "Gather"]),
+    ("min_parallel_*", &["parallel", "Parallel", "Gather"]),
+    ("parallel_*", &["parallel", "Parallel", "Gather"]),
     ("enable_seqscan", &["Seq Scan"]),
     ("enable_indexscan", &["Index Scan"]),
     ("enable_indexonlyscan", &["Index Only Scan"]),
     ("enable_bitmapscan", &["Bitmap"]),
-    ("enable_hash", &["Hash"]),
+    ("enable_hash*", &["Hash"]),
     ("enable_sort", &["Sort"]),
     ("enable_incremental_sort", &["Incremental Sort"]),
     ("enable_memoize", &["Memoize"]),
@@ -208,7 +212,7 @@ const NODES: [(&str, &[&str]); 14] = [
 
 /// Whether a setting can have made this change of a plan.
 fn acts_on_plan(setting: &str, change: &str) -> bool {
-    let of_setting = NODES.iter().find(|(name, _)| setting.starts_with(name));
+    let of_setting = NODES.iter().find(|(pattern, _)| fits(pattern, setting));
     of_setting.is_none_or(|(_, words)| words.iter().any(|word| change.contains(word)))
 }
 

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::counters::blocks_touched;
 use crate::decompose::queued_us;
-use crate::figures::{BACKENDS, Cell};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::rank::Item;
@@ -236,7 +236,7 @@ fn queue_of_work(cx: &Context<'_>, items: &mut Vec<Item>) {
     let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
         cx.figures.of(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
     };
-    let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric("client_cpu_us")?));
+    let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric(CLIENT_CPU_US)?));
     let is_along = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {
         let (larger, smaller) = if work >= 1.0 { (queued, work) } else { (work, queued) };
         larger <= ALONG * smaller

@@ -6,7 +6,7 @@ use crate::decompose::{
     CLIENT, CPI, INSTRUCTIONS, KERNEL, LOG, PER_CYCLE, PER_INSTRUCTION, QUEUE, READS, SERVER, WAITING,
     instructions_metric, off_cpu_per_op, time_per_op,
 };
-use crate::figures::{BACKENDS, Cell};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, Word};
 use crate::quantity::Quantity;
 use crate::rank::Item;
@@ -219,12 +219,8 @@ fn quantity_of(part: &Part) -> Quantity {
 fn client_too(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
     let (server, client) = part(&split.parts, &[SERVER]).zip(part(&split.parts, &[CLIENT]))?;
     let share = |part: &Part| part.change_us_per_op / part.base_us_per_op;
-    let found = cx.figures.of(client_per_op)?;
+    let found = cx.figures.per_op(CLIENT_CPU_US)?;
     (share(client) / share(server) >= CLIENT_ALONG && found.stands_out()).then_some(found)
-}
-
-fn client_per_op(cell: Cell<'_>) -> Option<f64> {
-    Some(cell.metric("client_cpu_us")? / cell.operations())
 }
 
 /// CPU time where nobody counted instructions: more work and slower work look alike.
