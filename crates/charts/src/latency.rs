@@ -1,12 +1,11 @@
 //! How long statements took, by the share that took longer: the tail is as wide as the bulk, decade by decade.
 
 use crate::legend::{Legend, Sample};
-use crate::marks::Shape;
-use crate::palette::{Colours, Theme, dash};
+use crate::line::Pen;
+use crate::palette::{Colours, Theme};
 use crate::scale::{Log, drawable, time_label};
 use crate::svg::{Frame, PADDING, Svg, heading, number};
 use crate::text::{self, SMALL};
-use crate::timeline::path;
 
 /// Height of the plot.
 const PLOT: f64 = 220.0;
@@ -185,27 +184,8 @@ impl Axes {
         let places: Vec<Option<(f64, f64)>> = drawn(&curve.points)
             .map(|(share, us)| Some((self.share.at(1.0 / share), self.us.at(us))))
             .collect();
-        let colour = colours.arm(curve.arm);
-        svg.tag("path")
-            .a("class", "line")
-            .a("data-arm", &curve.arm.to_string())
-            .a("data-label", &curve.label)
-            .a("d", &path(&places))
-            .a("stroke", &colour)
-            .n("stroke-width", 1.8)
-            .a("stroke-linecap", "round")
-            .some("stroke-dasharray", dash(curve.arm))
-            .end();
-        let mut next = self.share.place.0 + MARKER_APART * phase;
-        let mut markers = String::new();
-        for (x, y) in places.iter().flatten() {
-            if *x >= next {
-                markers.push_str(&Shape::of_arm(curve.arm).path(*x, *y, 4.0));
-                next += MARKER_APART * ((x - next) / MARKER_APART).floor() + MARKER_APART;
-            }
-        }
-        let edge = colours.background();
-        svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).a("stroke", &edge).end();
+        let pen = Pen { width: 1.8, marker_apart: MARKER_APART, left: self.share.place.0 };
+        pen.draw(svg, colours, (curve.arm, &curve.label), &places, phase);
     }
 
     /// What a script needs to turn places into values; both axes are logarithmic, x that of one over the share.

@@ -8,6 +8,7 @@ mod error;
 mod flamegraph;
 mod latency;
 mod legend;
+mod line;
 mod marks;
 mod palette;
 mod parts;

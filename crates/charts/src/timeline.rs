@@ -3,15 +3,15 @@
 //! The axis begins at zero and holds every value. Long lines are thinned by [`crate::thin`], which keeps the peaks.
 
 use crate::legend::{Legend, Sample};
-use crate::marks::Shape;
-use crate::palette::{Colours, Theme, dash};
+use crate::line::Pen;
+use crate::palette::{Colours, Theme};
 use crate::scale::{Linear, drawable, three_digits};
 use crate::svg::{Frame, PADDING, Svg, heading, number};
 use crate::text::{self, SMALL};
 
 /// Points drawn of a line: about one a unit of the plot's width shows no difference from more.
 const POINTS_MAX: usize = 600;
-/// Distance of the markers that tell lines apart without colour.
+/// Distance of the markers of a line.
 const MARKER_APART: f64 = 130.0;
 /// Height of the plot, and what it gains with each line after the third.
 const PLOT: f64 = 200.0;
@@ -184,41 +184,6 @@ fn draw_line(svg: &mut Svg, colours: Colours, (x, y): (&Linear, &Linear), line: 
         .into_iter()
         .map(|(second, value)| (drawable(second) && drawable(value)).then(|| (x.at(second), y.at(value))))
         .collect();
-    let colour = colours.arm(line.arm);
-    svg.tag("path")
-        .a("class", "line")
-        .a("data-arm", &line.arm.to_string())
-        .a("data-label", &line.label)
-        .a("d", &path(&places))
-        .a("stroke", &colour)
-        .n("stroke-width", 1.6)
-        .a("stroke-linecap", "round")
-        .some("stroke-dasharray", dash(line.arm))
-        .end();
-    let mut next = x.place.0 + MARKER_APART * phase;
-    let mut markers = String::new();
-    for (at, height) in places.iter().flatten() {
-        if *at >= next {
-            markers.push_str(&Shape::of_arm(line.arm).path(*at, *height, 4.0));
-            next += MARKER_APART * ((at - next) / MARKER_APART).floor() + MARKER_APART;
-        }
-    }
-    // Their edge lifts them off lines that go up and down all the time.
-    let edge = colours.background();
-    svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).a("stroke", &edge).end();
-}
-
-/// A path that begins anew after each gap; a value between two gaps is a dot.
-pub(crate) fn path(places: &[Option<(f64, f64)>]) -> String {
-    let mut path = String::new();
-    for run in places.split(|place| place.is_none()) {
-        for (number_in_run, (x, y)) in run.iter().flatten().enumerate() {
-            path.push(if number_in_run == 0 { 'M' } else { 'L' });
-            path.push_str(&format!("{},{}", number(*x), number(*y)));
-        }
-        if let [Some((x, y))] = run {
-            path.push_str(&format!("L{},{}", number(*x), number(*y)));
-        }
-    }
-    path
+    let pen = Pen { width: 1.6, marker_apart: MARKER_APART, left: x.place.0 };
+    pen.draw(svg, colours, (line.arm, &line.label), &places, phase);
 }

@@ -1,12 +1,12 @@
 //! Ratios over versions in a row: in which release something became slower or faster.
 
 use crate::legend::{Legend, Sample};
+use crate::line::path;
 use crate::marks::{RatioPoint, Shape};
 use crate::palette::{Colours, Theme, dash};
 use crate::scale::Log;
 use crate::svg::{Frame, PADDING, Svg, heading, number};
 use crate::text::{self, SMALL};
-use crate::timeline::path;
 
 /// Height of the plot.
 const PLOT: f64 = 260.0;
