@@ -4,7 +4,7 @@ use crate::error::{Death, Error, Result, tells_of_full_disk};
 use crate::outside::Outside;
 use crate::postgres::log::{LOOK_THROUGH_LINES, telling_lines};
 use rqps_probe::postgres::about;
-use rqps_probe::{PerfCounters, ServerTarget};
+use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
 use rqps_store::{ServerSetting, Setting};
 use rqps_wire::postgres::Connection;
@@ -151,7 +151,7 @@ impl ActiveArm {
     }
 }
 
-fn server_setting(from: about::ServerSetting) -> ServerSetting {
+fn server_setting(from: Told) -> ServerSetting {
     ServerSetting { name: from.name, value: from.value, source: from.source, default: from.default }
 }
 

@@ -2,7 +2,7 @@
 
 use rqps_driver::{EndedBy, StepResult};
 use rqps_plan::Measure;
-use rqps_probe::postgres::counters::CounterDelta;
+use rqps_probe::counters::CounterDelta;
 use rqps_probe::postgres::work::work;
 use rqps_probe::{Column, WindowCost};
 use rqps_store::{Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window};

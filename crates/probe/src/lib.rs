@@ -3,6 +3,7 @@
 //! averages of samples. Nothing here decides what is significant.
 
 pub mod canary;
+pub mod counters;
 mod error;
 mod host;
 mod host_facts;
@@ -12,8 +13,11 @@ pub mod postgres;
 mod process;
 pub mod profile;
 mod sampler;
+mod server;
 mod server_memory;
+pub mod waits;
 mod window;
+pub mod work;
 
 pub use canary::Canaries;
 pub use error::{Error, Result};
@@ -21,6 +25,7 @@ pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};
 pub use perf::{PerfCost, PerfCounters, PerfReading, counts_instructions};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
+pub use server::{FlushProcedure, QueryPlan, ServerSetting};
 pub use server_memory::ServerMemory;
 pub use window::{
     BackendCost, CpuCost, RoleCost, ServerCost, ServerIo, ServerTarget, WindowCost, WindowProbe, WindowStart,

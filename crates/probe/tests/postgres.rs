@@ -5,10 +5,11 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use rqps_probe::postgres::counters::{self, CounterDelta, CounterSet, OWN_COMMITS};
-use rqps_probe::postgres::waits::{RUNNING, WaitSampler};
+use rqps_probe::counters::{CounterDelta, CounterSet, changed};
+use rqps_probe::postgres::counters::{self, OWN_COMMITS};
 use rqps_probe::postgres::work::work;
-use rqps_probe::postgres::{about, explain, fingerprint, flush, settle};
+use rqps_probe::postgres::{about, explain, fingerprint, flush, settle, waits};
+use rqps_probe::waits::{RUNNING, WaitSampler};
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe};
 use rqps_servers::testing::Scratch;
 use rqps_wire::postgres::Connection;
@@ -137,7 +138,7 @@ fn check_exact(version: &str) {
         assert_eq!(found("pg_stat_all_tables", "t", "n_tup_upd"), 400, "{what}");
         assert_eq!(found("pg_stat_all_tables", "all", "idx_scan"), ROWS, "{what}");
         assert_eq!(found("pg_stat_all_indexes", "t.t_pkey", "idx_scan"), ROWS, "{what}");
-        assert!(counters::changed(&deltas).iter().all(|delta| delta.before != Some(delta.after)));
+        assert!(changed(&deltas).iter().all(|delta| delta.before != Some(delta.after)));
         before = after;
     }
 }
@@ -183,7 +184,7 @@ fn check_waits(server: &Scratch) {
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let pids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let sampler = WaitSampler::start(connect(server), &pids).unwrap();
+    let sampler = WaitSampler::start(waits::look(connect(server), &pids)).unwrap();
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.query("DELETE FROM t WHERE id = 7").unwrap());
         let sql = "SELECT count(*) FROM generate_series(1, 300000)";

@@ -11,8 +11,9 @@ use crate::outside::Outside;
 use crate::postgres::end_statements;
 use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup, run_step};
 use rqps_plan::{Measure, Plan, Protocol};
-use rqps_probe::postgres::waits::{WaitSampler, Waits};
+use rqps_probe::postgres::waits;
 use rqps_probe::profile::{CallGraph, Folded, Moment, Perf, Recorder, Recording};
+use rqps_probe::waits::{WaitSampler, Waits};
 use rqps_probe::{WindowCost, WindowProbe, WindowStart};
 use rqps_servers::{CpuSet, pin_this_thread};
 use rqps_store::{Measured, Observation, Profile, Wait};
@@ -234,7 +235,7 @@ impl<'a, 'b> Eyes<'a, 'b> {
         };
         let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(self.arm.perf.clone()));
         let start = probe.begin()?;
-        let sampler = WaitSampler::start(monitor, sessions)?;
+        let sampler = WaitSampler::start(waits::look(monitor, sessions))?;
         self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: sessions.to_vec() });
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! What a server says of itself: how it was built, and every setting with its value.
 
 use rqps_wire::postgres::Connection;
-use serde::{Deserialize, Serialize};
 
 use super::ask;
 use crate::error::Result;
+use crate::server::ServerSetting;
 
 /// What is asked of the build: compiler, its flags, how it was configured.
 const BUILD_FACTS: [(&str, &str); 5] = [
@@ -21,19 +21,6 @@ const BUILD_SQL: &str = "SELECT name, setting FROM pg_config";
 const SETTINGS_SQL: &str = "\
     SELECT name, coalesce(current_setting(name, true), ''), source, (setting IS NOT DISTINCT FROM boot_val)::text \
     FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY name";
-
-/// A setting of the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerSetting {
-    /// Name.
-    pub name: String,
-    /// Value with its unit: `128MB`.
-    pub value: String,
-    /// Where it comes from, such as `configuration file`.
-    pub source: String,
-    /// Whether it is what this build uses when nobody sets it.
-    pub default: bool,
-}
 
 /// How the server was built, as pairs of name (`cc`, `cflags`, `cppflags`, `ldflags`, `configure`) and text. Needs a
 /// superuser.

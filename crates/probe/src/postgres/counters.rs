@@ -10,19 +10,14 @@
 //! per-table, per-index and per-database figures, because it runs with `track_counts` off; `pg_stat_io` (16 and later)
 //! does count its catalog reads.
 
-use std::collections::{HashMap, HashSet};
-
 use rqps_wire::postgres::{Connection, Table};
-use serde::{Deserialize, Serialize};
 
 use super::{ask, ask_number, flush};
+use crate::counters::{CounterSet, CounterValue, sums};
 use crate::error::Result;
 
 /// Transactions of the first snapshot that show up in the difference to the second.
 pub const OWN_COMMITS: u64 = 1;
-
-/// Object name of the sums over all tables or indexes.
-pub const ALL: &str = "all";
 
 /// View name of the write-ahead log's end, which is no view: the only counter of it that every version has.
 pub const WAL: &str = "wal";
@@ -43,7 +38,7 @@ struct View {
     filter: &'static str,
     /// Columns that name a row.
     keys: &'static [&'static str],
-    /// Whether rows are summed as object [`ALL`].
+    /// Whether rows are summed as object [`crate::counters::ALL`].
     summed: bool,
 }
 
@@ -88,49 +83,6 @@ const VIEWS: [View; 9] = [
 
 /// Columns that name things by number, and so are no figures.
 const IDENTIFIERS: [&str; 3] = ["datid", "relid", "indexrelid"];
-
-/// All counters at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CounterSet {
-    /// In the order of the views, their rows and columns.
-    pub values: Vec<CounterValue>,
-}
-
-/// One counter at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CounterValue {
-    /// The view, such as `pg_stat_all_tables`, or [`WAL`].
-    pub view: String,
-    /// The row: a table, `table.index`, `backend/object/context` of pg_stat_io, a database or `shared`, [`ALL`] for a
-    /// sum; empty for views of one row.
-    pub object: String,
-    /// The column.
-    pub column: String,
-    /// Its value. Whole numbers are exact up to 2^53.
-    pub value: f64,
-}
-
-/// One counter before and after a stretch of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CounterDelta {
-    /// The view.
-    pub view: String,
-    /// The row, as in [`CounterValue::object`].
-    pub object: String,
-    /// The column.
-    pub column: String,
-    /// Value before; none when the object did not exist, or had no value, at that time.
-    pub before: Option<f64>,
-    /// Value after.
-    pub after: f64,
-}
-
-impl CounterDelta {
-    /// After minus before, counting from zero where there was nothing before.
-    pub fn change(&self) -> f64 {
-        self.after - self.before.unwrap_or(0.0)
-    }
-}
 
 /// Reads all counters in one transaction. To be exact, follow [`crate::postgres::flush`] first.
 pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
@@ -199,49 +151,4 @@ impl View {
         let part = |key: &&str| table.column(key).and_then(|at| row.get(at)?.as_deref()).unwrap_or("shared");
         self.keys.iter().map(part).collect::<Vec<_>>().join(separator)
     }
-}
-
-/// The sum of every column over all objects of a view.
-fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
-    let mut sums: Vec<CounterValue> = Vec::new();
-    for row in rows {
-        match sums.iter_mut().find(|sum| sum.column == row.column) {
-            Some(sum) => sum.value += row.value,
-            None => {
-                sums.push(CounterValue { view: view.to_string(), object: ALL.to_string(), ..row.clone() })
-            }
-        }
-    }
-    sums
-}
-
-impl CounterSet {
-    /// Every counter of `after` with its value in `before`. Objects that have gone are left out.
-    pub fn difference(before: &Self, after: &Self) -> Vec<CounterDelta> {
-        let earlier: HashMap<_, _> = before.values.iter().map(|value| (value.key(), value.value)).collect();
-        let delta = |value: &CounterValue| CounterDelta {
-            view: value.view.clone(),
-            object: value.object.clone(),
-            column: value.column.clone(),
-            before: earlier.get(&value.key()).copied(),
-            after: value.value,
-        };
-        after.values.iter().map(delta).collect()
-    }
-
-    /// The views this server has.
-    pub fn views(&self) -> HashSet<&str> {
-        self.values.iter().map(|value| value.view.as_str()).collect()
-    }
-}
-
-impl CounterValue {
-    fn key(&self) -> (&str, &str, &str) {
-        (&self.view, &self.object, &self.column)
-    }
-}
-
-/// The counters that changed.
-pub fn changed(deltas: &[CounterDelta]) -> Vec<&CounterDelta> {
-    deltas.iter().filter(|delta| delta.change() != 0.0).collect()
 }

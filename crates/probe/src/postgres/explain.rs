@@ -1,19 +1,10 @@
 //! The plan the server chooses for a statement, with its estimated costs. The statement is planned, never executed.
 
 use rqps_wire::postgres::{Connection, Table};
-use serde::{Deserialize, Serialize};
 
 use super::ask;
 use crate::error::{Error, Result};
-
-/// A statement's plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueryPlan {
-    /// As a person reads it.
-    pub text: String,
-    /// As a program reads it: JSON text.
-    pub json: String,
-}
+use crate::server::QueryPlan;
 
 /// The plan of one SELECT, INSERT, UPDATE or DELETE with its values written out (a statement with parameters may get
 /// another plan). A semicolon at the end is allowed, one inside is not, as a second statement would be executed.

@@ -12,6 +12,8 @@
 //! need no statement, only the `settle_ms`. Background processes report by themselves, the checkpointer at the end of
 //! a checkpoint, and are not held to this.
 
+use crate::server::FlushProcedure;
+
 /// First `server_version_num` with statistics in shared memory.
 pub(crate) const FORCED_SINCE: u32 = 150_000;
 /// Makes the session report at the end of the transaction. A session that has counted nothing but commits would not
@@ -20,17 +22,6 @@ pub(crate) const FORCE_SQL: &str = "SELECT pg_stat_force_next_flush() FROM pg_da
 
 /// Milliseconds to wait where the server promises 500.
 const OLD_WAIT_MS: u64 = 530;
-
-/// How one server version is made to tell all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlushProcedure {
-    /// How long a session has to be idle before it runs `session_sql`, milliseconds.
-    pub idle_ms: u64,
-    /// What each session runs; it is itself one committed transaction.
-    pub session_sql: &'static str,
-    /// How long to wait after the last session's `session_sql` or end, milliseconds.
-    pub settle_ms: u64,
-}
 
 /// The procedure for a server of `server_version_num`.
 pub fn procedure(server_version_num: u32) -> FlushProcedure {

@@ -1,0 +1,96 @@
+//! The server's own counters, before and after a stretch of work, as any DBMS has them: a view's rows and columns, each a
+//! number. Which views there are is in the folder of the DBMS.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+/// Object name of the sums over all tables or indexes.
+pub const ALL: &str = "all";
+
+/// All counters at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterSet {
+    /// In the order of the views, their rows and columns.
+    pub values: Vec<CounterValue>,
+}
+
+/// One counter at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterValue {
+    /// The view, such as `pg_stat_all_tables` or `global_status`.
+    pub view: String,
+    /// The row: a table, `table.index`, a file, [`ALL`] for a sum; empty for views of one row.
+    pub object: String,
+    /// The column.
+    pub column: String,
+    /// Its value. Whole numbers are exact up to 2^53.
+    pub value: f64,
+}
+
+/// One counter before and after a stretch of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterDelta {
+    /// The view.
+    pub view: String,
+    /// The row, as in [`CounterValue::object`].
+    pub object: String,
+    /// The column.
+    pub column: String,
+    /// Value before; none when the object did not exist, or had no value, at that time.
+    pub before: Option<f64>,
+    /// Value after.
+    pub after: f64,
+}
+
+impl CounterDelta {
+    /// After minus before, counting from zero where there was nothing before.
+    pub fn change(&self) -> f64 {
+        self.after - self.before.unwrap_or(0.0)
+    }
+}
+
+/// The sum of every column over all objects of a view.
+pub(crate) fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
+    let mut sums: Vec<CounterValue> = Vec::new();
+    for row in rows {
+        match sums.iter_mut().find(|sum| sum.column == row.column) {
+            Some(sum) => sum.value += row.value,
+            None => {
+                sums.push(CounterValue { view: view.to_string(), object: ALL.to_string(), ..row.clone() })
+            }
+        }
+    }
+    sums
+}
+
+impl CounterSet {
+    /// Every counter of `after` with its value in `before`. Objects that have gone are left out.
+    pub fn difference(before: &Self, after: &Self) -> Vec<CounterDelta> {
+        let earlier: HashMap<_, _> = before.values.iter().map(|value| (value.key(), value.value)).collect();
+        let delta = |value: &CounterValue| CounterDelta {
+            view: value.view.clone(),
+            object: value.object.clone(),
+            column: value.column.clone(),
+            before: earlier.get(&value.key()).copied(),
+            after: value.value,
+        };
+        after.values.iter().map(delta).collect()
+    }
+
+    /// The views this server has.
+    pub fn views(&self) -> HashSet<&str> {
+        self.values.iter().map(|value| value.view.as_str()).collect()
+    }
+}
+
+impl CounterValue {
+    fn key(&self) -> (&str, &str, &str) {
+        (&self.view, &self.object, &self.column)
+    }
+}
+
+/// The counters that changed.
+pub fn changed(deltas: &[CounterDelta]) -> Vec<&CounterDelta> {
+    deltas.iter().filter(|delta| delta.change() != 0.0).collect()
+}

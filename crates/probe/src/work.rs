@@ -1,0 +1,38 @@
+//! What the counters of a stretch of work come to, under names that mean the same for every DBMS: figures that repeat
+//! exactly when the same work is done the same way.
+
+use crate::counters::CounterDelta;
+
+/// Totals over a stretch of work; none where the server does not tell. How each is made is said where its DBMS is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Work {
+    /// Log of changes (write-ahead log, redo) written, bytes.
+    pub wal_bytes: Option<f64>,
+    /// Rows of tables read by a scan or through an index, inserted, updated and deleted.
+    pub rows_touched: Option<f64>,
+    /// Blocks of tables and their indexes asked for: found in the server's memory or read.
+    pub blocks_touched: Option<f64>,
+    /// Files flushed to disk.
+    pub fsyncs: Option<f64>,
+    /// Writes of data files.
+    pub data_writes: Option<f64>,
+}
+
+impl Work {
+    /// The figures that are known, as metrics of a window.
+    pub fn metrics(&self) -> Vec<(String, f64)> {
+        let figures = [
+            ("server_wal_bytes", self.wal_bytes),
+            ("server_rows_touched", self.rows_touched),
+            ("server_blocks_touched", self.blocks_touched),
+            ("server_fsyncs", self.fsyncs),
+            ("server_data_writes", self.data_writes),
+        ];
+        figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+/// The changes of the counters wanted; none when there is no such counter.
+pub(crate) fn sum(deltas: &[CounterDelta], wanted: impl Fn(&CounterDelta) -> bool) -> Option<f64> {
+    deltas.iter().filter(|delta| wanted(delta)).map(CounterDelta::change).reduce(|sum, change| sum + change)
+}
