@@ -275,7 +275,7 @@ fn text_pieces(spec: &StepSpec, statement: &'static Statement) -> Vec<Vec<String
     let marks = vec!["\0".to_owned(); dialect::value_count(statement, range)];
     (1..=spec.tables)
         .map(|table| {
-            let sql = dialect::literal_sql(statement, table, range, &marks);
+            let sql = dialect::literal_sql(spec.dialect, statement, table, range, &marks);
             sql.split('\0').map(str::to_owned).collect()
         })
         .collect()

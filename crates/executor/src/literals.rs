@@ -1,11 +1,11 @@
 //! A test's statements with literal values: what the server is asked to explain.
 
 use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
-use rqps_workloads::{Param, Protocol, Statement, Test, dialect};
+use rqps_workloads::{Dialect, Param, Protocol, Statement, Test, dialect};
 
 /// SQL of a statement on table 1 with values from the middle of the table, lists spread evenly over it: the same for
 /// every arm, so that plans can be laid beside each other.
-pub(crate) fn explainable_sql(test: &Test, statement: &Statement, rows: u64) -> String {
+pub(crate) fn explainable_sql(dialect: Dialect, test: &Test, statement: &Statement, rows: u64) -> String {
     let range = u64::from(test.range);
     let key = (rows / 2).saturating_sub(range).max(1);
     let mut stream = Stream::new(&[0]);
@@ -20,7 +20,7 @@ pub(crate) fn explainable_sql(test: &Test, statement: &Statement, rows: u64) -> 
             Param::Pad => values.push(text::<PAD_LEN>(&mut stream, statement)),
         }
     }
-    dialect::literal_sql(statement, 1, test.range, &values)
+    dialect::literal_sql(dialect, statement, 1, test.range, &values)
 }
 
 fn text<const LEN: usize>(stream: &mut Stream, statement: &Statement) -> String {
@@ -42,10 +42,12 @@ mod tests {
     fn every_statement_becomes_sql_without_gaps() {
         for test in tests() {
             for statement in test.statements() {
-                let sql = explainable_sql(test, statement, 100_000);
-                assert!(!sql.contains(['?', '{', '$']), "{}: {sql}", test.name);
-                assert!(!sql.contains("()") && !sql.contains(",,"), "{}: {sql}", test.name);
-                assert_eq!(sql.matches('\'').count() % 2, 0, "{}: {sql}", test.name);
+                for dialect in [Dialect::Postgres, Dialect::Mysql] {
+                    let sql = explainable_sql(dialect, test, statement, 100_000);
+                    assert!(!sql.contains(['?', '{', '$']), "{}: {sql}", test.name);
+                    assert!(!sql.contains("()") && !sql.contains(",,"), "{}: {sql}", test.name);
+                    assert_eq!(sql.matches('\'').count() % 2, 0, "{}: {sql}", test.name);
+                }
             }
         }
     }

@@ -142,7 +142,7 @@ fn rows_left(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
 fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
     let mut plans = Vec::new();
     for statement in measure.test.statements() {
-        let sql = explainable_sql(measure.test, statement, plan.workload.rows);
+        let sql = explainable_sql(Dialect::Postgres, measure.test, statement, plan.workload.rows);
         let explained = explain::explain(admin, &sql)?;
         plans.push(QueryPlan {
             statement: statement.kind.to_owned(),

@@ -1,4 +1,4 @@
-//! How a benchmark's SQL is spelled for one DBMS.
+//! How a benchmark's SQL is spelled for one DBMS. What differs is data: a [`Spelling`] for each dialect.
 
 use crate::model::{Param, Statement};
 
@@ -7,6 +7,64 @@ use crate::model::{Param, Statement};
 pub enum Dialect {
     /// PostgreSQL.
     Postgres,
+    /// MySQL, and MariaDB, which spells all of this alike.
+    Mysql,
+}
+
+/// What a dialect writes differently. `{t}` stands for a table's name, `{rows}` for its number of rows.
+struct Spelling {
+    /// Type of a column whose values the server hands out.
+    id: &'static str,
+    /// What follows a table's columns.
+    table_options: &'static str,
+    /// Parameters of a prepared statement.
+    placeholder: Placeholder,
+    /// Makes ids go on after those that the load gave.
+    ids_go_on: &'static [&'static str],
+    /// Statements of tests that sysbench writes in other words for this dialect: the common text, and its own.
+    own_words: &'static [(&'static str, &'static str)],
+}
+
+enum Placeholder {
+    /// `$1`, `$2`, …
+    Numbered,
+    /// `?`.
+    Mark,
+}
+
+static POSTGRES: Spelling = Spelling {
+    id: "SERIAL",
+    table_options: "",
+    placeholder: Placeholder::Numbered,
+    ids_go_on: &["SELECT setval('{t}_id_seq', {rows})"],
+    own_words: &[],
+};
+
+static MYSQL: Spelling = Spelling {
+    id: "INTEGER NOT NULL AUTO_INCREMENT",
+    table_options: " ENGINE=InnoDB",
+    placeholder: Placeholder::Mark,
+    // InnoDB's counter follows the largest id that a statement gave.
+    ids_go_on: &[],
+    // An id of 0 asks for the next one.
+    own_words: &[(
+        "INSERT INTO {t} (k, c, pad) VALUES (?, '?', '?')",
+        "INSERT INTO {t} (id, k, c, pad) VALUES (0, ?, '?', '?')",
+    )],
+};
+
+impl Dialect {
+    fn spelling(self) -> &'static Spelling {
+        match self {
+            Dialect::Postgres => &POSTGRES,
+            Dialect::Mysql => &MYSQL,
+        }
+    }
+
+    fn own_words(self, sql: &'static str) -> &'static str {
+        let own = self.spelling().own_words.iter().find(|(common, _)| *common == sql);
+        own.map_or(sql, |(_, own)| own)
+    }
 }
 
 /// The name of table number `table` (from 1).
@@ -17,14 +75,12 @@ pub fn table_name(table: u32) -> String {
 /// Statements that make an empty table number `table`, replacing one of an earlier try.
 pub fn create_table(dialect: Dialect, table: u32) -> Vec<String> {
     let name = table_name(table);
-    let id = match dialect {
-        Dialect::Postgres => "SERIAL",
-    };
+    let Spelling { id, table_options, .. } = dialect.spelling();
     vec![
         format!("DROP TABLE IF EXISTS {name}"),
         format!(
             "CREATE TABLE {name} (id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
-             pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
+             pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)){table_options}"
         ),
     ]
 }
@@ -32,10 +88,9 @@ pub fn create_table(dialect: Dialect, table: u32) -> Vec<String> {
 /// Statements to run when table number `table` has its rows: the secondary index, and ids that go on after them.
 pub fn finish_table(dialect: Dialect, table: u32, rows: u64) -> Vec<String> {
     let name = table_name(table);
-    let index = format!("CREATE INDEX k_{table} ON {name}(k)");
-    match dialect {
-        Dialect::Postgres => vec![index, format!("SELECT setval('{name}_id_seq', {rows})")],
-    }
+    let ids_go_on = dialect.spelling().ids_go_on.iter();
+    let filled = ids_go_on.map(|sql| sql.replace("{t}", &name).replace("{rows}", &rows.to_string()));
+    std::iter::once(format!("CREATE INDEX k_{table} ON {name}(k)")).chain(filled).collect()
 }
 
 /// How many values a statement's parameter list has, lists counted by length.
@@ -52,22 +107,29 @@ pub fn prepared_sql(dialect: Dialect, statement: &Statement, table: u32, range: 
     let mut number = 0;
     let mut next = || {
         number += 1;
-        match dialect {
-            Dialect::Postgres => format!("${number}"),
+        match dialect.spelling().placeholder {
+            Placeholder::Numbered => format!("${number}"),
+            Placeholder::Mark => "?".to_owned(),
         }
     };
-    expand(statement.sql, table, |place| match place {
+    expand(dialect.own_words(statement.sql), table, |place| match place {
         Place::Value => next(),
         Place::List => (0..range).map(|_| next()).collect::<Vec<_>>().join(","),
     })
 }
 
 /// The SQL with literal values in place of parameters, lists counted by length; texts are quoted where the statement's
-/// own SQL doesn't. For query plans and for statements sent as text.
-pub fn literal_sql(statement: &Statement, table: u32, range: u32, values: &[String]) -> String {
+/// own SQL doesn't, in apostrophes, and hold none. For query plans and for statements sent as text.
+pub fn literal_sql(
+    dialect: Dialect,
+    statement: &Statement,
+    table: u32,
+    range: u32,
+    values: &[String],
+) -> String {
     let mut values = values.iter();
     let mut next = || values.next().cloned().unwrap_or_default();
-    expand(statement.sql, table, |place| match place {
+    expand(dialect.own_words(statement.sql), table, |place| match place {
         Place::Value => next(),
         Place::List => (0..range).map(|_| next()).collect::<Vec<_>>().join(","),
     })
@@ -114,8 +176,35 @@ mod tests {
         let insert = &test_by_name("insert").unwrap().parts[0].statements[0];
         let values = ["7", "abc", "def"].map(String::from);
         assert_eq!(
-            literal_sql(insert, 1, 1, &values),
+            literal_sql(Dialect::Postgres, insert, 1, 1, &values),
             "INSERT INTO sbtest1 (k, c, pad) VALUES (7, 'abc', 'def')"
         );
+    }
+
+    #[test]
+    fn mysql_marks_its_parameters_and_asks_for_the_next_id_with_0() {
+        let inlist = &test_by_name("update-inlist").unwrap().parts[0].statements[0];
+        assert_eq!(prepared_sql(Dialect::Mysql, inlist, 3, 2), "UPDATE sbtest3 SET c=? WHERE id IN (?,?)");
+        let insert = &test_by_name("insert").unwrap().parts[0].statements[0];
+        let values = ["7", "abc", "def"].map(String::from);
+        assert_eq!(
+            literal_sql(Dialect::Mysql, insert, 1, 1, &values),
+            "INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, 7, 'abc', 'def')"
+        );
+        let create = create_table(Dialect::Mysql, 1).remove(1);
+        assert!(
+            create.contains("(id INTEGER NOT NULL AUTO_INCREMENT, k ") && create.ends_with(" ENGINE=InnoDB")
+        );
+        assert_eq!(finish_table(Dialect::Mysql, 1, 9), ["CREATE INDEX k_1 ON sbtest1(k)"]);
+    }
+
+    #[test]
+    fn words_of_a_dialect_replace_a_statement_that_there_is_and_take_the_same_values() {
+        let marks = |sql: &str| sql.matches('?').count();
+        for (common, own) in [POSTGRES.own_words, MYSQL.own_words].concat() {
+            let mut all = crate::microbenchmarks::tests().iter().flat_map(crate::Test::statements);
+            assert!(all.any(|statement| statement.sql == common), "{common}");
+            assert_eq!(marks(common), marks(own));
+        }
     }
 }
