@@ -9,8 +9,8 @@
 
 use std::error::Error;
 
-use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Host, ParamType, Params, Session};
+use rqps_wire::postgres::{Connection, Params};
+use rqps_wire::{Endpoint, Host, ParamList, ParamType, Session};
 
 /// Parameters run through this many values, from 1.
 const KEYS: i64 = 1000;

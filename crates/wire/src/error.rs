@@ -2,16 +2,26 @@
 
 use std::io;
 
+/// MySQL's errors after which the same transaction may be tried again: deadlock, lock wait timeout,
+/// record changed since it was read, duplicate key. sysbench ignores the first three; the fourth is
+/// what two clients meet that delete and insert the same row, as in Postgres.
+const RETRYABLE_CODES: [u16; 4] = [1213, 1205, 1020, 1062];
+
 /// SQLSTATEs after which the same transaction may simply be tried again: deadlock detected, unique
 /// violation, serialization failure.
 const RETRYABLE: [&str; 3] = ["40P01", "23505", "40001"];
+
+/// Longest part of a statement that an error message shows, in characters.
+const SHOWN_SQL_CHARS: usize = 200;
 
 /// A failure of a connection or of a statement on it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No connection came about.
-    #[error("cannot connect to {endpoint}: {source}; {remedy}")]
+    #[error("cannot connect to a {server} server at {endpoint}: {source}; {remedy}")]
     Connect {
+        /// The DBMS whose protocol was tried.
+        server: &'static str,
         /// Where to and as whom.
         endpoint: String,
         /// What the system reported.
@@ -32,16 +42,18 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The server rejected a statement. The connection is still usable.
-    #[error("{message} (SQLSTATE {sqlstate}){} in: {statement}", notes(.detail, .hint))]
+    #[error("{message} ({}SQLSTATE {sqlstate}){} in: {statement}", number(.code), notes(.detail, .hint))]
     Db {
         /// Five characters: the class and the condition.
         sqlstate: String,
+        /// MySQL's own number of the error; Postgres has none.
+        code: Option<u16>,
         /// One line.
         message: String,
         /// More about this occurrence.
-        detail: Option<String>,
+        detail: Option<Box<str>>,
         /// What the server suggests.
-        hint: Option<String>,
+        hint: Option<Box<str>>,
         /// The statement, cut to a readable length.
         statement: String,
     },
@@ -61,8 +73,10 @@ pub enum Error {
         cause: io::Error,
     },
     /// The server sent what the protocol doesn't allow here. The connection is closed.
-    #[error("{endpoint}: unexpected bytes from the server: {what}; is this a Postgres server from 9.6 on?")]
+    #[error("{endpoint}: unexpected bytes from the server: {what}; is this a {server} server?")]
     Protocol {
+        /// The DBMS whose protocol is expected, with the oldest release.
+        server: &'static str,
         /// Where to and as whom.
         endpoint: String,
         /// What was seen.
@@ -85,10 +99,24 @@ pub enum Error {
 
 impl Error {
     /// Whether a transaction that met this error may be rolled back and tried again: deadlock
-    /// (`40P01`), duplicate key (`23505`), serialization failure (`40001`).
+    /// (`40P01`), duplicate key (`23505`), serialization failure (`40001`); of MySQL the errors 1213,
+    /// 1062, 1020 and 1205 (lock wait timeout).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Db { sqlstate, .. } if RETRYABLE.contains(&sqlstate.as_str()))
+        match self {
+            Self::Db { code: Some(code), .. } => RETRYABLE_CODES.contains(code),
+            Self::Db { sqlstate, .. } => RETRYABLE.contains(&sqlstate.as_str()),
+            _ => false,
+        }
+    }
+
+    /// MySQL's number of the error, if it was such a server that complained of a statement.
+    #[must_use]
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Self::Db { code, .. } => *code,
+            _ => None,
+        }
     }
 
     /// Whether the connection is gone.
@@ -108,7 +136,11 @@ impl Error {
     }
 }
 
-fn notes(detail: &Option<String>, hint: &Option<String>) -> String {
+fn number(code: &Option<u16>) -> String {
+    code.map(|code| format!("error {code}, ")).unwrap_or_default()
+}
+
+fn notes(detail: &Option<Box<str>>, hint: &Option<Box<str>>) -> String {
     let mut notes = String::new();
     for (name, note) in [("detail", detail), ("hint", hint)] {
         if let Some(note) = note {
@@ -118,6 +150,14 @@ fn notes(detail: &Option<String>, hint: &Option<String>) -> String {
     notes
 }
 
+/// A statement as error messages show it.
+pub(crate) fn shorten(sql: &str) -> String {
+    match sql.char_indices().nth(SHOWN_SQL_CHARS) {
+        Some((end, _)) => format!("{}...", sql.get(..end).unwrap_or_default()),
+        None => sql.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,8 +165,9 @@ mod tests {
     fn db(sqlstate: &str) -> Error {
         Error::Db {
             sqlstate: sqlstate.to_owned(),
+            code: None,
             message: "duplicate key value".to_owned(),
-            detail: Some("Key (id)=(1) already exists.".to_owned()),
+            detail: Some("Key (id)=(1) already exists.".into()),
             hint: None,
             statement: "INSERT INTO t VALUES (1)".to_owned(),
         }

@@ -8,13 +8,18 @@
 //! It knows connections, statements and results; it knows nothing about tests. A second DBMS is a
 //! second module beside [`postgres`] with its own [`Session`].
 
+mod connect;
 mod endpoint;
 mod error;
+mod inbox;
 mod params;
 pub mod postgres;
 mod session;
+mod socket;
+mod table;
 
 pub use endpoint::{Endpoint, Host};
 pub use error::Error;
-pub use params::Params;
+pub use params::ParamList;
 pub use session::{Outcome, ParamType, Session};
+pub use table::Table;

@@ -1,8 +1,9 @@
 //! What the load engine needs of any DBMS's client, and nothing more.
 
-use crate::{Error, Params};
+use crate::Error;
+use crate::params::ParamList;
 
-/// The declared type of a prepared statement's parameter. Values travel as text either way.
+/// The declared type of a prepared statement's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamType {
     /// A 64-bit integer, whatever the column: sysbench declares all its integers so, and the server
@@ -25,6 +26,8 @@ pub struct Outcome {
 pub trait Session: Send {
     /// A statement the server has parsed; belongs to the session that prepared it.
     type Statement;
+    /// Parameters in this protocol's encoding.
+    type Params: ParamList;
 
     /// Parses `sql` on the server, with one declared type per parameter.
     ///
@@ -36,7 +39,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// When the server reports an error (the session stays usable) or the connection is lost.
-    fn execute(&mut self, statement: &Self::Statement, params: &Params) -> Result<Outcome, Error>;
+    fn execute(&mut self, statement: &Self::Statement, params: &Self::Params) -> Result<Outcome, Error>;
 
     /// Runs SQL text without parameters; result rows are counted, not kept. Several statements
     /// separated by semicolons give the sum.
@@ -45,6 +48,7 @@ pub trait Session: Send {
     /// As for [`Session::execute`].
     fn simple(&mut self, sql: &str) -> Result<Outcome, Error>;
 
-    /// The server's own number for this connection; for Postgres the backend's process id.
+    /// The server's own number for this connection; for Postgres the backend's process id,
+    /// for MySQL the connection's id.
     fn backend_id(&self) -> u32;
 }

@@ -2,7 +2,7 @@
 //! the server's version. Not hot; `postgres-protocol` does the cryptography.
 
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -11,14 +11,13 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
-use super::inbox::{Inbox, READ_BYTES};
-use super::reply::{ServerError, decode, server_error, unexpected};
-use super::socket::Socket;
-use super::{Connection, version};
+use super::frame::frame;
+use super::reply::{ServerError, decode, server_error};
+use super::{Connection, SERVER, version};
+use crate::connect::{self, LOGIN_TIMEOUT};
+use crate::inbox::{Inbox, READ_BYTES, unexpected};
+use crate::socket::Socket;
 use crate::{Endpoint, Error};
-
-/// How long the server may take over the login, a busy one included.
-const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A login in progress.
 struct Login<'a> {
@@ -53,11 +52,11 @@ impl Connection {
     /// that is still starting, `57P03`, or full, `53300`).
     pub fn connect(endpoint: &Endpoint, application_name: &str) -> Result<Self, Error> {
         let open = || {
-            let mut socket = Socket::open(endpoint)?;
+            let mut socket = Socket::open(endpoint, &format!(".s.PGSQL.{}", endpoint.port))?;
             socket.set_timeout(Some(LOGIN_TIMEOUT))?;
             Ok(socket)
         };
-        let socket = open().map_err(|source| unreachable_server(endpoint, source))?;
+        let socket = open().map_err(|source| connect::unreachable(endpoint, source, SERVER))?;
         let mut login = Login {
             endpoint,
             socket,
@@ -95,7 +94,7 @@ impl Login<'_> {
         self.socket.write_all(&out)?;
         let deadline = Instant::now() + LOGIN_TIMEOUT;
         while Instant::now() < deadline {
-            let message = decode(self.inbox.frame(&mut self.socket)?)?;
+            let message = decode(frame(&mut self.inbox, &mut self.socket)?)?;
             if self.take(message)? {
                 return Ok(());
             }
@@ -172,7 +171,7 @@ impl Refusal {
     fn explain(self, endpoint: &Endpoint) -> Error {
         let endpoint_text = endpoint.to_string();
         match self {
-            Self::Io(source) => unreachable_server(endpoint, source),
+            Self::Io(source) => connect::unreachable(endpoint, source, SERVER),
             Self::Server(error) => Error::Auth {
                 endpoint: endpoint_text,
                 remedy: remedy_for(&error.sqlstate),
@@ -187,24 +186,6 @@ impl Refusal {
             },
         }
     }
-}
-
-fn unreachable_server(endpoint: &Endpoint, source: io::Error) -> Error {
-    let remedy = match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            "check that the server is running and listens on this socket directory or address and port"
-        }
-        io::ErrorKind::PermissionDenied => "check that this user may enter the socket directory",
-        io::ErrorKind::InvalidInput => {
-            "use a shorter path for the socket directory, and names without zero bytes"
-        }
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            "the server accepts but doesn't answer: see its log and the machine's load"
-        }
-        io::ErrorKind::InvalidData => "check that a Postgres server listens there",
-        _ => "see the server's log",
-    };
-    Error::Connect { endpoint: endpoint.to_string(), source, remedy }
 }
 
 fn remedy_for(sqlstate: &str) -> &'static str {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
+use super::frame::{frame, peek_tag};
 use super::reply::{Aside, Reply, Trouble, collect};
 use super::{Connection, message};
 use crate::{Error, Outcome};
@@ -53,12 +54,12 @@ impl Connection {
     fn await_copy(&mut self) -> Result<Option<Reply<Outcome>>, Trouble> {
         let mut aside = Aside::default();
         loop {
-            let tag = match self.inbox.peek_tag(&mut self.socket) {
+            let tag = match peek_tag(&mut self.inbox, &mut self.socket) {
                 Ok(tag) => tag,
                 Err(cause) => return Err(aside.lost(cause)),
             };
             let read = match tag {
-                b'G' => self.inbox.frame(&mut self.socket).map(|_| true),
+                b'G' => frame(&mut self.inbox, &mut self.socket).map(|_| true),
                 b'N' | b'S' | b'A' => aside.attend(&mut self.inbox, &mut self.socket).map(|()| false),
                 _ => return collect(&mut self.inbox, &mut self.socket).map(Some),
             };
@@ -153,7 +154,7 @@ impl CopyIn<'_> {
     fn heard_error(&mut self) -> io::Result<bool> {
         let Connection { inbox, socket, .. } = &mut *self.connection;
         while !inbox.unread().is_empty() || socket.is_readable()? {
-            match inbox.peek_tag(socket)? {
+            match peek_tag(inbox, socket)? {
                 b'N' | b'S' | b'A' => Aside::default().attend(inbox, socket)?,
                 _ => return Ok(true),
             }

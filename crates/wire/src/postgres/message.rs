@@ -1,7 +1,8 @@
 //! What goes to the server. The messages of an execution are laid out by hand because they are hot;
 //! everything else goes through `postgres-protocol`.
 
-use crate::{Error, Params};
+use super::Params;
+use crate::Error;
 
 /// Most statements one connection prepares; their names have room for more digits.
 pub(super) const STATEMENTS_MAX: u32 = 10_000;
@@ -97,6 +98,7 @@ fn too_many_params(params: &Params) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ParamList;
     use bytes::BytesMut;
     use postgres_protocol::IsNull;
     use postgres_protocol::message::frontend;

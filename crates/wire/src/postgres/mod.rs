@@ -13,12 +13,12 @@
 
 mod connect;
 mod copy;
-mod inbox;
+mod frame;
 mod message;
+mod params;
 mod query;
 mod reply;
 mod scan;
-mod socket;
 mod version;
 
 use std::io::{self, Write};
@@ -26,17 +26,19 @@ use std::io::{self, Write};
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
-use crate::{Error, Outcome, ParamType, Params, Session};
-use inbox::Inbox;
+use crate::error::shorten;
+use crate::inbox::Inbox;
+use crate::socket::Socket;
+use crate::{Error, Outcome, ParamType, Session};
 use message::HEAD_BYTES;
 use reply::{Reply, Trouble, collect};
-use socket::Socket;
 
+pub use crate::Table;
 pub use copy::CopyIn;
-pub use query::Table;
+pub use params::Params;
 
-/// Longest part of a statement that an error message shows, in characters.
-const SHOWN_SQL_CHARS: usize = 200;
+/// What this client speaks to, for messages.
+const SERVER: &str = "Postgres";
 
 /// The type identifiers every Postgres version uses for `int8` and `varchar`.
 const INT8_OID: u32 = 20;
@@ -141,6 +143,7 @@ impl Connection {
                 self.transaction = transaction;
                 Error::Db {
                     sqlstate: error.sqlstate,
+                    code: None,
                     message: error.message,
                     detail: error.detail,
                     hint: error.hint,
@@ -154,7 +157,7 @@ impl Connection {
             Trouble::Malformed(what) => {
                 // What follows can't be told apart any more.
                 self.socket.shut_down();
-                Error::Protocol { endpoint: self.endpoint.clone(), what }
+                Error::Protocol { server: SERVER, endpoint: self.endpoint.clone(), what }
             }
         }
     }
@@ -162,6 +165,7 @@ impl Connection {
 
 impl Session for Connection {
     type Statement = Statement;
+    type Params = Params;
 
     fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
         if self.statements == message::STATEMENTS_MAX {
@@ -210,12 +214,5 @@ impl Drop for Connection {
         frontend::terminate(&mut out);
         // The server may be gone already; there is nobody left to tell.
         let _ = self.socket.write_all(&out);
-    }
-}
-
-fn shorten(sql: &str) -> String {
-    match sql.char_indices().nth(SHOWN_SQL_CHARS) {
-        Some((end, _)) => format!("{}...", sql.get(..end).unwrap_or_default()),
-        None => sql.to_owned(),
     }
 }

@@ -5,35 +5,11 @@ use std::io;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{DataRowBody, Message};
 
+use super::frame::{frame, peek_tag};
 use super::reply::{Aside, Reply, Trouble, decode};
 use super::{Connection, message};
-use crate::Error;
-
-/// Most bytes of rows that one query may return.
-const TABLE_BYTES_MAX: usize = 256 * 1024 * 1024;
-
-/// Result rows as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
-    /// Column names, as the server gives them.
-    pub columns: Vec<String>,
-    /// One value per column in each row; `None` is NULL.
-    pub rows: Vec<Vec<Option<String>>>,
-}
-
-impl Table {
-    /// The first value of the first row; `None` without a row or when it is NULL.
-    #[must_use]
-    pub fn value(&self) -> Option<&str> {
-        self.rows.first()?.first()?.as_deref()
-    }
-
-    /// The position of the column called `name`.
-    #[must_use]
-    pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column == name)
-    }
-}
+use crate::table::{self, TABLE_BYTES_MAX};
+use crate::{Error, Table};
 
 impl Connection {
     /// Runs SQL text and keeps the rows, all values as text. Of several statements separated by
@@ -50,11 +26,7 @@ impl Connection {
         self.inbox.shrink();
         self.conclude(reply, sql)?;
         if answer.bytes > TABLE_BYTES_MAX {
-            return Err(Error::Limit {
-                what: format!("a result of {} bytes", answer.bytes),
-                limit: format!("{TABLE_BYTES_MAX} bytes"),
-                remedy: "ask for fewer rows or columns",
-            });
+            return Err(table::too_large(answer.bytes));
         }
         Ok(answer.table)
     }
@@ -72,11 +44,11 @@ impl Connection {
 
     /// Reads one message; gives the transaction status at the reply's end.
     fn read_part(&mut self, answer: &mut Answer, aside: &mut Aside) -> io::Result<Option<u8>> {
-        if !matches!(self.inbox.peek_tag(&mut self.socket)?, b'T' | b'D' | b'C' | b'I' | b'Z') {
+        if !matches!(peek_tag(&mut self.inbox, &mut self.socket)?, b'T' | b'D' | b'C' | b'I' | b'Z') {
             aside.attend(&mut self.inbox, &mut self.socket)?;
             return Ok(None);
         }
-        let frame = self.inbox.frame(&mut self.socket)?;
+        let frame = frame(&mut self.inbox, &mut self.socket)?;
         let frame_bytes = frame.len();
         match decode(frame)? {
             Message::RowDescription(body) => {

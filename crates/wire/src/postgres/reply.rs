@@ -8,9 +8,10 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{ErrorFields, Message};
 use postgres_protocol::message::frontend;
 
-use super::inbox::Inbox;
+use super::frame::frame;
 use super::scan::{Stop, scan};
 use crate::Outcome;
+use crate::inbox::{Inbox, unexpected};
 
 /// A reply that ended well: what came of it, and the server's transaction status byte.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub(super) enum Trouble {
 pub(super) struct ServerError {
     pub(super) sqlstate: String,
     pub(super) message: String,
-    pub(super) detail: Option<String>,
-    pub(super) hint: Option<String>,
+    pub(super) detail: Option<Box<str>>,
+    pub(super) hint: Option<Box<str>>,
 }
 
 /// Reads a reply to its end, counting rows.
@@ -87,7 +88,7 @@ impl Aside {
     /// Takes the next message, one that can't be skipped, and remembers what matters of it.
     #[cold]
     pub(super) fn attend<S: Read + Write>(&mut self, inbox: &mut Inbox, socket: &mut S) -> io::Result<()> {
-        let frame = inbox.frame(socket)?;
+        let frame = frame(inbox, socket)?;
         let tag = frame.first().copied().map(char::from);
         match decode(frame)? {
             Message::ErrorResponse(body) => {
@@ -152,17 +153,12 @@ pub(super) fn server_error(mut fields: ErrorFields<'_>) -> io::Result<ServerErro
         match field.type_() {
             b'C' => error.sqlstate = value,
             b'M' => error.message = value,
-            b'D' => error.detail = Some(value),
-            b'H' => error.hint = Some(value),
+            b'D' => error.detail = Some(value.into()),
+            b'H' => error.hint = Some(value.into()),
             _ => {}
         }
     }
     Ok(error)
-}
-
-/// An error of kind `InvalidData`: the protocol was not kept.
-pub(super) fn unexpected(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[cold]

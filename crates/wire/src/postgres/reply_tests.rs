@@ -166,7 +166,7 @@ fn first_error_is_kept_whole() {
     let expected = ServerError {
         sqlstate: "42P01".to_owned(),
         message: "broken".to_owned(),
-        detail: Some("much".to_owned()),
+        detail: Some("much".into()),
         hint: None,
     };
     assert_eq!(*error, expected);

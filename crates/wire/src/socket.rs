@@ -17,7 +17,7 @@ use crate::{Endpoint, Host};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A blocking stream to the server.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     fd: OwnedFd,
     /// How long a receive may wait for the server to begin its answer.
     limit: Option<Timespec>,
@@ -26,12 +26,10 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Connects to where `endpoint` says the server listens.
-    pub(super) fn open(endpoint: &Endpoint) -> io::Result<Self> {
+    /// Connects to where `endpoint` says the server listens; in a socket directory the socket is `file_name`.
+    pub(crate) fn open(endpoint: &Endpoint, file_name: &str) -> io::Result<Self> {
         let fd = match &endpoint.host {
-            Host::Unix(directory) => {
-                OwnedFd::from(UnixStream::connect(directory.join(format!(".s.PGSQL.{}", endpoint.port)))?)
-            }
+            Host::Unix(directory) => OwnedFd::from(UnixStream::connect(directory.join(file_name))?),
             Host::Tcp(address) => {
                 let address = SocketAddr::new(*address, endpoint.port);
                 let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
@@ -43,7 +41,7 @@ impl Socket {
     }
 
     /// Limits how long one send or receive may block; `None` waits for ever.
-    pub(super) fn set_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         set_socket_timeout(&self.fd, Timeout::Recv, limit)?;
         set_socket_timeout(&self.fd, Timeout::Send, limit)?;
         self.limit = limit.map(|time| Timespec {
@@ -54,7 +52,7 @@ impl Socket {
     }
 
     /// Whether a read would return at once: the server sent something or closed its end.
-    pub(super) fn is_readable(&self) -> io::Result<bool> {
+    pub(crate) fn is_readable(&self) -> io::Result<bool> {
         let mut byte = [0];
         match rustix::net::recv(&self.fd, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
             Ok(_) => Ok(true),
@@ -64,7 +62,7 @@ impl Socket {
     }
 
     /// Ends the connection in both directions; later calls fail.
-    pub(super) fn shut_down(&self) {
+    pub(crate) fn shut_down(&self) {
         // Fails only if the connection is gone, which is what is wanted.
         let _ = rustix::net::shutdown(&self.fd, Shutdown::Both);
     }

@@ -3,16 +3,17 @@
 
 use std::io::{self, Read};
 
-use super::scan::HEADER_BYTES;
+/// Bytes that any protocol's header fits into.
+const HEADER_BYTES_MAX: usize = 8;
 
 /// Size of one read. Larger than any reply of the small statements, so those take one read.
-pub(super) const READ_BYTES: usize = 64 * 1024;
+pub(crate) const READ_BYTES: usize = 64 * 1024;
 
 /// Longest message that is kept whole (an error, one row of an administrative query).
-pub(super) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bytes read from the server and not consumed yet.
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     buffer: Vec<u8>,
     /// The buffer's ordinary size, in bytes.
     ordinary: usize,
@@ -22,26 +23,26 @@ pub(super) struct Inbox {
 
 impl Inbox {
     /// An empty buffer of `bytes`; at least a header must fit.
-    pub(super) fn new(bytes: usize) -> Self {
-        let ordinary = bytes.max(HEADER_BYTES);
+    pub(crate) fn new(bytes: usize) -> Self {
+        let ordinary = bytes.max(HEADER_BYTES_MAX);
         Self { buffer: vec![0; ordinary], ordinary, start: 0, end: 0 }
     }
 
     /// The unconsumed bytes.
     #[inline]
-    pub(super) fn unread(&self) -> &[u8] {
+    pub(crate) fn unread(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Marks the first `bytes` unread ones as done.
     #[inline]
-    pub(super) fn consume(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         self.start += bytes;
     }
 
     /// Reads more behind the unread bytes, making room if needed.
     #[inline]
-    pub(super) fn fill(&mut self, source: &mut impl Read) -> io::Result<()> {
+    pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<()> {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
@@ -60,7 +61,7 @@ impl Inbox {
 
     /// Reads `bytes` more and throws them away, and keeps what came behind them. Only when nothing
     /// is unread.
-    pub(super) fn skip(&mut self, source: &mut impl Read, mut bytes: usize) -> io::Result<()> {
+    pub(crate) fn skip(&mut self, source: &mut impl Read, mut bytes: usize) -> io::Result<()> {
         while bytes > 0 {
             self.fill(source)?;
             let skipped = bytes.min(self.end - self.start);
@@ -70,39 +71,25 @@ impl Inbox {
         Ok(())
     }
 
-    /// The tag of the next message, read if it isn't there yet, not consumed.
-    pub(super) fn peek_tag(&mut self, source: &mut impl Read) -> io::Result<u8> {
-        loop {
-            match self.unread().first() {
-                Some(tag) => return Ok(*tag),
-                None => self.fill(source)?,
-            }
+    /// The next `bytes` bytes, read if they aren't there yet, not consumed. At most
+    /// [`FRAME_BYTES_MAX`] may be asked for, by the caller's check.
+    pub(crate) fn peek(&mut self, source: &mut impl Read, bytes: usize) -> io::Result<&[u8]> {
+        while self.unread().len() < bytes {
+            self.fill(source)?;
         }
+        Ok(self.buffer.get(self.start..self.start + bytes).unwrap_or_default())
     }
 
-    /// The next message whole, header included, consumed.
-    pub(super) fn frame(&mut self, source: &mut impl Read) -> io::Result<&[u8]> {
-        let bytes = loop {
-            if let Some(&[_, l0, l1, l2, l3]) = self.unread().first_chunk::<HEADER_BYTES>() {
-                let bytes = u32::from_be_bytes([l0, l1, l2, l3]) as usize + 1;
-                if !(HEADER_BYTES..=FRAME_BYTES_MAX).contains(&bytes) {
-                    let what =
-                        format!("a message of {bytes} bytes where at most {FRAME_BYTES_MAX} are expected");
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-                }
-                if self.unread().len() >= bytes {
-                    break bytes;
-                }
-            }
-            self.fill(source)?;
-        };
+    /// The next `bytes` bytes, consumed; as for [`Inbox::peek`].
+    pub(crate) fn take(&mut self, source: &mut impl Read, bytes: usize) -> io::Result<&[u8]> {
+        self.peek(source, bytes)?;
         let start = self.start;
         self.start += bytes;
         Ok(self.buffer.get(start..start + bytes).unwrap_or_default())
     }
 
     /// Gives back the memory that a large message took, if nothing is unread.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         if self.start == self.end && self.buffer.len() > self.ordinary {
             (self.start, self.end) = (0, 0);
             self.buffer.truncate(self.ordinary);
@@ -122,6 +109,11 @@ impl Inbox {
 }
 
 /// The server closed its end.
-pub(super) fn end_of_stream() -> io::Error {
+pub(crate) fn end_of_stream() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed it")
+}
+
+/// An error of kind `InvalidData`: the protocol was not kept.
+pub(crate) fn unexpected(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -1,0 +1,28 @@
+//! What the logins of all protocols share: limits, and what is said when no server is reached.
+
+use std::io;
+use std::time::Duration;
+
+use crate::{Endpoint, Error};
+
+/// How long the server may take over the login, a busy one included.
+pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The error for a server that can't be reached, breaks off the login, or isn't a `server` at all.
+pub(crate) fn unreachable(endpoint: &Endpoint, source: io::Error, server: &'static str) -> Error {
+    let remedy = match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            "check that the server is running and listens on this socket directory or address and port"
+        }
+        io::ErrorKind::PermissionDenied => "check that this user may enter the socket directory",
+        io::ErrorKind::InvalidInput => {
+            "use a shorter path for the socket directory, and names without zero bytes"
+        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            "the server accepts but doesn't answer: see its log and the machine's load"
+        }
+        io::ErrorKind::InvalidData => "check which DBMS listens there",
+        _ => "see the server's log",
+    };
+    Error::Connect { server, endpoint: endpoint.to_string(), source, remedy }
+}
