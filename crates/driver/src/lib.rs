@@ -1,7 +1,8 @@
 //! The load engine: one thread and one connection per client, closed or open loop, fixed time or fixed work, latency
 //! per statement kind, and windows whose ends no statement straddles.
 //!
-//! It knows tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but no DBMS. [`run_step`] is the door.
+//! It knows tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but no DBMS. [`run_step`] is the door;
+//! [`sysbench::run`] leads the real sysbench through the same step.
 
 mod clock;
 mod control;
@@ -10,6 +11,7 @@ mod pacer;
 mod result;
 mod spec;
 mod step;
+pub mod sysbench;
 mod warmup;
 mod worker;
 

@@ -111,6 +111,11 @@ impl EndedBy {
 
 /// Called from the thread that runs the step, while all clients stand still unless said otherwise.
 pub trait Observer {
+    /// The clients are not this process but another one, which lives from before the window opens until after it has
+    /// closed.
+    fn client_process(&mut self, _pid: u32) {}
+    /// The warm-up's sessions have ended, and the window has others.
+    fn sessions_ended(&mut self, _sessions: &[u32]) {}
     /// All sessions are connected and warm; `sessions` are their ids on the server, client by client. The window opens
     /// when this returns.
     fn window_opens(&mut self, sessions: &[u32]);

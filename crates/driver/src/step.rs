@@ -52,6 +52,9 @@ pub enum StepError {
     /// A client's thread panicked: a defect of the program.
     #[error("client {0} panicked; please report this with the message above")]
     Panicked(u32),
+    /// The step is sysbench's, and it gave no result.
+    #[error(transparent)]
+    Sysbench(#[from] crate::sysbench::Error),
     /// Histograms of unlike bounds: a defect of the program.
     #[error("can't add up histograms: {0}")]
     Histogram(String),

@@ -1,0 +1,64 @@
+//! Why sysbench gave no result.
+
+use std::path::PathBuf;
+
+/// Words by which sysbench's drivers tell that the server is gone or going: libpq's, and MySQL's error numbers.
+const LOST_SERVER_WORDS: [&str; 7] = [
+    "server closed the connection",
+    "terminating connection",
+    "the database system is",
+    "could not connect to server",
+    "connection to server",
+    "errno = 2006",
+    "errno = 2013",
+];
+
+/// What went wrong between this program and sysbench.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not installed, or can't be started.
+    #[error(
+        "can't start sysbench: {0}; install it (on Debian the package `sysbench`), or set `driver = \"rqps\"`"
+    )]
+    Start(std::io::Error),
+    /// An older one than this program can lead.
+    #[error("sysbench says it is `{0}`, and 1.0.20 or a later one is needed")]
+    Version(String),
+    /// The plan wants what it can't do.
+    #[error("sysbench {what}; {remedy}")]
+    CannotDo {
+        /// What it can't.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// Its scripts could not be written.
+    #[error("can't write sysbench's scripts to {path}: {source}; set TMPDIR to a directory with room")]
+    Scripts {
+        /// Where to.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// It ended early.
+    #[error("sysbench, {doing}: {words}")]
+    Failed {
+        /// What it was doing.
+        doing: &'static str,
+        /// Its own words.
+        words: String,
+    },
+    /// It said what this program doesn't understand.
+    #[error("sysbench's output has {0}; please report this with the output of `sysbench --version`")]
+    Output(String),
+}
+
+impl Error {
+    /// Whether its sessions found the server gone or going.
+    pub fn lost_server(&self) -> bool {
+        match self {
+            Error::Failed { words, .. } => LOST_SERVER_WORDS.iter().any(|sign| words.contains(sign)),
+            _ => false,
+        }
+    }
+}

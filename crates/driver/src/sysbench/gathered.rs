@@ -1,0 +1,169 @@
+//! What a run of sysbench said, and what it comes to.
+
+use super::command::Ends;
+use super::error::Error;
+use super::output::{Line, Statistics};
+use crate::event::latency_histogram;
+use crate::result::StepResult;
+use crate::spec::{EndedBy, Limit, StepSpec, Work};
+use crate::step::StepError;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What one thread did.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    events: u64,
+    /// From the opening of the gate to the end of its last event.
+    seconds: f64,
+}
+
+/// What was said so far.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    ends: Ends,
+    clients: usize,
+    /// Server ids of the sessions, thread by thread; 0: not yet there.
+    pub sessions: Vec<u32>,
+    /// Threads that stand at the first gate.
+    waiting: usize,
+    done: Vec<Option<Done>>,
+    restarts: BTreeMap<String, u64>,
+    /// Queries of each whole second, those of our gate among those of the first.
+    queries_each_second: Vec<f64>,
+    events_of_seconds: f64,
+    pub statistics: Statistics,
+}
+
+impl Gathered {
+    pub fn new(spec: &StepSpec, ends: Ends) -> Self {
+        let clients = spec.clients as usize;
+        Self { ends, clients, sessions: vec![0; clients], done: vec![None; clients], ..Self::default() }
+    }
+
+    pub fn take(&mut self, line: Line) -> Result<(), Error> {
+        let unknown = |thread: u32| Error::Output(format!("a thread number {thread}"));
+        match line {
+            Line::Waits { thread, session } => {
+                *self.sessions.get_mut(thread as usize).ok_or_else(|| unknown(thread))? = session;
+                self.waiting += 1;
+            }
+            Line::Done { thread, events, seconds } => {
+                let done = self.done.get_mut(thread as usize).ok_or_else(|| unknown(thread))?;
+                *done = Some(Done { events, seconds });
+            }
+            Line::Restarted { state, count } => *self.restarts.entry(state).or_default() += count,
+            Line::Second { queries_per_s, events_per_s } => {
+                self.queries_each_second.push(queries_per_s);
+                self.events_of_seconds += events_per_s;
+            }
+            Line::Failed { .. } | Line::Other(_) => {}
+        }
+        Ok(())
+    }
+
+    pub fn all_wait(&self) -> bool {
+        self.waiting == self.clients
+    }
+
+    pub fn all_done(&self) -> bool {
+        self.done.iter().all(Option::is_some)
+    }
+
+    /// About as many as were completed by the last whole second.
+    pub fn events_so_far(&self) -> u64 {
+        self.events_of_seconds as u64
+    }
+
+    /// Events of all threads.
+    pub fn events(&self) -> u64 {
+        self.done.iter().flatten().map(|done| done.events).sum()
+    }
+
+    /// Events of each thread.
+    fn work(&self) -> Vec<u64> {
+        self.done.iter().map(|done| done.map_or(0, |done| done.events)).collect()
+    }
+
+    /// Sum over threads of events per second until the thread's own last event.
+    fn events_per_s(&self) -> f64 {
+        let rates = self.done.iter().flatten().filter(|done| done.seconds > 0.0);
+        rates.map(|done| done.events as f64 / done.seconds).sum()
+    }
+
+    fn ended_by(&self, spec: &StepSpec) -> EndedBy {
+        match spec.limit {
+            Limit::Events(_) | Limit::Work(_) => EndedBy::Work,
+            Limit::Time(_) if self.ends.events.is_some_and(|most| self.events() >= most) => {
+                EndedBy::RemovedRows
+            }
+            Limit::Time(_) => EndedBy::Time,
+        }
+    }
+
+    /// Whole seconds as they were printed, then what is left of `queries`; the gate's are taken from the first.
+    fn seconds(&self, gate_queries: u64, queries: u64) -> Vec<u64> {
+        let mut seconds: Vec<u64> = self.queries_each_second.iter().map(|n| n.round() as u64).collect();
+        if let Some(first) = seconds.first_mut() {
+            *first = first.saturating_sub(gate_queries);
+        }
+        let left = queries.saturating_sub(seconds.iter().sum());
+        if left > 0 {
+            seconds.push(left);
+        }
+        seconds
+    }
+}
+
+/// The result of a step, from its two stretches.
+pub(super) fn step_result(
+    spec: &StepSpec,
+    warm_up_time: Duration,
+    warm: &Gathered,
+    window: &Gathered,
+) -> Result<StepResult, StepError> {
+    let figures = &window.statistics;
+    let events = window.events();
+    if figures.events != events {
+        let what = format!("{} events, and its threads say they did {events}", figures.events);
+        return Err(StepError::Sysbench(Error::Output(what)));
+    }
+    // The session's id, and the flush.
+    let gate_queries = u64::from(spec.clients) * (1 + u64::from(spec.flush.is_some()));
+    let queries = (figures.reads + figures.writes + figures.other).saturating_sub(gate_queries);
+    let retries = window.restarts.clone();
+    let begun = events + retries.values().sum::<u64>();
+    let control = if spec.test.transaction { begun + events } else { 0 };
+    let events_per_s = window.events_per_s();
+    let mut event_ns = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
+    for (ms, count) in &figures.latencies {
+        event_ns.saturating_record_n((ms * 1e6) as u64, *count);
+    }
+    Ok(StepResult {
+        elapsed: Duration::from_secs_f64(if events == 0 { 0.0 } else { events as f64 / events_per_s }),
+        warmup: warm_up_time,
+        ended_by: window.ended_by(spec),
+        events,
+        events_per_s,
+        queries,
+        statements: queries.saturating_sub(control),
+        noop_statements: if spec.test.writes() { figures.other.saturating_sub(control) } else { 0 },
+        rows: 0,
+        changed_rows: figures.writes,
+        removed_rows: if spec.test.shrinks { figures.writes + warm.statistics.writes } else { 0 },
+        retries,
+        queries_each_second: window.seconds(gate_queries, queries),
+        kinds: Vec::new(),
+        event_ns,
+        scheduled_ns: None,
+        invalid: (events == 0).then(|| "no event was finished in the window".to_owned()),
+        work: Work { warmup: warm.work_of(spec), window: window.work() },
+    })
+}
+
+impl Gathered {
+    /// Events of each thread; zeros where there was no warm-up.
+    fn work_of(&self, spec: &StepSpec) -> Vec<u64> {
+        if self.done.is_empty() { vec![0; spec.clients as usize] } else { self.work() }
+    }
+}

@@ -1,0 +1,211 @@
+//! The real sysbench as the load engine, led through the same phases as our own clients.
+//!
+//! Each stretch of a step, warm-up and window, is a sysbench of its own. Our script (`lua/gate.lua`) is loaded around the
+//! test's and has each thread wait, connected and with its statements prepared, until the window opens, and again after
+//! its last event until the window has closed; so no statement is in flight when counters are read. Figures are those
+//! that sysbench prints. What it does not print is missing in the result: latencies of single statements, rows
+//! returned, and whether the answers were right.
+
+mod command;
+mod error;
+mod gathered;
+mod output;
+mod process;
+mod script;
+mod target;
+mod version;
+
+pub use error::Error;
+pub use target::Target;
+pub use version::version;
+
+use crate::result::StepResult;
+use crate::spec::{Limit, Observer, Pace, StepSpec, Warmup};
+use crate::step::StepError;
+use command::{Ends, Stretch, command};
+use gathered::{Gathered, step_result};
+use output::{Line, Statistics};
+use process::{Heard, Process};
+use script::Files;
+use std::time::{Duration, Instant};
+
+/// How often the coordinator looks up.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Runs one step by sysbench. Blocks until all its sessions are gone.
+///
+/// # Errors
+/// As of [`crate::run_step`]; [`StepError::Sysbench`] has sysbench's own words, or why it can't do the step.
+pub fn run(spec: &StepSpec, target: &Target, observer: &mut dyn Observer) -> Result<StepResult, StepError> {
+    version()?;
+    if spec.pace != Pace::Closed {
+        return Err(StepError::Sysbench(Error::CannotDo {
+            what: "sends events at random intervals when it is given a rate, not at even ones",
+            remedy: "remove `rate_per_second`, or set `driver = \"rqps\"`",
+        }));
+    }
+    let files = Files::write()?;
+    let mut stretches = Stretches { spec, target, files: &files, observer };
+    let start = Instant::now();
+    let warm = match ends_of_warm_up(spec)? {
+        Some(ends) => stretches.run(Stretch::WarmUp, ends)?,
+        None => Gathered::default(),
+    };
+    let took = start.elapsed();
+    if !warm.sessions.is_empty() {
+        stretches.observer.sessions_ended(&warm.sessions);
+    }
+    let window = stretches.run(Stretch::Window, ends_of_window(spec, warm.events()))?;
+    stretches.observer.statistics_complete();
+    step_result(spec, took, &warm, &window)
+}
+
+/// None: there is no warm-up.
+fn ends_of_warm_up(spec: &StepSpec) -> Result<Option<Ends>, Error> {
+    Ok(match (&spec.limit, &spec.warmup) {
+        (Limit::Work(work), _) => match work.warmup.iter().sum() {
+            // No limit at all, to sysbench.
+            0 => None,
+            events => Some(Ends { time: None, events: Some(events) }),
+        },
+        (_, Warmup::Time(Duration::ZERO)) => None,
+        (_, Warmup::Time(time)) => Some(Ends { time: Some(*time), events: deletes_max(spec) }),
+        (_, Warmup::Detect { .. }) => {
+            return Err(Error::CannotDo {
+                what: "can't tell when its rate has settled",
+                remedy: "give `warmup_seconds` as a number, or set `driver = \"rqps\"`",
+            });
+        }
+    })
+}
+
+fn ends_of_window(spec: &StepSpec, warm_up_events: u64) -> Ends {
+    match &spec.limit {
+        Limit::Time(time) => {
+            let events = deletes_max(spec).map(|most| most.saturating_sub(warm_up_events).max(1));
+            Ends { time: Some(*time), events }
+        }
+        Limit::Events(events) => Ends { time: None, events: Some(*events) },
+        // Base has done one event at least.
+        Limit::Work(work) => Ends { time: None, events: Some(work.window.iter().sum::<u64>().max(1)) },
+    }
+}
+
+/// After how many deletes of random ids the share of rows that may go is gone, on average: n deletes among N ids leave
+/// a row with probability (1 - 1/N)^n. sysbench says only at the end how many rows it has met.
+pub(crate) fn deletes_max(spec: &StepSpec) -> Option<u64> {
+    let ids = f64::from(spec.tables) * spec.state.rows as f64;
+    let share = spec.removed_rows_max? as f64 / ids;
+    if !spec.test.shrinks || share >= 1.0 {
+        return None;
+    }
+    Some((((-share).ln_1p() / (-1.0 / ids).ln_1p()).round() as u64).max(1))
+}
+
+/// Runs stretches of a step.
+struct Stretches<'a> {
+    spec: &'a StepSpec,
+    target: &'a Target,
+    files: &'a Files,
+    observer: &'a mut dyn Observer,
+}
+
+impl Stretches<'_> {
+    fn run(&mut self, stretch: Stretch, ends: Ends) -> Result<Gathered, StepError> {
+        let mut command = command(self.spec, self.target, self.files, stretch, ends)?;
+        let process = Process::start(&mut command)?;
+        let mut lead = Lead {
+            clients: self.spec.clients,
+            gathered: Gathered::new(self.spec, ends),
+            observer: &mut *self.observer,
+            doing: "connecting",
+            since: Instant::now(),
+        };
+        let is_window = stretch == Stretch::Window;
+        let process = lead.until(process, "connect", |gathered| gathered.all_wait())?;
+        if is_window {
+            lead.observer.client_process(process.pid());
+            lead.observer.window_opens(&lead.gathered.sessions);
+        }
+        let (doing, phase) = if is_window { ("in the window", "measure") } else { ("warming up", "warm-up") };
+        lead.doing = doing;
+        let process = lead.release(process)?;
+        let process = lead.until(process, phase, |gathered| gathered.all_done())?;
+        if is_window {
+            lead.observer.window_closes();
+        }
+        lead.doing = "ending";
+        let process = lead.release(process)?;
+        lead.end(process)?;
+        Ok(lead.gathered)
+    }
+}
+
+/// Leads one sysbench.
+struct Lead<'a> {
+    clients: u32,
+    gathered: Gathered,
+    observer: &'a mut dyn Observer,
+    doing: &'static str,
+    since: Instant,
+}
+
+impl Lead<'_> {
+    /// Listens until `enough` has been said.
+    fn until(
+        &mut self,
+        mut process: Process,
+        phase: &'static str,
+        enough: impl Fn(&Gathered) -> bool,
+    ) -> Result<Process, StepError> {
+        self.since = Instant::now();
+        while !enough(&self.gathered) {
+            match process.listen(TICK)? {
+                Heard::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
+                Heard::Line(line) => self.gathered.take(line)?,
+                Heard::Nothing => {}
+                Heard::End => return Err(self.lost(process, "it ended early".to_owned())),
+            }
+            self.observer.progress(phase, self.since.elapsed().as_secs_f64(), self.gathered.events_so_far());
+            if self.observer.cancelled() {
+                drop(process);
+                // The server has not noticed yet that their client is gone.
+                self.observer.end_statements();
+                return Err(StepError::Cancelled);
+            }
+        }
+        Ok(process)
+    }
+
+    fn release(&mut self, mut process: Process) -> Result<Process, StepError> {
+        match process.release(self.clients) {
+            Ok(()) => Ok(process),
+            Err(error) => Err(self.lost(process, error.to_string())),
+        }
+    }
+
+    fn lost(&mut self, process: Process, words: String) -> StepError {
+        let error = process.failed(self.doing, words);
+        self.observer.end_statements();
+        StepError::Sysbench(error)
+    }
+
+    /// Reads the statistics, and sees it off.
+    fn end(&mut self, mut process: Process) -> Result<(), StepError> {
+        let mut lines = Vec::new();
+        loop {
+            match process.listen(TICK)? {
+                Heard::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
+                Heard::Line(Line::Other(line)) => lines.push(line),
+                Heard::Line(_) | Heard::Nothing => {}
+                Heard::End => break,
+            }
+            if self.observer.cancelled() {
+                return Err(StepError::Cancelled);
+            }
+        }
+        process.finish(self.doing)?;
+        self.gathered.statistics = Statistics::parse(lines.iter().map(String::as_str))?;
+        Ok(())
+    }
+}

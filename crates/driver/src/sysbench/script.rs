@@ -1,0 +1,165 @@
+//! Which script and options make sysbench run a test, and our own scripts as files.
+
+use super::error::Error;
+use rqps_workloads::{Key, Param, Protocol, Table, Test};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const GATE: &str = include_str!("../../lua/gate.lua");
+const STATEMENT: &str = include_str!("../../lua/statement.lua");
+
+/// Tests that sysbench's own scripts run, with the options that make them what the test is.
+const OWN_OF_SYSBENCH: [(&str, &str, &[&str]); 16] = [
+    ("point-query", "oltp_point_select", &["--skip-trx=on"]),
+    ("read-only_range=10", "oltp_read_only", &["--range-size=10"]),
+    ("read-only_range=100", "oltp_read_only", &["--range-size=100"]),
+    ("read-only_range=10000", "oltp_read_only", &["--range-size=10000"]),
+    (
+        "read-only-simple",
+        "oltp_read_only",
+        &["--range-size=1000", "--sum-ranges=0", "--order-ranges=0", "--distinct-ranges=0"],
+    ),
+    (
+        "read-only-sum",
+        "oltp_read_only",
+        &["--range-size=1000", "--simple-ranges=0", "--order-ranges=0", "--distinct-ranges=0"],
+    ),
+    (
+        "read-only-order",
+        "oltp_read_only",
+        &["--range-size=1000", "--simple-ranges=0", "--sum-ranges=0", "--distinct-ranges=0"],
+    ),
+    (
+        "read-only-distinct",
+        "oltp_read_only",
+        &["--range-size=1000", "--simple-ranges=0", "--sum-ranges=0", "--order-ranges=0"],
+    ),
+    ("delete", "oltp_delete", &[]),
+    ("insert", "oltp_insert", &["--auto-inc=on"]),
+    ("read-write_range=10", "oltp_read_write", &["--range-size=10"]),
+    ("read-write_range=100", "oltp_read_write", &["--range-size=100"]),
+    ("update-index", "oltp_update_index", &[]),
+    ("update-nonindex", "oltp_update_non_index", &[]),
+    ("update-one", "oltp_update_non_index", &["--table-size=1"]),
+    ("write-only", "oltp_write_only", &["--range-size=10000"]),
+];
+
+/// The script of a test and its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Script {
+    /// The name of one of sysbench's own; none: ours for single statements.
+    pub stock: Option<&'static str>,
+    /// Options of the script; later ones win over those that hold for all tests.
+    pub options: Vec<String>,
+}
+
+/// What runs a test.
+pub(super) fn script(test: &'static Test) -> Script {
+    if let Some((_, script, options)) = OWN_OF_SYSBENCH.iter().find(|(name, ..)| *name == test.name) {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        return Script { stock: Some(script), options };
+    }
+    let mut options = vec![format!("--range={}", test.range)];
+    for part in test.parts {
+        for statement in part.statements {
+            let params: Vec<_> = statement.params.iter().map(param).collect();
+            options.push(format!("--statement={}", statement.sql));
+            options.push(format!("--params={}", params.join(",")));
+            if statement.protocol == Protocol::Text {
+                options.push("--text=on".to_owned());
+            }
+        }
+        if part.key == Key::Zipf {
+            options.push("--keys=zipf".to_owned());
+        }
+        if part.table == Table::OfClient {
+            options.push("--own-table=on".to_owned());
+        }
+    }
+    Script { stock: None, options }
+}
+
+/// The word of `statement.lua` for a parameter.
+fn param(param: &Param) -> &'static str {
+    match param {
+        Param::Key => "key",
+        Param::RangeEnd => "range-end",
+        Param::Keys => "list",
+        Param::HotKeys => "hot-list",
+        Param::C => "c",
+        // Of tests that sysbench has scripts for.
+        Param::K => "k",
+        Param::Pad => "pad",
+    }
+}
+
+/// Our scripts in a directory that goes with this value.
+#[derive(Debug)]
+pub(super) struct Files {
+    directory: PathBuf,
+}
+
+impl Files {
+    pub fn write() -> Result<Self, Error> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("rqps-sysbench-{}-{number}", std::process::id()));
+        let failed = |source| Error::Scripts { path: directory.clone(), source };
+        // Fails where somebody else has made it: nothing in it could be trusted.
+        std::fs::create_dir(&directory).map_err(failed)?;
+        let files = Self { directory: directory.clone() };
+        std::fs::write(files.gate(), GATE).map_err(failed)?;
+        std::fs::write(files.statement(), STATEMENT).map_err(failed)?;
+        Ok(files)
+    }
+
+    pub fn gate(&self) -> PathBuf {
+        self.directory.join("gate.lua")
+    }
+
+    pub fn statement(&self) -> PathBuf {
+        self.directory.join("statement.lua")
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // What can't be removed stays: two small files.
+        let _left_behind = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_workloads::microbenchmarks::{test_by_name, tests};
+    use rqps_workloads::{Dialect, dialect};
+
+    /// sysbench's scripts draw and send what the test says; ours gets every word it needs.
+    #[test]
+    fn every_test_has_a_script_that_can_run_it() {
+        for test in tests() {
+            let script = script(test);
+            let Some(stock) = script.stock else {
+                assert_eq!(test.parts.len(), 1, "{}", test.name);
+                assert_eq!((test.parts[0].times, test.parts[0].statements.len()), (1, 1), "{}", test.name);
+                assert!(!test.transaction && test.parts[0].key != Key::First, "{}", test.name);
+                let statement = &test.parts[0].statements[0];
+                let list = vec!["?"; test.range as usize].join(",");
+                let ours = statement.sql.replace("{t}", "sbtest1").replace("{list}", &list);
+                assert_eq!(ours, dialect::prepared_sql(Dialect::Mysql, statement, 1, test.range));
+                assert!(!script.options.iter().any(|o| o.contains("pad")), "{}", test.name);
+                continue;
+            };
+            let range = script.options.iter().find_map(|option| option.strip_prefix("--range-size="));
+            if stock.contains("read") || stock.contains("write") {
+                assert_eq!(range, Some(test.range.to_string().as_str()), "{}", test.name);
+            }
+        }
+        assert!(OWN_OF_SYSBENCH.iter().all(|(name, ..)| test_by_name(name).is_some()));
+        assert_eq!(
+            script(test_by_name("update-inlist").unwrap()).options,
+            ["--range=10", "--statement=UPDATE {t} SET c=? WHERE id IN ({list})", "--params=c,list"]
+        );
+    }
+}
