@@ -444,6 +444,9 @@ pub struct InstallArgs {
 pub struct ConfigsArgs {
     /// Print this config as it would be used on this host
     pub name: Option<String>,
+    /// The DBMS whose config it is; the first that has one of this name if not given
+    #[arg(long, value_name = "DBMS")]
+    pub dbms: Option<String>,
 }
 
 /// Arguments of `plan`.

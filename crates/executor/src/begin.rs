@@ -18,7 +18,7 @@ pub fn resolve(plan: &Plan, dirs: &Dirs, tell: impl FnMut(&str)) -> Result<Vec<I
     let builds = resolve_builds(plan, dirs, tell)?;
     let limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     let with_config = |(arm, build): (&Arm, Build)| {
-        let config = load_config_for(&arm.config, &limits)?;
+        let config = load_config_for(build.dbms, &arm.config, &limits)?;
         Ok(Ingredients { build, config })
     };
     plan.arms.iter().zip(builds).map(with_config).collect()
@@ -142,7 +142,7 @@ fn reopened(
         .map(|((arm, build), then)| {
             same_build(then, &build)?;
             let pinned = pinned_config(&run.folder, &arm.name);
-            let mut config = load_config(&pinned.to_string_lossy())?;
+            let mut config = load_config(build.dbms, &pinned.to_string_lossy())?;
             config.name.clone_from(&then.config_name);
             Ok(Ingredients { build, config })
         })

@@ -1,12 +1,12 @@
 //! The arms of a plan: `[[arm]]` tables, `[matrix]`, and the name of the base among them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use crate::build::{BuildSource, BuildSpec};
+use crate::build::{BuildSource, BuildSpec, Dbms};
 use crate::limits;
 use crate::model::Arm;
 use crate::parse::{PlanContext, check_folder_name};
@@ -76,7 +76,8 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let build =
         require("build", BUILD_REMEDY).and_then(|node| read_build(section, "build", node, problems, rules));
     let config = require("config", "Name a shipped config, such as \"sized\", or the path of a file.");
-    let config = config.and_then(|node| read_config(section, "config", node, problems, rules));
+    let dbms: Vec<Dbms> = build.iter().map(|build| build.dbms).collect();
+    let config = config.and_then(|node| read_config(section, "config", node, problems, (rules, &dbms)));
     let name = section.text("name");
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);
@@ -174,9 +175,11 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
             Some(Found { value, at: node.span() })
         })
         .collect();
+    let dbms: BTreeSet<Dbms> = builds.iter().map(|build| build.value.dbms).collect();
+    let dbms: Vec<Dbms> = dbms.into_iter().collect();
     let configs: Vec<String> = items("configs", "configs")
         .iter()
-        .filter_map(|node| read_config(section, "configs", node, problems, rules))
+        .filter_map(|node| read_config(section, "configs", node, problems, (rules, &dbms)))
         .collect();
     let arms_of = |build: &Found<BuildSpec>| -> Vec<Found<Arm>> {
         let arm =
@@ -224,13 +227,14 @@ fn read_build(
     Some(spec)
 }
 
-/// A config's name, or the absolute path of its file: anything with a `/` or that ends in `.conf` is a path.
+/// A config's name, or the absolute path of its file: anything with a `/` or that ends in `.conf` or `.cnf` is a path.
+/// Each DBMS that is to have it must know it; without a DBMS, because its build is a mistake, any may.
 fn read_config(
     section: &Section<'_>,
     key: &str,
     node: &Node<'_>,
     problems: &Problems<'_>,
-    rules: &ArmRules<'_>,
+    (rules, dbms): (&ArmRules<'_>, &[Dbms]),
 ) -> Option<String> {
     let DeValue::String(text) = node.get_ref() else {
         section.wrong_type(
@@ -241,15 +245,24 @@ fn read_config(
         );
         return None;
     };
-    let is_path = text.contains('/') || text.ends_with(".conf");
+    let is_path = text.contains('/') || text.ends_with(".conf") || text.ends_with(".cnf");
     let config = if is_path {
         absolute(rules.directory, Path::new(text.as_ref())).to_string_lossy().into_owned()
     } else {
         text.clone().into_owned()
     };
-    let known =
-        if config.is_empty() { Err("empty".to_owned()) } else { (rules.context.known_config)(&config) };
-    let remedy = "Name a shipped config, or the path of a file (with a `/`, or ending in .conf) from the plan's folder.";
+    let known = if config.is_empty() {
+        Err("empty".to_owned())
+    } else {
+        let known = |dbms: &Dbms| (rules.context.known_config)(*dbms, &config);
+        match dbms {
+            [] if Dbms::ALL.iter().any(|dbms| known(dbms).is_ok()) => Ok(()),
+            [] => known(&Dbms::Postgres),
+            dbms => dbms.iter().try_for_each(known),
+        }
+    };
+    let remedy = "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf or .cnf) from the \
+                  plan's folder.";
     report(problems, &node.span(), section.place_of(key), known, remedy);
     Some(config)
 }

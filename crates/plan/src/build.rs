@@ -14,16 +14,22 @@ use serde::{Deserialize, Serialize};
 pub enum Dbms {
     /// PostgreSQL, 9.6 and later.
     Postgres,
+    /// MySQL, 5.6 and later.
+    Mysql,
+    /// MariaDB, 10.2 and later.
+    Mariadb,
 }
 
 impl Dbms {
     /// Every DBMS that rqps knows.
-    pub const ALL: [Dbms; 1] = [Dbms::Postgres];
+    pub const ALL: [Dbms; 3] = [Dbms::Postgres, Dbms::Mysql, Dbms::Mariadb];
 
-    /// The name in plans, labels and folders: `postgres`.
+    /// The name in plans, labels and folders: `postgres`, `mysql`, `mariadb`.
     pub fn name(self) -> &'static str {
         match self {
             Dbms::Postgres => "postgres",
+            Dbms::Mysql => "mysql",
+            Dbms::Mariadb => "mariadb",
         }
     }
 }
@@ -225,7 +231,9 @@ mod tests {
     fn refusals_name_the_remedy() {
         let message = |text: &str| text.parse::<BuildSpec>().unwrap_err().to_string();
         assert!(message("18.1").contains("write \"postgres-18.1\""));
-        assert!(message("mysql-9.5").contains("unknown DBMS \"mysql\" (rqps knows postgres)"));
+        assert!(
+            message("oracle-19.3").contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb)")
+        );
         assert!(message("postgres-18beta1").contains("\"18beta1\" is not a version"));
         assert!(message("postgres").contains("is not a build"));
         assert!(message("postgres-1.2.3.4").contains("is not a version"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::arms::{self, ArmRules};
-use crate::build::BuildSpec;
+use crate::build::{BuildSpec, Dbms};
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
@@ -50,8 +50,8 @@ const WORKLOAD_KEYS: [&str; 14] = [
 
 /// What only the caller can know about the names in a plan. Each answers `Err(what is wrong)` for an unknown name.
 pub struct PlanContext<'c> {
-    /// Whether a config exists: a shipped config's name, or an absolute path.
-    pub known_config: &'c dyn Fn(&str) -> Result<(), String>,
+    /// Whether a config of a DBMS exists: a shipped config's name, or an absolute path.
+    pub known_config: &'c dyn Fn(Dbms, &str) -> Result<(), String>,
     /// Whether a build can be had: a version, or an absolute path to a directory.
     pub known_build: &'c dyn Fn(&BuildSpec) -> Result<(), String>,
 }
@@ -59,7 +59,7 @@ pub struct PlanContext<'c> {
 impl PlanContext<'static> {
     /// Takes every build and config on trust: for plans that were checked before, such as the one in a run folder.
     pub fn trusting() -> Self {
-        PlanContext { known_config: &|_| Ok(()), known_build: &|_| Ok(()) }
+        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()) }
     }
 }
 

@@ -4,7 +4,7 @@ use rqps_plan::{BuildSource, BuildSpec, Plan, PlanContext};
 
 fn context() -> PlanContext<'static> {
     PlanContext {
-        known_config: &|name| match name {
+        known_config: &|_, name| match name {
             "x10a_c8r32" | "sized" => Ok(()),
             _ => Err(format!("there is no config \"{name}\"")),
         },

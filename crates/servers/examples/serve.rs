@@ -1,5 +1,5 @@
 //! Runs one server until standard input ends: `cargo run -p rqps-servers --example serve -- postgres-18
-//! x10a_c8r32 [tcp]`. Prints a line that `psql` understands. The data stays for the next time; `--remove` as
+//! x10a_c8r32 [tcp]`. Prints what a client needs. The data stays for the next time; `--remove` as
 //! last argument removes it.
 
 use std::error::Error;
@@ -31,8 +31,8 @@ fn serve() -> Result<(), Box<dyn Error>> {
     let spec = ServerSpec {
         data_dir: dirs.work.join(format!("serve-{}", build.label())),
         log_dir: dirs.work.join("logs"),
+        config: load_config(build.dbms, config)?,
         build: resolve(&dirs, &build)?,
-        config: load_config(config)?,
         clients_max: 100,
         tcp: options.iter().any(|option| option == "tcp"),
         env: std::collections::BTreeMap::new(),
@@ -50,11 +50,11 @@ fn serve() -> Result<(), Box<dyn Error>> {
     let endpoint = server.endpoint();
     let host = endpoint.tcp.map_or_else(|| endpoint.socket_dir.display().to_string(), |ip| ip.to_string());
     println!(
-        "pid {}: PGPASSWORD={} psql -h {host} -p {} -U {} {}",
+        "pid {}: host {host}, port {}, user {}, password {}, database {}",
         server.pid(),
-        endpoint.password,
         endpoint.port,
         endpoint.user,
+        endpoint.password,
         endpoint.database
     );
     std::io::stdin().read_to_end(&mut Vec::new())?;

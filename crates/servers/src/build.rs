@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use rqps_plan::{BuildSource, BuildSpec, Dbms};
 use serde::{Deserialize, Serialize};
 
+use crate::dbms;
 use crate::dirs::Dirs;
 use crate::error::Result;
-use crate::postgres;
+use crate::family::Family;
 
 /// One database program, ready to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct Build {
     pub size_bytes: u64,
     /// The long version text, with platform and compiler, as SQL `version()` shows it.
     pub version_text: String,
+    /// How it was compiled.
+    #[serde(default)]
+    pub family: Family,
     /// What a reader of results should know about how it was obtained; often empty.
     pub notes: Vec<String>,
 }
@@ -40,11 +44,10 @@ impl Build {
         format!("{}-{}", self.dbms, self.version)
     }
 
-    /// The version as a number, as Postgres counts: `18.1` is 180001, `9.6.24` is 90624.
+    /// The version as a number, as its server counts: Postgres `18.1` is 180001, `9.6.24` is 90624; MySQL `8.0.31` is
+    /// 80031; MariaDB `10.11.5` is 101105.
     pub fn version_num(&self) -> u32 {
-        match self.dbms {
-            Dbms::Postgres => postgres::version::number(&self.version),
-        }
+        dbms::of(self.dbms).version_num(&self.version)
     }
 
     /// The first 12 digits of the hash: enough to tell builds apart, short enough for a table.
@@ -66,17 +69,16 @@ impl Build {
 /// A newest minor is asked for each time; when the registry cannot be reached, the newest cached one is taken
 /// and a note says so.
 pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
-    match dbms {
-        Dbms::Postgres => postgres::install::install(dirs, request),
-    }
+    dbms::of(dbms).install(dirs, request)
 }
 
 /// The build that a plan names: a published version (see [`install`]) or a directory. Its programs have been
 /// run once, so a missing system library is an error here and not in the middle of a run.
 pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
-    match (&spec.source, spec.dbms) {
-        (BuildSource::Version(request), dbms) => install(dirs, dbms, request),
-        (BuildSource::Path(path), Dbms::Postgres) => postgres::directory::resolve(dirs, path),
+    let system = dbms::of(spec.dbms);
+    match &spec.source {
+        BuildSource::Version(request) => system.install(dirs, request),
+        BuildSource::Path(path) => system.directory(dirs, path),
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::build::Build;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
+use crate::family::Family;
 use crate::identity::ProgramFiles;
 
 /// Changes when the manifest's meaning does; others are not read.
@@ -161,6 +162,12 @@ impl Cache {
         }
         manifest.build.bin_dir = root.join("bin");
         manifest.build.root = root;
+        // Manifests of earlier programs do not have it.
+        if manifest.build.family == Family::default() {
+            let build = &manifest.build;
+            manifest.build.family = Family::of_build(&build.bin_dir, &build.root, &build.version_text);
+            let _not_needed = self.write_manifest(manifest_path, &manifest);
+        }
         Some(manifest.build)
     }
 }
@@ -205,6 +212,7 @@ mod tests {
             bin_dir: unpacked.join("bin"),
             size_bytes: 7,
             version_text: String::new(),
+            family: Family::default(),
             notes: Vec::new(),
         };
         cache.keep(&unpacked, build, String::new()).unwrap()

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rqps_plan::Dbms;
 use serde::{Deserialize, Serialize};
 
+use crate::dbms::{self, System};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::host::HostLimits;
 use crate::identity::sha256_hex;
-use crate::postgres::conf::{self, Line, Setting};
-use crate::postgres::shipped;
+use crate::option::{Line, Setting, quoted};
 
 /// More levels of `include` than any sensible config has: a file that includes itself ends here.
 const INCLUDE_DEPTH_MAX: usize = 8;
@@ -28,6 +29,9 @@ pub struct Config {
     /// Other values for older versions.
     #[serde(default)]
     pub before: Vec<ValueBefore>,
+    /// Sections of the file that are for other programs than the server, and were not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_sections: Vec<String>,
     /// The text as read, with included files in place.
     pub text: String,
 }
@@ -53,9 +57,10 @@ pub struct ShippedConfig {
     pub summary: String,
 }
 
-/// All configs that come with rqps, by name.
-pub fn shipped_configs() -> Vec<ShippedConfig> {
-    shipped::FILES
+/// All configs of a DBMS that come with rqps, by name.
+pub fn shipped_configs(dbms: Dbms) -> Vec<ShippedConfig> {
+    dbms::of(dbms)
+        .shipped()
         .iter()
         .map(|(name, text)| ShippedConfig { name: (*name).to_owned(), summary: summary(text) })
         .collect()
@@ -70,28 +75,28 @@ fn summary(text: &str) -> String {
     sentence.trim_end_matches('.').to_owned()
 }
 
-/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf`). The file is
-/// written as a `postgresql.conf`; `include 'x10a_c8r32'` takes in a shipped config, `include 'other.conf'` a
-/// file beside.
+/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf` or `.cnf`). The
+/// file is written as the DBMS's own, and may take in another: `include 'x10a_c8r32'` in the manner of
+/// `postgresql.conf`, `!include z12a_c8r32` in that of `my.cnf`, `other.conf` for a file beside.
 ///
 /// The shipped config `sized` is computed for this host, see [`load_config_for`].
-pub fn load_config(name_or_path: &str) -> Result<Config> {
-    load_config_for(name_or_path, &HostLimits::of(&Dirs::from_env().work))
+pub fn load_config(dbms: Dbms, name_or_path: &str) -> Result<Config> {
+    load_config_for(dbms, name_or_path, &HostLimits::of(&Dirs::from_env().work))
 }
 
 /// As [`load_config`], with the memory and disk space that `sized` is to be fitted to. Where several servers run at the
 /// same time, give each its share.
-pub fn load_config_for(name_or_path: &str, limits: &HostLimits) -> Result<Config> {
+pub fn load_config_for(dbms: Dbms, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
     let source = Source::named(name_or_path, None);
-    let mut reader = Reader::new(limits);
+    let mut reader = Reader::new(dbms, limits);
     reader.take(&source, 0)?;
     Ok(reader.config(source.config_name()))
 }
 
 /// The config of a text, such as the [`Config::text`] that a run kept: equal options give an equal hash.
-pub fn config_from_text(name: &str, text: &str) -> Result<Config> {
+pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
     let limits = HostLimits::of(&Dirs::from_env().work);
-    let mut reader = Reader::new(&limits);
+    let mut reader = Reader::new(dbms, &limits);
     reader.take_text(&Source::Shipped(name.to_owned()), text, 0)?;
     Ok(reader.config(name.to_owned()))
 }
@@ -113,10 +118,11 @@ fn value_before(setting: Setting) -> Option<ValueBefore> {
 
 fn hash(settings: &[Setting]) -> String {
     let line = |setting: &Setting| {
-        let before = setting.before.as_ref().map_or_else(String::new, |(version, value)| {
-            format!(" before {version}: {}", conf::quoted(value))
-        });
-        format!("{} = {}{before}\n", setting.name, conf::quoted(&setting.value))
+        let before = setting
+            .before
+            .as_ref()
+            .map_or_else(String::new, |(version, value)| format!(" before {version}: {}", quoted(value)));
+        format!("{} = {}{before}\n", setting.name, quoted(&setting.value))
     };
     let mut lines: Vec<String> = settings.iter().map(line).collect();
     lines.sort();
@@ -133,7 +139,7 @@ enum Source {
 impl Source {
     /// `beside` is the directory that a relative path starts from, else the working directory.
     fn named(name_or_path: &str, beside: Option<&Path>) -> Source {
-        if name_or_path.contains('/') || name_or_path.ends_with(".conf") {
+        if name_or_path.contains('/') || name_or_path.ends_with(".conf") || name_or_path.ends_with(".cnf") {
             Source::File(beside.unwrap_or(Path::new("")).join(name_or_path))
         } else {
             Source::Shipped(name_or_path.to_owned())
@@ -158,14 +164,24 @@ impl Source {
 }
 
 struct Reader<'a> {
+    dbms: Dbms,
+    system: &'static dyn System,
     limits: &'a HostLimits,
     settings: Vec<Setting>,
+    other_sections: Vec<String>,
     text: String,
 }
 
 impl<'a> Reader<'a> {
-    fn new(limits: &'a HostLimits) -> Reader<'a> {
-        Reader { limits, settings: Vec::new(), text: String::new() }
+    fn new(dbms: Dbms, limits: &'a HostLimits) -> Reader<'a> {
+        Reader {
+            dbms,
+            system: dbms::of(dbms),
+            limits,
+            settings: Vec::new(),
+            other_sections: Vec::new(),
+            text: String::new(),
+        }
     }
 
     fn config(self, name: String) -> Config {
@@ -176,25 +192,29 @@ impl<'a> Reader<'a> {
             hash: hash(&settings),
             options: options.collect(),
             before: settings.into_iter().filter_map(value_before).collect(),
+            other_sections: self.other_sections,
             text: self.text,
         }
     }
 
     fn take(&mut self, source: &Source, depth: usize) -> Result<()> {
         let content = match source {
-            Source::Shipped(name) => shipped::text(name, self.limits).ok_or_else(|| unknown_config(name))?,
+            Source::Shipped(name) => {
+                self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
+            }
             Source::File(path) => fs::read_to_string(path).map_err(Error::file("read config", path))?,
         };
         self.take_text(source, &content, depth)
     }
 
     fn take_text(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
+        let mut section = String::new();
         for (index, line) in content.lines().enumerate() {
             let syntax_error =
                 |reason: String| Error::ConfigSyntax { file: source.shown(), line: index + 1, reason };
-            match conf::parse_line(line).map_err(syntax_error)? {
+            match self.system.line(&mut section, line).map_err(syntax_error)? {
                 Line::Empty => {}
-                Line::Option(setting) if setting.name == "include" => {
+                Line::Include(name) => {
                     if depth >= INCLUDE_DEPTH_MAX {
                         return Err(syntax_error(format!(
                             "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
@@ -204,16 +224,18 @@ impl<'a> Reader<'a> {
                         Source::File(path) => path.parent(),
                         Source::Shipped(_) => None,
                     };
-                    let included = Source::named(&setting.value, beside);
+                    let included = Source::named(&name, beside);
                     self.text.push_str(&format!("# {line}\n"));
                     self.take(&included, depth + 1)?;
                     self.text.push_str(&format!("# end of {}\n", included.shown()));
+                    if !section.is_empty() {
+                        self.text.push_str(&format!("[{section}]\n"));
+                    }
                     continue;
                 }
-                Line::Option(Setting { name, .. }) if name.starts_with("include_") => {
-                    return Err(syntax_error(format!("{name} is not supported: write include 'file.conf'")));
-                }
                 Line::Option(setting) => self.settings.push(setting),
+                Line::Other(section) if self.other_sections.contains(&section) => {}
+                Line::Other(section) => self.other_sections.push(section),
             }
             self.text.push_str(line);
             self.text.push('\n');
@@ -222,12 +244,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn unknown_config(name: &str) -> Error {
-    let mut names: Vec<&str> = shipped::FILES.iter().map(|(name, _)| *name).collect();
+fn unknown_config(dbms: Dbms, name: &str) -> Error {
+    let mut names: Vec<&str> = dbms::of(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
     names.sort_by_key(|known| edit_distance(known, name));
     names.truncate(3);
-    Error::UnknownConfig { name: name.to_owned(), nearest: names.join(", "), shipped }
+    Error::UnknownConfig { dbms, name: name.to_owned(), nearest: names.join(", "), shipped }
 }
 
 /// How many characters must be inserted, removed or replaced to turn one text into the other.
@@ -259,8 +281,8 @@ mod tests {
 
     #[test]
     fn every_shipped_config_loads_and_has_a_summary() {
-        for shipped in shipped_configs() {
-            let config = load_config_for(&shipped.name.replace('N', "8"), &LIMITS).unwrap();
+        for shipped in shipped_configs(Dbms::Postgres) {
+            let config = load_config_for(Dbms::Postgres, &shipped.name.replace('N', "8"), &LIMITS).unwrap();
             assert_eq!(value(&config, "jit"), Some("off"), "{}", shipped.name);
             assert!(shipped.summary.len() > 20, "{}: {}", shipped.name, shipped.summary);
         }
@@ -268,7 +290,7 @@ mod tests {
 
     #[test]
     fn families_differ_in_what_they_say() {
-        let load = |name: &str| load_config_for(name, &LIMITS).unwrap();
+        let load = |name: &str| load_config_for(Dbms::Postgres, name, &LIMITS).unwrap();
         let base = load("x10a_c24r64");
         assert_eq!(value(&base, "shared_buffers"), Some("48GB"));
         let workers = load("x10cw16_c24r64");
@@ -277,19 +299,19 @@ mod tests {
         assert_eq!(workers.options.len(), base.options.len() + 2);
         assert_ne!(load("x10b_c24r64").hash, load("x10d_c24r64").hash);
         for unknown in ["x10cw3_c24r64", "x10cwN_c24r64", "x10e_c8r32"] {
-            let message = load_config_for(unknown, &LIMITS).unwrap_err().to_string();
+            let message = load_config_for(Dbms::Postgres, unknown, &LIMITS).unwrap_err().to_string();
             assert!(message.contains("nearest: x10"), "{message}");
         }
     }
 
     #[test]
     fn sized_follows_the_host() {
-        let sized = load_config_for("sized", &LIMITS).unwrap();
+        let sized = load_config_for(Dbms::Postgres, "sized", &LIMITS).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("6144MB"));
         assert_eq!(value(&sized, "max_wal_size"), Some("4GB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("2GB"));
         let tiny = HostLimits { memory_bytes: 1 << 30, disk_free_bytes: 5 << 30 };
-        let sized = load_config_for("sized", &tiny).unwrap();
+        let sized = load_config_for(Dbms::Postgres, "sized", &tiny).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("512MB"));
     }
@@ -300,7 +322,7 @@ mod tests {
         let path = dir.path().join("mine.conf");
         let load = |text: &str| {
             fs::write(&path, text).unwrap();
-            load_config_for(path.to_str().unwrap(), &LIMITS)
+            load_config_for(Dbms::Postgres, path.to_str().unwrap(), &LIMITS)
         };
         let config = load("include x10a_c8r32\nSHARED_BUFFERS '1GB' # less\n").unwrap();
         assert_eq!(config.name, "mine");
@@ -308,7 +330,7 @@ mod tests {
         assert!(config.text.contains("jit = off"));
         let reordered = load("shared_buffers = 1GB\ninclude 'x10a_c8r32'\nshared_buffers=1GB").unwrap();
         assert_eq!(config.hash, reordered.hash);
-        let kept = config_from_text("mine", &config.text).unwrap();
+        let kept = config_from_text(Dbms::Postgres, "mine", &config.text).unwrap();
         assert_eq!((kept.hash, kept.options), (config.hash, config.options));
         let message = load("jit = off\nwork_mem = 4MB extra").unwrap_err().to_string();
         assert!(message.contains("mine.conf:2: "), "{message}");

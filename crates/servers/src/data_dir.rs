@@ -16,10 +16,11 @@ use rqps_plan::Dbms;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::dbms::{self, Signals};
 use crate::error::{Error, Result};
 use crate::freeze;
+use crate::guard::DeathSignal;
 use crate::identity::sha256_hex;
-use crate::postgres;
 use crate::process::{self, Identity};
 use crate::user::{ServerUser, server_user};
 
@@ -38,6 +39,9 @@ const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a lock may be held by what only passes by, and how often that is looked at.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const LOCK_POLL: Duration = Duration::from_millis(20);
+
+/// Ends any server whose marker is gone.
+const ANY_SERVER: Signals = Signals { clean: Signal::TERM, quick: Signal::QUIT, death: DeathSignal::Kill };
 
 /// Written into each data directory that rqps makes; also keeps what a client needs to get in, so that a copy of the
 /// directory is complete.
@@ -203,7 +207,8 @@ impl DataDir {
             return Ok(false);
         };
         if found {
-            end(&record.process);
+            let signals = self.marker().map_or(ANY_SERVER, |marker| dbms::of(marker.dbms).signals());
+            end(&record.process, signals);
         }
         end_stragglers(&self.path, &record.process.exe);
         if record.process.alive() {
@@ -220,11 +225,12 @@ impl DataDir {
     /// started is not noted either, but about to end.
     fn check_not_foreign(&self) -> Result<()> {
         let deadline = Instant::now() + ORPHAN_PATIENCE;
-        while let Some(pid) = postgres::start::server_at_work(&self.path) {
+        let at_work = |dbms: Dbms| Some((dbms, dbms::of(dbms).server_at_work(&self.path)?));
+        while let Some((dbms, pid)) = Dbms::ALL.into_iter().find_map(at_work) {
             if Instant::now() >= deadline {
                 return Err(Error::InUse {
                     path: self.path.clone(),
-                    holder: format!("a Postgres server with pid {pid} that this rqps did not start"),
+                    holder: format!("a {dbms} server with pid {pid} that this rqps did not start"),
                 });
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -301,12 +307,12 @@ fn remove_marker_last(dir: &Path) -> Result<()> {
 }
 
 /// Ends a process that is not our child, from gentle to hard.
-fn end(process: &Identity) {
+fn end(process: &Identity, signals: Signals) {
     // It may have been frozen when its rqps was killed.
     freeze::thaw(process.pid);
     for (signal, patience) in [
-        (Signal::INT, LEFTOVER_PATIENCE),
-        (Signal::QUIT, Duration::from_secs(10)),
+        (signals.clean, LEFTOVER_PATIENCE),
+        (signals.quick, Duration::from_secs(10)),
         (Signal::KILL, Duration::from_secs(5)),
     ] {
         // An error means that it has just ended, or that it is not ours to end, which shows below.

@@ -69,14 +69,46 @@ pub enum Error {
     },
 
     /// A directory is not a build.
-    #[error(
-        "{path} is not a build: {reason}; name a directory that holds bin/postgres, such as /usr/lib/postgresql/15"
-    )]
+    #[error("{path} is not a build: {reason}")]
     NotABuild {
         /// The directory.
         path: PathBuf,
-        /// What is missing.
+        /// What is missing, and what to name instead.
         reason: String,
+    },
+
+    /// A program of this system that obtains builds is not here.
+    #[error("there is no `{program}` in PATH, which is needed to {purpose}: install the package {package}")]
+    NoProgram {
+        /// Its name.
+        program: String,
+        /// The Debian package that has it.
+        package: &'static str,
+        /// What for, as a phrase.
+        purpose: &'static str,
+    },
+
+    /// The recipes that this program was compiled with cannot be read.
+    #[error("the recipes of {dbms}, which are part of this program, cannot be read: {reason}; report this")]
+    BadRecipes {
+        /// The DBMS.
+        dbms: Dbms,
+        /// What the reader said.
+        reason: String,
+    },
+
+    /// A file is not the one that was meant.
+    #[error(
+        "the sha256 of {file} is {found} and should be {wanted}: it was cut off or replaced, and was thrown away; fetch it \
+         again, or correct the sum"
+    )]
+    WrongSum {
+        /// The file, as a phrase.
+        file: String,
+        /// Its own sum.
+        found: String,
+        /// The sum that was asked for.
+        wanted: String,
     },
 
     /// A program of a build needs shared libraries that this system lacks.
@@ -103,9 +135,12 @@ pub enum Error {
 
     /// No shipped config has this name.
     #[error(
-        "no config is called `{name}`; nearest: {nearest}; shipped: {shipped}; for a file of your own write its path, such as ./{name}.conf"
+        "no config of {dbms} is called `{name}`; nearest: {nearest}; shipped: {shipped}; for a file of your own write its \
+         path, such as ./{name}.conf"
     )]
     UnknownConfig {
+        /// The DBMS.
+        dbms: Dbms,
         /// The name as written.
         name: String,
         /// The most similar names.

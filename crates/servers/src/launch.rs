@@ -8,19 +8,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::data_dir::DataDir;
+use crate::dbms::{self, Start, System};
 use crate::environment;
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
+use crate::guard::Guarded;
 use crate::log::{Log, TAIL_LINES};
-use crate::postgres;
-use crate::postgres::settings::{Listen, Settings};
 use crate::process;
 use crate::server::{DATABASE, Server, USER};
 use crate::spec::{ServerEndpoint, ServerSpec};
 use crate::user::ServerUser;
-
-/// The port of servers that listen on their Unix socket alone: each has a directory of its own.
-const SOCKET_PORT: u16 = 5432;
 
 /// A start is given up after this long without a sign of progress (a longer log, CPU time used).
 const IDLE_MAX: Duration = Duration::from_secs(60);
@@ -28,11 +24,20 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 /// A start is given up after this long in any case: recovery of some 100 GB of WAL fits in.
 const START_MAX: Duration = Duration::from_secs(2 * 3600);
 
+/// Where one server listens, and for how many.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    pub socket_dir: PathBuf,
+    pub port: u16,
+    pub tcp: bool,
+    pub clients_max: u32,
+}
+
 /// Where a server will listen.
 pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
     Ok(Listen {
         socket_dir,
-        port: if spec.tcp { free_port()? } else { SOCKET_PORT },
+        port: if spec.tcp { free_port()? } else { dbms::of(spec.build.dbms).socket_port() },
         tcp: spec.tcp,
         clients_max: spec.clients_max,
     })
@@ -64,16 +69,15 @@ impl Launch<'_> {
     pub fn once(&self) -> Result<Server> {
         let Launch { spec, data_dir, user, .. } = *self;
         let listen = listen(spec, data_dir.create_socket_dir(user)?)?;
-        let settings = Settings { build: &spec.build, user, data_dir: &data_dir.path };
-        let applied = settings.apply(&spec.config, &listen)?;
+        let command = self.system().command(&Start { spec, data_dir, user, listen: &listen })?;
         let (log, file) = Log::open(&spec.log_dir, &data_dir.name())?;
         let stdout = file.try_clone().map_err(Error::file("open", &log.path))?;
         let lock = self.lock.try_clone().map_err(Error::file("lock", &data_dir.path))?;
-        let program = spec.build.bin_dir.join("postgres");
-        let mut guarded = self.guarded(&program)?;
-        guarded.command().arg("-D").arg(&data_dir.path).stdout(stdout).stderr(file);
+        let mut guarded = self.guarded(&command.program)?;
+        guarded.command().args(&command.arguments).stdout(stdout).stderr(file);
         let mut server = Server {
-            program,
+            dbms: spec.build.dbms,
+            program: command.program,
             data_dir: data_dir.clone(),
             child: guarded.spawn()?,
             exit: None,
@@ -86,7 +90,7 @@ impl Launch<'_> {
                 password: self.password.to_owned(),
                 database: DATABASE.to_owned(),
             },
-            applied,
+            applied: command.applied,
             log,
             _lock: lock,
         };
@@ -100,6 +104,10 @@ impl Launch<'_> {
         Ok(server)
     }
 
+    fn system(&self) -> &'static dyn System {
+        dbms::of(self.spec.build.dbms)
+    }
+
     /// The program, after what sets its environment and what it is run under.
     fn guarded(&self, program: &Path) -> Result<Guarded> {
         let Launch { spec, user, .. } = *self;
@@ -110,7 +118,7 @@ impl Launch<'_> {
             words.extend(instrument.command()?);
         }
         words.push(program.as_os_str().to_owned());
-        let mut guarded = Guarded::new(Path::new(&words[0]), user, DeathSignal::Quit)?;
+        let mut guarded = Guarded::new(Path::new(&words[0]), user, self.system().signals().death)?;
         guarded.command().args(&words[1..]);
         guarded.place(spec.cpus.as_ref());
         Ok(guarded)
@@ -118,16 +126,17 @@ impl Launch<'_> {
 
     fn wait_until_ready(&self, server: &mut Server) -> Result<()> {
         let path = &self.data_dir.path;
-        let socket = server.endpoint.socket_dir.join(format!(".s.PGSQL.{}", server.endpoint.port));
+        let system = self.system();
+        let socket = server.endpoint.socket_dir.join(system.socket_name(server.endpoint.port));
         let mut progress = Progress::new();
-        while !postgres::start::is_ready(path, server.pid(), &self.spec.build, &socket) {
+        while !system.is_ready(path, &self.spec.build, server.pid(), &socket) {
             if !server.alive() {
                 let tail = server.log.tail(TAIL_LINES);
                 return Err(Error::Died {
                     status: server.exit_text().unwrap_or_default(),
                     path: path.clone(),
                     log: server.log.path.clone(),
-                    hint: postgres::start::hint(&tail),
+                    hint: system.hint(&tail),
                     tail,
                 });
             }

@@ -12,11 +12,12 @@ use rustix::process::Signal;
 
 use crate::cpus::CpuSet;
 use crate::data_dir::{self, DataDir, prepare_parent};
+use crate::dbms;
 use crate::error::{Error, Result};
 use crate::freeze;
+use crate::init;
 use crate::launch::{Launch, listen};
 use crate::log::{Log, TAIL_LINES};
-use crate::postgres;
 use crate::process;
 use crate::spec::{Applied, ServerEndpoint, ServerSpec};
 use crate::user::server_user;
@@ -33,6 +34,7 @@ const STARTS_MAX: u32 = 10;
 /// A running server. Dropping it stops it, with less patience than [`Server::stop`].
 #[derive(Debug)]
 pub struct Server {
+    pub(crate) dbms: Dbms,
     /// What its processes run.
     pub(crate) program: PathBuf,
     pub(crate) data_dir: DataDir,
@@ -60,9 +62,7 @@ impl Server {
         data_dir.reap()?;
         data_dir.remove()?;
         let listen = listen(spec, data_dir.socket_dir())?;
-        let made = match spec.build.dbms {
-            Dbms::Postgres => postgres::init::init(spec, &data_dir, &user, &listen),
-        };
+        let made = init::init(spec, &data_dir, &user, &listen);
         if made.is_err() {
             // The first error is the one to tell.
             let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
@@ -92,9 +92,18 @@ impl Server {
         };
         let lock = data_dir.lock()?;
         data_dir.reap()?;
-        match spec.build.dbms {
-            Dbms::Postgres => postgres::start::check_data_dir(&data_dir, &spec.build)?,
+        if marker.dbms != spec.build.dbms {
+            return Err(Error::BadDataDir {
+                path: data_dir.path,
+                reason: format!(
+                    "it was made by {} and the build is {}: take a build of the same DBMS, or make it anew",
+                    marker.build,
+                    spec.build.label()
+                ),
+            });
         }
+        let system = dbms::of(spec.build.dbms);
+        system.check_data_dir(&data_dir, &spec.build, &marker)?;
         let launch = Launch {
             spec,
             data_dir: &data_dir,
@@ -106,9 +115,7 @@ impl Server {
         let mut attempt = 1;
         loop {
             match launch.once() {
-                Err(Error::Died { tail, .. })
-                    if attempt < STARTS_MAX && postgres::start::may_retry(&tail) =>
-                {
+                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.may_retry(&tail) => {
                     attempt += 1;
                     thread::sleep(Duration::from_millis(500));
                 }
@@ -204,7 +211,7 @@ impl Server {
     /// needed again.
     pub fn stop_immediately(mut self) {
         if self.alive() {
-            self.send(Signal::QUIT);
+            self.send(self.signals().quick);
             if !self.wait(Duration::from_secs(30)) {
                 self.kill();
             }
@@ -216,24 +223,22 @@ impl Server {
         let how = if !self.alive() {
             Some("it had ended before".to_owned())
         } else {
-            self.send(Signal::INT);
+            self.send(self.signals().clean);
             if self.wait(clean_max) {
                 None
             } else {
-                self.send(Signal::QUIT);
-                if self.wait(quick_max) {
-                    Some(format!("it was not done after {} s and got SIGQUIT", clean_max.as_secs()))
-                } else {
+                self.send(self.signals().quick);
+                if !self.wait(quick_max) {
                     self.kill();
-                    Some("it ignored SIGINT and SIGQUIT and was killed".to_owned())
                 }
+                Some(format!("it was not done after {} s and was ended", clean_max.as_secs()))
             }
         };
         self.data_dir.clear_record();
         let status = self.exit.map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
         let clean = how.is_none() && self.exit.is_some_and(|status| status.success());
         if clean {
-            return Ok(());
+            return dbms::of(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
         }
         Err(Error::UncleanStop {
             path: self.data_dir.path.clone(),
@@ -241,6 +246,10 @@ impl Server {
             log: self.log.path.clone(),
             tail: self.log.tail(TAIL_LINES),
         })
+    }
+
+    fn signals(&self) -> dbms::Signals {
+        dbms::of(self.dbms).signals()
     }
 
     /// The child has not been waited for, so its pid is still its own.
@@ -256,7 +265,7 @@ impl Server {
     /// Ends it at once, sessions and all, but keeps its place: for statements that would not end by
     /// themselves. The next start recovers.
     pub fn end_now(&mut self) {
-        self.send(Signal::QUIT);
+        self.send(self.signals().quick);
         if !self.wait(Duration::from_secs(10)) {
             self.kill();
         }

@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
+use crate::dbms;
 use crate::error::{Error, Result};
-use crate::postgres::start::check_shut_down;
 use crate::user::ServerUser;
 
 /// How the files of a data directory were copied.
@@ -75,7 +75,7 @@ fn copy(from: &Path, to: &Path) -> Result<Copied> {
     let marker = from.marker().ok_or_else(|| cannot("there is no data directory made by rqps"))?;
     let _from_lock = from.lock()?;
     from.reap()?;
-    check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
+    dbms::of(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
     let user = prepare_parent(&to)?;
     let _to_lock = to.lock()?;
     to.reap()?;

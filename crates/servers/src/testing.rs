@@ -87,7 +87,7 @@ fn cached_or_installed(version: &str) -> Result<Build> {
 /// The options of `sized` for a host with 512 MB.
 fn small_config() -> Result<Config> {
     let limits = HostLimits { memory_bytes: 512 << 20, disk_free_bytes: 20 << 30 };
-    load_config_for("sized", &limits)
+    load_config_for(Dbms::Postgres, "sized", &limits)
 }
 
 impl Deref for Scratch {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
+use rqps_plan::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Config, Error, Server, load_config, remove_data_dir};
 
@@ -43,7 +44,7 @@ fn made_started_stopped_and_started_again_on_each_version() {
 #[test]
 fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
     let (dir, mut spec) = Scratch::prepare("18").unwrap();
-    spec.config = load_config("x10d_c8r32").unwrap();
+    spec.config = load_config(Dbms::Postgres, "x10d_c8r32").unwrap();
     let message = Server::init(&spec).unwrap_err().to_string();
     assert!(message.contains("refuses config `x10d_c8r32`"), "{message}");
     assert!(message.contains("Available values: sync, worker"), "{message}");

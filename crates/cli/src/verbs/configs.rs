@@ -4,25 +4,37 @@ use crate::args::{ConfigsArgs, OutputFormat};
 use crate::context::Context;
 use crate::listing::{Column, Listing};
 use crate::out;
+use crate::Usage;
+use rqps_plan::Dbms;
+use rqps_servers::{ShippedConfig, shipped_configs};
 use serde_json::json;
 use std::process::ExitCode;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.name else {
-        let configs = rqps_servers::shipped_configs();
-        let mut listing = Listing::new(vec![Column::words("config"), Column::elastic("about")]);
-        for config in &configs {
-            listing.row(vec![config.name.to_string().into(), config.summary.to_string().into()]);
+        let of_dbms = |dbms| shipped_configs(dbms).into_iter().map(move |config| (dbms, config));
+        let configs: Vec<(Dbms, ShippedConfig)> = Dbms::ALL.into_iter().flat_map(of_dbms).collect();
+        let columns = vec![Column::words("dbms"), Column::words("config"), Column::elastic("about")];
+        let mut listing = Listing::new(columns);
+        for (dbms, config) in &configs {
+            listing.row(vec![
+                dbms.to_string().into(),
+                config.name.to_string().into(),
+                config.summary.to_string().into(),
+            ]);
         }
         let json = || {
-            Ok(configs.iter().map(|config| json!({ "name": config.name, "about": config.summary })).collect())
+            let object = |(dbms, config): &(Dbms, ShippedConfig)| {
+                json!({ "dbms": dbms.name(), "name": config.name, "about": config.summary })
+            };
+            Ok(configs.iter().map(object).collect())
         };
         listing.print(context, json)?;
         return Ok(ExitCode::SUCCESS);
     };
     context.only(&[OutputFormat::Text, OutputFormat::Json], "a config is no table")?;
-    let config = rqps_servers::load_config(name)?;
+    let config = rqps_servers::load_config(dbms_of(args, name)?, name)?;
     match context.format {
         OutputFormat::Json => {
             let value = json!({ "name": config.name, "hash": config.hash, "text": config.text });
@@ -31,4 +43,13 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
         _ => out::print_line(&config.text)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The DBMS as given, else the first that has a config of this name; a path is taken for Postgres's.
+fn dbms_of(args: &ConfigsArgs, name: &str) -> anyhow::Result<Dbms> {
+    if let Some(dbms) = &args.dbms {
+        return dbms.parse().map_err(|e| Usage(format!("{e}")).into());
+    }
+    let has = |dbms: &Dbms| rqps_servers::load_config(*dbms, name).is_ok();
+    Ok(Dbms::ALL.into_iter().find(has).unwrap_or(Dbms::Postgres))
 }

@@ -6,7 +6,7 @@ use crate::listing::{Column, Listing};
 use crate::{Usage, human, out};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{BuildSource, BuildSpec, CheckedPlan, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{BuildSource, BuildSpec, CheckedPlan, Dbms, Plan, PlanContext, render_schedule, schedule};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -110,8 +110,8 @@ pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
 }
 
-fn known_config(name: &str) -> Result<(), String> {
-    rqps_servers::load_config(name).map(|_| ()).map_err(|e| e.to_string())
+fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
+    rqps_servers::load_config(dbms, name).map(|_| ()).map_err(|e| e.to_string())
 }
 
 /// Directories are looked into; whether a version exists is known only once it is fetched.

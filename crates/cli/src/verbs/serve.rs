@@ -17,8 +17,8 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let build = doing(&format!("obtaining {}", args.build), || rqps_servers::resolve(&context.dirs, &build))?;
     let place = context.dirs.work.join(format!("serve-{}", std::process::id()));
     let spec = ServerSpec {
+        config: rqps_servers::load_config(build.dbms, &args.config)?,
         build,
-        config: rqps_servers::load_config(&args.config)?,
         data_dir: place.join("data"),
         log_dir: place.join("logs"),
         clients_max: args.clients,

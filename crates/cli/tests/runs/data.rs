@@ -34,7 +34,7 @@ impl Kept {
         let config = folder.join("configs").join(format!("{arm}.conf"));
         let spec = ServerSpec {
             build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
-            config: load_config(config.to_str().unwrap()).unwrap(),
+            config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
             data_dir: root.join(arm).join("data"),
             log_dir: bench.path().join("kept-logs"),
             clients_max: 10,

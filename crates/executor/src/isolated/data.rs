@@ -172,7 +172,7 @@ fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
 /// session. What vacuum debt costs is the question of a sequence. A setting behind others of its name wins.
 pub(crate) fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     let text = format!("{}\nautovacuum = off\n", spec.config.text);
-    let config = config_from_text(&spec.config.name, &text)?;
+    let config = config_from_text(spec.build.dbms, &spec.config.name, &text)?;
     Ok(ServerSpec { config, ..spec })
 }
 

@@ -1,26 +1,6 @@
-//! The syntax of `postgresql.conf`: reading a line, writing a value.
+//! The syntax of `postgresql.conf`: reading a line.
 
-/// What a line says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// Nothing, or a comment.
-    Empty,
-    Option(Setting),
-}
-
-/// An option and its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
-    /// In lower case.
-    pub name: String,
-    /// Without quotes.
-    pub value: String,
-    /// Another value for versions before one, from a comment `# rqps: before 10: 1000`.
-    pub before: Option<(String, String)>,
-}
-
-/// Starts a comment that rqps reads.
-const ANNOTATION: &str = "# rqps:";
+use crate::option::{ANNOTATION, Line, Setting, value_before};
 
 /// Reads one line: `name value` or `name = value`, the value in single quotes or bare, a comment behind it.
 pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
@@ -56,21 +36,19 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
             "`{after}` behind the value of `{name}`: put the value in single quotes, or a # before a comment"
         ));
     }
-    Ok(Line::Option(Setting {
-        before: after.strip_prefix(ANNOTATION).map(parse_before).transpose()?,
-        name: name.to_ascii_lowercase(),
-        value,
-    }))
-}
-
-/// Version and value of `before 10: 1000`.
-fn parse_before(text: &str) -> Result<(String, String), String> {
-    text.trim()
-        .strip_prefix("before ")
-        .and_then(|rest| rest.split_once(": "))
-        .map(|(version, value)| (version.trim().to_owned(), value.trim().to_owned()))
-        .filter(|(version, value)| super::version::number(version) > 0 && bare(value).is_ok())
-        .ok_or_else(|| format!("after `{ANNOTATION}` rqps expects such as `before 10: 1000`"))
+    let name = name.to_ascii_lowercase();
+    if name == "include" {
+        return Ok(Line::Include(value));
+    }
+    if name.starts_with("include_") {
+        return Err(format!("{name} is not supported: write include 'file.conf'"));
+    }
+    let is_version = |text: &str| super::version::number(text) > 0;
+    let before = after
+        .strip_prefix(ANNOTATION)
+        .map(|comment| value_before(comment, is_version, |value| bare(value).is_ok()))
+        .transpose()?;
+    Ok(Line::Option(Setting { name, value, before }))
 }
 
 /// The value up to a space or comment, and what follows.
@@ -118,20 +96,15 @@ fn unquote(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// A value in quotes, for any value.
-pub(crate) fn quoted(value: &str) -> String {
-    let escaped = value.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r");
-    format!("'{escaped}'")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::option::quoted;
 
     fn option(line: &str) -> (String, String) {
         match parse_line(line).unwrap() {
             Line::Option(setting) => (setting.name, setting.value),
-            Line::Empty => panic!("{line}"),
+            other => panic!("{line}: {other:?}"),
         }
     }
 

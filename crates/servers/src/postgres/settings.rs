@@ -8,15 +8,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
-use super::conf::quoted;
 use super::{programs, version};
 use crate::build::Build;
 use crate::config::{Config, ValueBefore};
 use crate::data_dir::write_private;
 use crate::error::{Error, Result};
+use crate::launch::Listen;
+use crate::option::quoted;
 use crate::spec::{Applied, LeftOut};
 use crate::user::ServerUser;
 
@@ -44,15 +45,6 @@ const OWN_OPTIONS: [&str; 12] = [
 
 /// Options with their values.
 type Options = Vec<(String, String)>;
-
-/// Where one server listens, and for how many.
-#[derive(Debug, Clone)]
-pub(crate) struct Listen {
-    pub socket_dir: PathBuf,
-    pub port: u16,
-    pub tcp: bool,
-    pub clients_max: u32,
-}
 
 /// A build working on a data directory.
 pub(crate) struct Settings<'a> {

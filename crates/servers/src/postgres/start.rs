@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::build::Build;
 use crate::data_dir::DataDir;
+use crate::dbms::advice;
 use crate::error::{Error, Result};
 use crate::instrument;
 use crate::process;
@@ -86,7 +87,7 @@ fn postmaster_pid(path: &Path) -> Option<u32> {
 }
 
 /// Whether the server accepts sessions now.
-pub(crate) fn is_ready(data_dir: &Path, pid: u32, build: &Build, socket: &Path) -> bool {
+pub(crate) fn is_ready(data_dir: &Path, build: &Build, pid: u32, socket: &Path) -> bool {
     // It says so before it has started all background processes, and takes sessions after that.
     (build.version_num() < 100_000 || says_ready(data_dir, pid)) && greets(socket)
 }
@@ -172,10 +173,7 @@ pub(crate) fn hint(tail: &str) -> String {
             "this system lacks a locale that the data directory needs",
         ),
     ];
-    known
-        .iter()
-        .find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)))
-        .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
+    advice(tail, &known)
 }
 
 #[cfg(test)]

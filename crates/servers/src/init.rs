@@ -1,0 +1,98 @@
+//! Making a data directory: beside its place, renamed when it is whole. What it is filled with is its DBMS's business.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use crate::data_dir::{DataDir, Marker, write_marker};
+use crate::dbms;
+use crate::error::{Error, Result};
+use crate::launch::Listen;
+use crate::log::{Log, TAIL_LINES};
+use crate::spec::{Applied, ServerSpec};
+use crate::user::ServerUser;
+
+/// A data directory that is being made.
+pub(crate) struct Making<'a> {
+    pub spec: &'a ServerSpec,
+    pub data_dir: &'a DataDir,
+    pub user: &'a ServerUser,
+    /// Where the finished server would listen.
+    pub listen: &'a Listen,
+    /// What is removed in the end: for files that are needed meanwhile.
+    pub staging: PathBuf,
+    /// The directory to fill, in `staging`.
+    pub staged: PathBuf,
+    /// For the superuser.
+    pub password: String,
+}
+
+/// Makes the data directory of `spec`, which must not exist or be empty. It appears only when it is whole.
+pub(crate) fn init(
+    spec: &ServerSpec,
+    data_dir: &DataDir,
+    user: &ServerUser,
+    listen: &Listen,
+) -> Result<Applied> {
+    let staging = data_dir.staging();
+    let staged = staging.join("data");
+    let marker = Marker { dbms: spec.build.dbms, build: spec.build.label(), password: random_password()? };
+    create_dir(&staging, 0o755)?;
+    write_marker(&staging, &marker, user)?;
+    create_dir(&staged, 0o700)?;
+    user.give(&staged)?;
+    let making = Making { spec, data_dir, user, listen, staging, staged, password: marker.password.clone() };
+    let applied = dbms::of(spec.build.dbms).fill(&making)?;
+    let Making { staging, staged, .. } = making;
+    write_marker(&staged, &marker, user)?;
+    fs::rename(&staged, &data_dir.path)
+        .map_err(Error::file("move the new data directory to", &data_dir.path))?;
+    fs::remove_dir_all(&staging).map_err(Error::file("remove", &staging))?;
+    Ok(applied)
+}
+
+fn create_dir(path: &Path, mode: u32) -> Result<()> {
+    DirBuilder::new().mode(mode).create(path).map_err(Error::file("create", path))
+}
+
+fn random_password() -> Result<String> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0; 24];
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .map_err(Error::file("read", source))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl Making<'_> {
+    /// Where programs that help to make it write.
+    pub fn log(&self) -> Result<(Log, File)> {
+        Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))
+    }
+
+    /// Nothing, or the failure of a step whose program has ended.
+    pub fn outcome(&self, step: &'static str, status: ExitStatus, log: &Log) -> Result<()> {
+        if status.success() {
+            return Ok(());
+        }
+        Err(self.failed(step, &status.to_string(), log.tail(TAIL_LINES)))
+    }
+
+    /// The failure of a step.
+    pub fn failed(&self, step: &'static str, status: &str, tail: String) -> Error {
+        Error::Init {
+            step,
+            path: self.data_dir.path.clone(),
+            status: status.to_owned(),
+            hint: dbms::of(self.spec.build.dbms).hint(&tail),
+            tail,
+        }
+    }
+}
+
+/// The log's file once more, for another stream.
+pub(crate) fn clone(file: &File, log: &Log) -> Result<File> {
+    file.try_clone().map_err(Error::file("open", &log.path))
+}

@@ -1,0 +1,184 @@
+//! The syntax of `my.cnf`: reading a line.
+
+use super::version;
+use crate::option::{ANNOTATION, Line, Setting, value_before};
+
+/// Takes in another config.
+const INCLUDE: &str = "!include";
+
+/// Sections that every server reads. An empty name is the start of a file: our files need no section.
+const SERVER_SECTIONS: [&str; 3] = ["", "mysqld", "server"];
+
+/// Sections that MariaDB reads besides.
+const MARIADB_SECTIONS: [&str; 2] = ["mariadb", "mariadbd"];
+
+/// Reads one line: `[section]`, `!include other`, `name = value` or a name alone, a comment behind it.
+pub(crate) fn parse_line(section: &mut String, line: &str, is_mariadb: bool) -> Result<Line, String> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with(['#', ';']) {
+        return Ok(Line::Empty);
+    }
+    if let Some(header) = line.strip_prefix('[') {
+        let name = header.split_once(']').ok_or_else(|| format!("`{line}` has no closing bracket"))?.0;
+        *section = name.trim().to_ascii_lowercase();
+        return Ok(Line::Empty);
+    }
+    if let Some(rest) = line.strip_prefix(INCLUDE) {
+        return match rest.strip_prefix(char::is_whitespace).map(str::trim) {
+            Some(name) if !name.is_empty() => Ok(Line::Include(name.to_owned())),
+            _ => Err(format!("`{line}` is not supported: write {INCLUDE} other.cnf")),
+        };
+    }
+    let is_server = SERVER_SECTIONS.contains(&section.as_str())
+        || is_mariadb && MARIADB_SECTIONS.contains(&section.as_str());
+    if !is_server {
+        return Ok(Line::Other(section.clone()));
+    }
+    parse_option(line).map(Line::Option)
+}
+
+fn parse_option(line: &str) -> Result<Setting, String> {
+    let (text, comment) = split_comment(line)?;
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name.trim(), unquoted(value.trim())),
+        None => (text.trim(), String::new()),
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(format!("`{name}` is not the name of an option: write name = value"));
+    }
+    let comment = comment.and_then(|comment| comment.strip_prefix(ANNOTATION));
+    let is_version = |text: &str| version::number(text) > 0;
+    let before = comment.map(|comment| value_before(comment, is_version, |_| true)).transpose()?;
+    Ok(Setting { name: canonical(name), value, before })
+}
+
+/// An option's name as rqps writes it: servers take `-` for `_`, upper case for lower, and `loose_` before it.
+pub(crate) fn canonical(name: &str) -> String {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    name.strip_prefix("loose_").unwrap_or(&name).to_owned()
+}
+
+/// What is before a `#` outside of quotes, and from it on.
+fn split_comment(line: &str) -> Result<(&str, Option<&str>), String> {
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match quote {
+            None if c == '#' => return Ok((&line[..at], Some(&line[at..]))),
+            None if c == '\'' || c == '"' => quote = Some(c),
+            Some(open) if c == open && !escaped => quote = None,
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    match quote {
+        None => Ok((line, None)),
+        Some(_) => Err(format!("the quoted value in `{line}` does not end")),
+    }
+}
+
+/// A value without its quotes and escapes. An option without a value has an empty one here, so a value that is empty
+/// keeps its quotes.
+fn unquoted(value: &str) -> String {
+    let inner = ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    let text = inner.unwrap_or(value);
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('b') => out.push('\u{8}'),
+            Some('s') => out.push(' '),
+            Some(c) if "\\\"'".contains(c) => out.push(c),
+            Some(other) => out.extend(['\\', other]),
+            None => out.push('\\'),
+        }
+    }
+    if out.is_empty() { EMPTY.to_owned() } else { out }
+}
+
+/// A value that is given and empty.
+const EMPTY: &str = "''";
+
+/// An option as the server reads it.
+pub(crate) fn rendered(name: &str, value: &str) -> String {
+    if value.is_empty() || value == EMPTY {
+        return if value.is_empty() { name.to_owned() } else { format!("{name} = {EMPTY}") };
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.:,/+-=%@*".contains(c);
+    if value.chars().all(plain) {
+        return format!("{name} = {value}");
+    }
+    let escaped = value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+        .replace('\r', "\\r")
+        .replace('\t', "\\t");
+    format!("{name} = \"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(line: &str) -> (String, String) {
+        match parse_line(&mut String::new(), line, false).unwrap() {
+            Line::Option(setting) => (setting.name, setting.value),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn lines_as_the_server_reads_them() {
+        for (line, name, value) in [
+            ("innodb_buffer_pool_size=23G", "innodb_buffer_pool_size", "23G"),
+            ("Loose-InnoDB-log-writer-threads = OFF # why", "innodb_log_writer_threads", "OFF"),
+            ("skip-name-resolve", "skip_name_resolve", ""),
+            ("secure_file_priv =", "secure_file_priv", "''"),
+            ("secure_file_priv = ''", "secure_file_priv", "''"),
+            ("optimizer_switch='hypergraph_optimizer=on' # x", "optimizer_switch", "hypergraph_optimizer=on"),
+            ("init_connect=\"SET @a='#1'\"", "init_connect", "SET @a='#1'"),
+            ("x = a\\\\b\\n", "x", "a\\b\n"),
+        ] {
+            assert_eq!(option(line), (name.to_owned(), value.to_owned()), "{line}");
+            assert_eq!(option(&rendered(name, value)), (name.to_owned(), value.to_owned()), "{line}");
+        }
+        for bad in ["= off", "a b = c", "x = 'off", "!includedir /etc", "[mysqld"] {
+            assert!(parse_line(&mut String::new(), bad, false).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sections_of_other_programs_are_not_read() {
+        let mut section = String::new();
+        let mut read = |line: &str, is_mariadb| parse_line(&mut section, line, is_mariadb).unwrap();
+        assert!(matches!(read("a=1", false), Line::Option(_)));
+        assert_eq!(read("[Client]", false), Line::Empty);
+        assert_eq!(read("a=1", false), Line::Other("client".to_owned()));
+        assert_eq!(read("!include z12a_c8r32", false), Line::Include("z12a_c8r32".to_owned()));
+        assert_eq!(read("[mariadb]", false), Line::Empty);
+        assert_eq!(read("a=1", false), Line::Other("mariadb".to_owned()));
+        assert!(matches!(read("a=1", true), Line::Option(_)));
+    }
+
+    #[test]
+    fn a_value_for_older_versions() {
+        let Line::Option(setting) =
+            parse_line(&mut String::new(), "x=2 # rqps: before 8.0: 1", false).unwrap()
+        else {
+            panic!("not an option");
+        };
+        assert_eq!(
+            (setting.value, setting.before),
+            ("2".to_owned(), Some(("8.0".to_owned(), "1".to_owned())))
+        );
+    }
+}
