@@ -4,7 +4,7 @@ use crate::error::{Death, Error, Result, tells_of_full_disk};
 use crate::outside::Outside;
 use crate::postgres::log::{LOOK_THROUGH_LINES, telling_lines};
 use rqps_probe::postgres::about;
-use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget};
+use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget, WorkIn};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
 use rqps_store::{ServerSetting, Setting};
 use rqps_wire::postgres::Connection;
@@ -54,8 +54,8 @@ impl ActiveArm {
     /// when the user wants to stop.
     pub fn start(index: usize, name: &str, spec: &ServerSpec, outside: &Outside<'_>) -> Result<Self> {
         let server = Server::start_unless(spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
-        let postmaster_pid = server.pid();
-        let perf = PerfCounters::attach(postmaster_pid);
+        let pid = server.pid();
+        let perf = PerfCounters::attach(pid);
         let endpoint = endpoint(&server);
         outside.serve(&endpoint);
         let mut arm = Self {
@@ -63,7 +63,7 @@ impl ActiveArm {
             name: name.to_owned(),
             server,
             endpoint,
-            target: ServerTarget { postmaster_pid },
+            target: ServerTarget { pid, work_in: WorkIn::Processes },
             perf,
             version_num: 0,
             data_dir: spec.data_dir.clone(),

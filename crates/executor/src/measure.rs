@@ -265,7 +265,7 @@ impl Eyes<'_, '_> {
         self.counters_before = Some(self.counters_now()?);
         self.started_at_ms = now_ms();
         let perf = self.arm.perf.clone();
-        let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(perf.clone()));
+        let probe = WindowProbe::new(self.arm.target.clone(), sessions.to_vec(), Some(perf.clone()));
         let sampler = Sampler::start(Some(perf))?;
         let start = probe.begin()?;
         self.open = Some(OpenWindow { probe, start, sampler });

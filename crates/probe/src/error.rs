@@ -22,6 +22,12 @@ pub enum Error {
         /// Process id that was watched.
         pid: u32,
     },
+    /// The process of the client is gone.
+    #[error("the client's process {pid} is gone; what it printed last says why it ended")]
+    ClientGone {
+        /// Process id that was watched.
+        pid: u32,
+    },
     /// The sampler's thread could not be started or a file of it could not be opened.
     #[error("cannot sample {what} each second: {source}")]
     Sampler {

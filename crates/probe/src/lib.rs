@@ -3,18 +3,22 @@
 //! averages of samples. Nothing here decides what is significant.
 
 pub mod canary;
+mod client;
 pub mod counters;
 mod error;
 mod host;
 mod host_facts;
 mod metrics;
+pub mod mysql;
 pub mod perf;
 pub mod postgres;
 mod process;
 pub mod profile;
 mod sampler;
 mod server;
+mod server_cost;
 mod server_memory;
+mod threads;
 pub mod waits;
 mod window;
 pub mod work;
@@ -26,7 +30,6 @@ pub use host_facts::{Difference, HostFacts};
 pub use perf::{PerfCost, PerfCounters, PerfReading, counts_instructions};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
 pub use server::{FlushProcedure, QueryPlan, ServerSetting};
+pub use server_cost::{BackendCost, RoleCost, ServerCost, ServerIo, ServerTarget, WorkIn};
 pub use server_memory::ServerMemory;
-pub use window::{
-    BackendCost, CpuCost, RoleCost, ServerCost, ServerIo, ServerTarget, WindowCost, WindowProbe, WindowStart,
-};
+pub use window::{CpuCost, WindowCost, WindowProbe, WindowStart};

@@ -10,6 +10,7 @@ use perf_event::{Builder, Counter};
 use serde::{Deserialize, Serialize};
 
 use crate::process::children_of;
+use crate::threads::threads_of;
 
 /// An event counted for less than its whole time, by more than one part in this many, shared its register.
 const MULTIPLEXED_PART: u64 = 1000;
@@ -102,13 +103,12 @@ struct Totals {
 }
 
 impl PerfCounters {
-    /// Opens the counters on `postmaster_pid` and its children, best right after the server has started. Never fails:
+    /// Opens the counters on the process `pid`, its threads and its children, best right after the server has started.
+    /// Never fails:
     /// an event that the host does not have, or does not let us count, is reported with its reason in every cost.
-    pub fn attach(postmaster_pid: u32) -> Self {
-        let events = EVENTS
-            .iter()
-            .map(|&event| OpenEvent { event, counters: open_tree(event, postmaster_pid) })
-            .collect();
+    pub fn attach(pid: u32) -> Self {
+        let events =
+            EVENTS.iter().map(|&event| OpenEvent { event, counters: open_tree(event, pid) }).collect();
         PerfCounters { events: Arc::new(Mutex::new(events)) }
     }
 
@@ -170,16 +170,17 @@ fn counts(event: PerfEvent, counted: Hardware) -> std::result::Result<(), String
     }
 }
 
-/// Opens one event on the postmaster and on every child it already has. A child forked between the listing and the
-/// opening would be counted twice or not at all, so the list must be the same before and after.
-fn open_tree(event: PerfEvent, postmaster_pid: u32) -> std::result::Result<Vec<Counter>, String> {
+/// Opens one event on every thread of the server's first process and of every child it already has. One that begins
+/// between the listing and the opening would be counted twice or not at all, so the list must be the same before and
+/// after.
+fn open_tree(event: PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, String> {
     let mut counters = Vec::new();
     for _ in 0..ATTACH_ATTEMPTS {
-        let before = children_of(postmaster_pid);
-        counters = vec![event.open(postmaster_pid).map_err(|error| reason(event, &error))?];
-        let settled = children_of(postmaster_pid).iter().all(|child| before.contains(child));
-        for child in before {
-            match event.open(child) {
+        let before = tasks_of(pid);
+        counters = vec![event.open(pid).map_err(|error| reason(event, &error))?];
+        let settled = tasks_of(pid).iter().all(|task| before.contains(task));
+        for task in before.into_iter().filter(|&task| task != pid) {
+            match event.open(task) {
                 Ok(counter) => counters.push(counter),
                 Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
                 Err(error) => return Err(reason(event, &error)),
@@ -190,6 +191,12 @@ fn open_tree(event: PerfEvent, postmaster_pid: u32) -> std::result::Result<Vec<C
         }
     }
     Ok(counters)
+}
+
+/// Ids of all threads of a process and of its children.
+fn tasks_of(pid: u32) -> Vec<u32> {
+    let processes = [pid].into_iter().chain(children_of(pid));
+    processes.flat_map(threads_of).collect()
 }
 
 /// Why the kernel did not open an event, in words.

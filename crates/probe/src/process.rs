@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use nix::time::ClockId;
+use nix::unistd::Pid;
 use procfs::ProcError;
 use procfs::process::{Process, Stat};
 
@@ -56,6 +58,22 @@ pub(crate) struct IoCounters {
     pub write_chars: u64,
 }
 
+impl IoCounters {
+    /// What a process did so far, none where it may not be looked into. One that has ended did nothing.
+    pub(crate) fn of(process: &Process) -> Option<Self> {
+        match process.io() {
+            Ok(io) => Some(IoCounters {
+                read_bytes: io.read_bytes,
+                write_bytes: io.write_bytes.saturating_sub(io.cancelled_write_bytes),
+                read_chars: io.rchar,
+                write_chars: io.wchar,
+            }),
+            Err(ProcError::PermissionDenied(_)) => None,
+            Err(_) => Some(IoCounters::default()),
+        }
+    }
+}
+
 /// CPU used in a stretch of time, microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Cpu {
@@ -102,16 +120,7 @@ impl ProcessCounters {
             self.voluntary_switches = status.voluntary_ctxt_switches.unwrap_or(0);
             self.involuntary_switches = status.nonvoluntary_ctxt_switches.unwrap_or(0);
         }
-        self.io = match process.io() {
-            Ok(io) => Some(IoCounters {
-                read_bytes: io.read_bytes,
-                write_bytes: io.write_bytes.saturating_sub(io.cancelled_write_bytes),
-                read_chars: io.rchar,
-                write_chars: io.wchar,
-            }),
-            Err(ProcError::PermissionDenied(_)) => None,
-            Err(_) => Some(IoCounters::default()),
-        };
+        self.io = IoCounters::of(process);
     }
 
     /// Own CPU since `before`, microseconds; from zero when the process is younger than that.
@@ -180,6 +189,11 @@ impl TreeSnapshot {
         *key == self.root
     }
 
+    /// Process ids.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
+        self.processes.keys().map(|key| key.pid)
+    }
+
     /// CPU of the whole tree since `before`, ended processes included.
     pub(crate) fn cpu_since(&self, before: &Self) -> Cpu {
         let user = |tree: &Self| tree.sum(|process| process.user_ticks + process.waited_user_ticks);
@@ -232,53 +246,11 @@ pub(crate) fn title_of(pid: u32) -> String {
     String::from_utf8_lossy(&words.join(&b' ')).trim().to_string()
 }
 
-/// CPU counters of this very process, all its threads included, ended ones too.
-#[derive(Debug, Clone)]
-pub(crate) struct OwnSnapshot {
-    cpu_ns: u64,
-    user_ticks: u64,
-    system_ticks: u64,
-    /// Time each thread was ready to run and had no CPU, nanoseconds.
-    queued_ns: HashMap<i32, u64>,
-}
-
-impl OwnSnapshot {
-    pub(crate) fn take() -> Result<Self> {
-        let stat =
-            Process::myself().and_then(|process| process.stat()).map_err(Error::proc("/proc/self/stat"))?;
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        let cpu_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-        Ok(OwnSnapshot {
-            cpu_ns,
-            user_ticks: stat.utime,
-            system_ticks: stat.stime,
-            queued_ns: own_queued_ns(),
-        })
-    }
-
-    /// Time since `before` that threads which live now were ready to run and had no CPU, microseconds, all together.
-    pub(crate) fn queued_since_us(&self, before: &Self) -> u64 {
-        let since = |(thread, now_ns): (&i32, &u64)| {
-            now_ns.saturating_sub(before.queued_ns.get(thread).copied().unwrap_or(0))
-        };
-        self.queued_ns.iter().map(since).sum::<u64>() / 1000
-    }
-
-    pub(crate) fn since(&self, before: &Self) -> Cpu {
-        Cpu::split(
-            self.cpu_ns.saturating_sub(before.cpu_ns) / 1000,
-            self.user_ticks.saturating_sub(before.user_ticks),
-            self.system_ticks.saturating_sub(before.system_ticks),
-        )
-    }
-}
-
-/// By thread of this process; threads that the kernel does not tell of are left out.
-fn own_queued_ns() -> HashMap<i32, u64> {
-    let Ok(tasks) = Process::myself().and_then(|process| process.tasks()) else {
-        return HashMap::new();
-    };
-    tasks.flatten().filter_map(|task| Some((task.tid, task.schedstat().ok()?.run_delay))).collect()
+/// CPU of a process since it began, nanoseconds: all its threads, ended ones too, but no other process. None when it
+/// is gone.
+pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
+    let time = ClockId::pid_cpu_clock_id(Pid::from_raw(pid as i32)).and_then(ClockId::now).ok()?;
+    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 /// The stat of every process there is, by process id. Processes that end while the list is read are left out.

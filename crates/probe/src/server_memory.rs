@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 use procfs::process::Process;
 use serde::{Deserialize, Serialize};
 
-use crate::process::TreeSnapshot;
-
 /// Most time spent on proportional sizes: the kernel walks every page of every process for them.
 const PROPORTIONAL_BUDGET: Duration = Duration::from_millis(250);
 
@@ -25,12 +23,12 @@ pub struct ServerMemory {
     pub proportional_kb: Option<u64>,
 }
 
-/// Memory of the processes of `tree` that are still there.
-pub(crate) fn server_memory(tree: &TreeSnapshot) -> ServerMemory {
+/// Memory of those of these processes that are still there.
+pub(crate) fn server_memory(pids: impl Iterator<Item = u32>) -> ServerMemory {
     let mut memory = ServerMemory { proportional_kb: Some(0), ..ServerMemory::default() };
     let started = Instant::now();
-    for key in tree.processes.keys() {
-        let Ok(status) = Process::new(key.pid as i32).and_then(|process| process.status()) else {
+    for pid in pids {
+        let Ok(status) = Process::new(pid as i32).and_then(|process| process.status()) else {
             continue;
         };
         if status.vmrss.is_none() {
@@ -41,7 +39,7 @@ pub(crate) fn server_memory(tree: &TreeSnapshot) -> ServerMemory {
         memory.shared_kb_max = memory.shared_kb_max.max(status.rssshmem.unwrap_or(0));
         memory.proportional_kb = match memory.proportional_kb {
             Some(sum_kb) if started.elapsed() < PROPORTIONAL_BUDGET => {
-                proportional_kb(key.pid).map(|kb| sum_kb + kb)
+                proportional_kb(pid).map(|kb| sum_kb + kb)
             }
             _ => None,
         };

@@ -5,7 +5,7 @@
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
-use rqps_probe::{ServerTarget, WindowCost, WindowProbe};
+use rqps_probe::{ServerTarget, WindowCost, WindowProbe, WorkIn};
 
 const SECONDS: u32 = 4;
 /// vmstat prints whole percents of each second, and starts and ends some milliseconds beside the window.
@@ -67,7 +67,7 @@ fn window_agrees_with_vmstat_and_iostat() {
     let _spinner = start("sh", &["-c", "while :; do :; done"]);
     std::thread::sleep(std::time::Duration::from_millis(500));
 
-    let server = ServerTarget { postmaster_pid: std::process::id() };
+    let server = ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes };
     let probe = WindowProbe::new(server, Vec::new(), None);
     let vmstat = start("vmstat", &["-n", "1", &(SECONDS + 1).to_string()]);
     let iostat = start("iostat", &["-y", "-kx", "1", &SECONDS.to_string()]);

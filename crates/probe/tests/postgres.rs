@@ -10,7 +10,7 @@ use rqps_probe::postgres::counters::{self, OWN_COMMITS};
 use rqps_probe::postgres::work::work;
 use rqps_probe::postgres::{about, explain, fingerprint, flush, settle, waits};
 use rqps_probe::waits::{RUNNING, WaitSampler};
-use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe};
+use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
 use rqps_servers::testing::Scratch;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host, Session};
@@ -285,7 +285,7 @@ fn check_window(server: &Scratch) {
     const WORK: &str = "SELECT count(*) FROM generate_series(1, 2000000)";
     let mut client = connect(server);
     let perf = PerfCounters::attach(server.pid());
-    let target = ServerTarget { postmaster_pid: server.pid() };
+    let target = ServerTarget { pid: server.pid(), work_in: WorkIn::Processes };
     let probe = WindowProbe::new(target, vec![client.backend_id()], Some(perf));
     let begin = probe.begin().unwrap();
     client.query(WORK).unwrap();

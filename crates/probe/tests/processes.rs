@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use rqps_probe::perf::counts_instructions;
-use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe};
+use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe, WorkIn};
 use rqps_servers::CpuSet;
 
 /// Waits for the start, then burns CPU before the window and in it, in a process that then ends; then in one that is
@@ -75,8 +75,11 @@ fn measured() -> (f64, WindowCost) {
     shell.go();
     let before_us = shell.own_us_until("ready");
     let pid = shell.child.id();
-    let probe =
-        WindowProbe::new(ServerTarget { postmaster_pid: pid }, vec![pid], Some(PerfCounters::attach(pid)));
+    let probe = WindowProbe::new(
+        ServerTarget { pid, work_in: WorkIn::Processes },
+        vec![pid],
+        Some(PerfCounters::attach(pid)),
+    );
     let begin = probe.begin().unwrap();
     shell.go();
     let told_us: f64 = (0..3).map(|_| shell.own_us_until("over")).sum();
@@ -145,7 +148,7 @@ fn counters_agree_with_perf_stat() {
         return;
     };
     std::thread::sleep(std::time::Duration::from_millis(500));
-    let probe = WindowProbe::new(ServerTarget { postmaster_pid: pid }, Vec::new(), Some(perf));
+    let probe = WindowProbe::new(ServerTarget { pid, work_in: WorkIn::Processes }, Vec::new(), Some(perf));
     let begin = probe.begin().unwrap();
     shell.go();
     shell.own_us_until("ready");
@@ -171,7 +174,7 @@ fn counters_agree_with_perf_stat() {
 
 #[test]
 fn sampler_keeps_to_seconds_and_costs_less_than_a_thousandth_of_a_core() {
-    let server = ServerTarget { postmaster_pid: std::process::id() };
+    let server = ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes };
     let probe = WindowProbe::new(server, Vec::new(), None);
     let sampler = Sampler::start(None).unwrap();
     let begin = probe.begin().unwrap();
@@ -201,7 +204,11 @@ fn thread_cpu_us() -> u64 {
 
 #[test]
 fn client_cpu_keeps_what_threads_used_that_have_ended() {
-    let probe = WindowProbe::new(ServerTarget { postmaster_pid: std::process::id() }, Vec::new(), None);
+    let probe = WindowProbe::new(
+        ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes },
+        Vec::new(),
+        None,
+    );
     let begin = probe.begin().unwrap();
     let burnt_us = std::thread::spawn(|| {
         while thread_cpu_us() < 200_000 {}
@@ -223,7 +230,11 @@ fn client_cpu_keeps_what_threads_used_that_have_ended() {
 #[test]
 fn time_without_a_cpu_is_queued_time() {
     const TIME: Duration = Duration::from_millis(300);
-    let own = WindowProbe::new(ServerTarget { postmaster_pid: std::process::id() }, Vec::new(), None);
+    let own = WindowProbe::new(
+        ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes },
+        Vec::new(),
+        None,
+    );
     let (ready, done) = (Barrier::new(3), Barrier::new(3));
     let work = || {
         let _pinned = rqps_servers::pin_this_thread(&CpuSet::of([0]).unwrap()).unwrap();

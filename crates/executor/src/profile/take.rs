@@ -107,7 +107,7 @@ impl<'a> Sampling<'a> {
         let endpoint = arm.endpoint.clone();
         // Before this thread is pinned, since perf runs where its parent does.
         let how = (frequency_hz, self.call_graph);
-        let recorder = Recorder::start(self.perf, arm.target.postmaster_pid, how, dir)?;
+        let recorder = Recorder::start(self.perf, arm.target.pid, how, dir)?;
         let alone = match plan.protocol {
             Protocol::Isolated => session_cpus(step.clients)?,
             Protocol::Sequence => None,
@@ -233,7 +233,7 @@ impl<'a, 'b> Eyes<'a, 'b> {
         let Some(monitor) = self.monitor.take() else {
             return Ok(());
         };
-        let probe = WindowProbe::new(self.arm.target, sessions.to_vec(), Some(self.arm.perf.clone()));
+        let probe = WindowProbe::new(self.arm.target.clone(), sessions.to_vec(), Some(self.arm.perf.clone()));
         let start = probe.begin()?;
         let sampler = WaitSampler::start(waits::look(monitor, sessions))?;
         self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: sessions.to_vec() });

@@ -10,7 +10,8 @@
 //! per-table, per-index and per-database figures, because it runs with `track_counts` off; `pg_stat_io` (16 and later)
 //! does count its catalog reads.
 
-use rqps_wire::postgres::{Connection, Table};
+use rqps_wire::Table;
+use rqps_wire::postgres::Connection;
 
 use super::{ask, ask_number, flush};
 use crate::counters::{CounterSet, CounterValue, sums};

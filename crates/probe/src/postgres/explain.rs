@@ -1,6 +1,7 @@
 //! The plan the server chooses for a statement, with its estimated costs. The statement is planned, never executed.
 
-use rqps_wire::postgres::{Connection, Table};
+use rqps_wire::Table;
+use rqps_wire::postgres::Connection;
 
 use super::ask;
 use crate::error::{Error, Result};

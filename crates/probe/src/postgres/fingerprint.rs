@@ -1,7 +1,8 @@
 //! The state a step starts from. Two arms whose steps start from unlike states (one with dead rows, one just vacuumed,
 //! one far from its last checkpoint) are not comparable, however like their work is.
 
-use rqps_wire::postgres::{Connection, Table};
+use rqps_wire::Table;
+use rqps_wire::postgres::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::{ask, ask_number, understand};

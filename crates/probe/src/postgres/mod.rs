@@ -13,7 +13,8 @@ pub mod work;
 
 use std::str::FromStr;
 
-use rqps_wire::postgres::{Connection, Table};
+use rqps_wire::Table;
+use rqps_wire::postgres::Connection;
 
 use crate::error::{Error, Result};
 

@@ -1,0 +1,62 @@
+//! What a thread of MySQL or MariaDB is for, in words that are the same for every version: from the name that it
+//! gave itself in the kernel.
+
+/// Role of the first thread, which accepts connections.
+pub(crate) const MAIN: &str = "main";
+/// Role of sessions other than the measured clients'.
+const OTHER_SESSION: &str = "other session";
+/// Role of threads of which nothing is known.
+const UNKNOWN: &str = "other thread";
+
+/// Names that MySQL 8.0 and later give their threads, which the kernel cuts after 15 characters, without the number
+/// at their end.
+const NAMES: [(&str, &str); 19] = [
+    ("connection", OTHER_SESSION),
+    ("ib_src_main", "master"),
+    ("ib_srv_purge", "purge"),
+    ("ib_srv_wkr", "purge worker"),
+    ("ib_pg_flush_co", "page cleaner"),
+    ("ib_pg_flush", "page cleaner"),
+    ("ib_io_rd", "io read"),
+    ("ib_io_wr", "io write"),
+    ("ib_io_ibuf", "io ibuf"),
+    ("ib_io_log", "io log"),
+    ("ib_log_checkpt", "log checkpointer"),
+    ("ib_log_flush", "log flusher"),
+    ("ib_log_fl_notif", "log flush notifier"),
+    ("ib_log_writer", "log writer"),
+    ("ib_log_wr_notif", "log write notifier"),
+    ("ib_log_files_g", "log files governor"),
+    ("ib_srv_lock_to", "lock timeout"),
+    ("ib_srv_err_mon", "error monitor"),
+    ("ib_srv_mon", "monitor"),
+];
+
+/// Role of a thread by its name in the kernel.
+pub(crate) fn role_of_name(name: &str) -> String {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+    match NAMES.iter().find(|(known, _)| *known == base) {
+        Some((_, role)) => (*role).to_owned(),
+        // Threads without a name of their own have the program's.
+        None if ["mysqld", "mariadbd"].contains(&name) => UNKNOWN.to_owned(),
+        None => base.strip_prefix("ib_").unwrap_or(base).replace('_', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_all_versions_have_the_same_roles() {
+        for (name, role) in [
+            ("connection", OTHER_SESSION),
+            ("ib_io_rd-3", "io read"),
+            ("ib_pg_flush_co", "page cleaner"),
+            ("ib_clone_gtid", "clone gtid"),
+            ("mysqld", UNKNOWN),
+        ] {
+            assert_eq!(role_of_name(name), role, "{name}");
+        }
+    }
+}

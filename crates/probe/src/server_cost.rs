@@ -1,0 +1,251 @@
+//! What a server used between two readings, split into the sessions of measured clients and roles, whether it works in
+//! processes or in threads.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::process::{IoCounters, TreeSnapshot, title_of};
+use crate::server_memory::{ServerMemory, server_memory};
+use crate::threads::ThreadsSnapshot;
+use crate::window::CpuCost;
+use crate::{mysql, postgres};
+
+/// Role under which the CPU of processes and threads is kept that ended within the window.
+const ENDED: &str = "ended within the window";
+
+/// The server that is watched.
+#[derive(Debug, Clone)]
+pub struct ServerTarget {
+    /// Process id of the server's first process.
+    pub pid: u32,
+    /// What its sessions and its background work run in.
+    pub work_in: WorkIn,
+}
+
+/// What a server's sessions and its background work run in.
+#[derive(Debug, Clone)]
+pub enum WorkIn {
+    /// Processes below the first; what each is for shows in its title.
+    Processes,
+    /// Threads of the one process, with the role of each that is known, by kernel thread id. What others are for is
+    /// taken from their names.
+    Threads(BTreeMap<u32, String>),
+}
+
+/// What the server's processes used, or the threads of its one process. CPU includes those that ended within the window;
+/// context switches know only those that lived at its end, and so does the I/O of processes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerCost {
+    /// CPU of all processes.
+    pub cpu: CpuCost,
+    /// Context switches because a process waited.
+    pub voluntary_switches: u64,
+    /// Context switches because a process had to make room.
+    pub involuntary_switches: u64,
+    /// I/O; none where the server's processes may not be looked into.
+    pub io: Option<ServerIo>,
+    /// Memory at the end of the window.
+    pub memory: ServerMemory,
+    /// CPU of each measured client's session, in the order given.
+    pub backends: Vec<BackendCost>,
+    /// CPU of all other processes or threads by role, the largest first. With `backends` it adds up to `cpu`.
+    pub background: Vec<RoleCost>,
+}
+
+/// Bytes the server's processes read and wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerIo {
+    /// Fetched from storage.
+    pub read_bytes: u64,
+    /// Sent towards storage (when the page cache was dirtied; taken back when it was truncated).
+    pub write_bytes: u64,
+    /// Read by system calls, from the page cache or not, sockets included.
+    pub read_chars: u64,
+    /// Written by system calls, sockets included.
+    pub write_chars: u64,
+}
+
+/// CPU of the server's process or thread behind one client's session.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BackendCost {
+    /// Id of the process or kernel thread; 0 when the server does not tell.
+    pub pid: u32,
+    /// CPU in the window; none when it had ended before the window did, or its id is not known.
+    pub cpu_us: Option<u64>,
+    /// Time in the window that it was ready to run and had no CPU, microseconds; none where the kernel does not tell.
+    pub queued_us: Option<u64>,
+}
+
+/// CPU of the server's processes or threads of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleCost {
+    /// What they are for, such as `checkpointer`.
+    pub role: String,
+    /// How many lived at the end of the window.
+    pub processes: u32,
+    /// Their CPU in the window.
+    pub cpu_us: u64,
+}
+
+/// One reading of a server.
+pub(crate) enum ServerSnapshot {
+    Processes(TreeSnapshot),
+    Threads(ThreadsSnapshot),
+}
+
+/// What a process or a thread used between two readings.
+struct Used {
+    id: u32,
+    cpu_us: u64,
+    queued_us: Option<u64>,
+}
+
+impl ServerSnapshot {
+    pub(crate) fn take(server: &ServerTarget) -> Result<Self> {
+        match server.work_in {
+            WorkIn::Processes => TreeSnapshot::take(server.pid).map(ServerSnapshot::Processes),
+            WorkIn::Threads(_) => ThreadsSnapshot::take(server.pid).map(ServerSnapshot::Threads),
+        }
+    }
+
+    /// What `server` used since `before`; `sessions` as given to the probe.
+    pub(crate) fn cost_since(&self, before: &Self, server: &ServerTarget, sessions: &[u32]) -> ServerCost {
+        let backend = |&pid| BackendCost { pid, cpu_us: None, queued_us: None };
+        let backends = sessions.iter().map(backend).collect();
+        let mut cost = ServerCost { backends, ..ServerCost::default() };
+        match (self, before, &server.work_in) {
+            (ServerSnapshot::Processes(now), ServerSnapshot::Processes(before), _) => {
+                cost.add_processes(now, before);
+            }
+            (ServerSnapshot::Threads(now), ServerSnapshot::Threads(before), WorkIn::Threads(roles)) => {
+                cost.add_threads(now, before, (server.pid, roles));
+            }
+            // One target takes both readings.
+            _ => {}
+        }
+        cost.background.sort_by(|a, b| b.cpu_us.cmp(&a.cpu_us).then_with(|| a.role.cmp(&b.role)));
+        cost
+    }
+}
+
+impl ServerCost {
+    fn add_processes(&mut self, now: &TreeSnapshot, before: &TreeSnapshot) {
+        self.cpu = now.cpu_since(before).into();
+        self.memory = server_memory(now.pids());
+        self.io = Some(ServerIo::default());
+        self.add_background(ENDED, 0, now.ended_since_us(before));
+        for (key, process) in &now.processes {
+            let earlier = before.processes.get(key);
+            let used = Used {
+                id: key.pid,
+                cpu_us: process.own_since_us(earlier),
+                queued_us: process.queued_since_us(earlier),
+            };
+            self.add(&used, || {
+                if now.is_root(key) {
+                    return Some(postgres::roles::POSTMASTER.to_owned());
+                }
+                // Without a title it has ended and is only not yet waited for.
+                let title = Some(title_of(key.pid)).filter(|title| !title.is_empty())?;
+                Some(postgres::roles::role_of(&title).to_owned())
+            });
+            self.add_switches(
+                (process.voluntary_switches, process.involuntary_switches),
+                earlier.map(|process| (process.voluntary_switches, process.involuntary_switches)),
+            );
+            self.add_io(process.io, earlier.map(|process| process.io));
+        }
+    }
+
+    fn add_threads(
+        &mut self,
+        now: &ThreadsSnapshot,
+        before: &ThreadsSnapshot,
+        (pid, roles): (u32, &BTreeMap<u32, String>),
+    ) {
+        self.cpu = now.cpu_since(before).into();
+        self.memory = server_memory([pid].into_iter());
+        self.io = Some(ServerIo::default());
+        self.add_io(now.io, Some(before.io));
+        self.add_background(ENDED, 0, now.ended_since_us(before));
+        for (key, thread) in &now.threads {
+            let earlier = before.threads.get(key);
+            let used = Used {
+                id: key.tid,
+                cpu_us: thread.own_since_us(earlier),
+                queued_us: Some(thread.queued_since_us(earlier)),
+            };
+            self.add(&used, || Some(thread_role(pid, roles, key.tid, &thread.name)));
+            self.add_switches(
+                (thread.voluntary_switches, thread.involuntary_switches),
+                earlier.map(|thread| (thread.voluntary_switches, thread.involuntary_switches)),
+            );
+        }
+    }
+
+    /// Counts what was used for the session it served, else for its role; none when it has ended.
+    fn add(&mut self, used: &Used, role: impl FnOnce() -> Option<String>) {
+        let session = self.backends.iter_mut().find(|backend| backend.pid == used.id);
+        match session {
+            Some(backend) => {
+                backend.cpu_us = Some(used.cpu_us);
+                backend.queued_us = used.queued_us;
+            }
+            None => match role() {
+                Some(role) => self.add_background(&role, 1, used.cpu_us),
+                None => self.add_background(ENDED, 0, used.cpu_us),
+            },
+        }
+    }
+
+    fn add_background(&mut self, role: &str, count: u32, cpu_us: u64) {
+        match self.background.iter_mut().find(|known| known.role == role) {
+            Some(known) => {
+                known.processes += count;
+                known.cpu_us += cpu_us;
+            }
+            None if count > 0 || cpu_us > 0 => {
+                self.background.push(RoleCost { role: role.to_string(), processes: count, cpu_us });
+            }
+            None => {}
+        }
+    }
+
+    /// Context switches, voluntary and involuntary.
+    fn add_switches(&mut self, after: (u64, u64), before: Option<(u64, u64)>) {
+        let before = before.unwrap_or_default();
+        self.voluntary_switches += after.0.saturating_sub(before.0);
+        self.involuntary_switches += after.1.saturating_sub(before.1);
+    }
+
+    /// Adds I/O of a process; `before` is none for a younger process. What may not be looked into makes all unknown.
+    fn add_io(&mut self, after: Option<IoCounters>, before: Option<Option<IoCounters>>) {
+        self.io = match (self.io, after, before) {
+            (Some(io), Some(after), None) => Some(io.plus(&after, &IoCounters::default())),
+            (Some(io), Some(after), Some(Some(before))) => Some(io.plus(&after, &before)),
+            _ => None,
+        };
+    }
+}
+
+/// What a thread of the process `pid` is for.
+pub(crate) fn thread_role(pid: u32, roles: &BTreeMap<u32, String>, tid: u32, name: &str) -> String {
+    match roles.get(&tid) {
+        Some(role) => role.clone(),
+        None if tid == pid => mysql::roles::MAIN.to_owned(),
+        None => mysql::roles::role_of_name(name),
+    }
+}
+
+impl ServerIo {
+    fn plus(&self, after: &IoCounters, before: &IoCounters) -> Self {
+        ServerIo {
+            read_bytes: self.read_bytes + after.read_bytes.saturating_sub(before.read_bytes),
+            write_bytes: self.write_bytes + after.write_bytes.saturating_sub(before.write_bytes),
+            read_chars: self.read_chars + after.read_chars.saturating_sub(before.read_chars),
+            write_chars: self.write_chars + after.write_chars.saturating_sub(before.write_chars),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A server that works in threads of one process: what each thread used, and what was used by those that have ended.
+//!
+//! The clock of the whole process, in nanoseconds, has ended threads in it; each thread tells its own time. What the
+//! clock has beyond the live threads was used by threads that came and went. A thread that runs at the moment of reading
+//! tells its time as of the kernel's last tick, so that part is off by some milliseconds a busy thread.
+
+use std::collections::HashMap;
+
+use procfs::process::{Process, Task};
+
+use crate::error::{Error, Result};
+use crate::process::{Cpu, IoCounters, process_cpu_ns};
+
+/// One reading of a process and its threads.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadsSnapshot {
+    pub threads: HashMap<ThreadKey, ThreadCounters>,
+    /// None where the process may not be looked into.
+    pub io: Option<IoCounters>,
+    cpu_ns: u64,
+    user_ticks: u64,
+    system_ticks: u64,
+}
+
+/// A thread through its whole life: ids are used again, ids with a start time are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ThreadKey {
+    pub tid: u32,
+    started_ticks: u64,
+}
+
+/// Cumulative counters of one live thread.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ThreadCounters {
+    /// The name the thread gave itself, up to 15 characters; that of the program where it gave itself none.
+    pub name: String,
+    own_ns: u64,
+    queued_ns: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+}
+
+impl ThreadCounters {
+    /// None when the thread has ended.
+    fn of(task: &Task) -> Option<(ThreadKey, Self)> {
+        let stat = task.stat().ok()?;
+        let times = task.schedstat().ok()?;
+        let status = task.status().ok()?;
+        let counters = ThreadCounters {
+            name: stat.comm,
+            own_ns: times.sum_exec_runtime,
+            queued_ns: times.run_delay,
+            voluntary_switches: status.voluntary_ctxt_switches.unwrap_or(0),
+            involuntary_switches: status.nonvoluntary_ctxt_switches.unwrap_or(0),
+        };
+        Some((ThreadKey { tid: task.tid as u32, started_ticks: stat.starttime }, counters))
+    }
+
+    /// Own CPU since `before`, microseconds; from zero when the thread is younger than that.
+    pub(crate) fn own_since_us(&self, before: Option<&Self>) -> u64 {
+        self.own_ns.saturating_sub(before.map_or(0, |before| before.own_ns)) / 1000
+    }
+
+    /// Time since `before` that it was ready to run and had no CPU, microseconds; from zero for a younger thread.
+    pub(crate) fn queued_since_us(&self, before: Option<&Self>) -> u64 {
+        self.queued_ns.saturating_sub(before.map_or(0, |before| before.queued_ns)) / 1000
+    }
+}
+
+impl ThreadsSnapshot {
+    /// Reads the process `pid`.
+    pub(crate) fn take(pid: u32) -> Result<Self> {
+        let gone = || Error::ServerGone { pid };
+        let process = Process::new(pid as i32).map_err(|_| gone())?;
+        let tasks = process.tasks().map_err(|_| gone())?;
+        let threads = tasks.flatten().filter_map(|task| ThreadCounters::of(&task)).collect();
+        let stat = process.stat().map_err(|_| gone())?;
+        Ok(ThreadsSnapshot {
+            threads,
+            io: IoCounters::of(&process),
+            cpu_ns: process_cpu_ns(pid).ok_or_else(gone)?,
+            user_ticks: stat.utime,
+            system_ticks: stat.stime,
+        })
+    }
+
+    /// CPU of the whole process since `before`, ended threads included: what its clock says, but never less than its
+    /// threads.
+    pub(crate) fn cpu_since(&self, before: &Self) -> Cpu {
+        let clock_us = self.cpu_ns.saturating_sub(before.cpu_ns) / 1000;
+        Cpu::split(
+            clock_us.max(self.live_since_us(before)),
+            self.user_ticks.saturating_sub(before.user_ticks),
+            self.system_ticks.saturating_sub(before.system_ticks),
+        )
+    }
+
+    /// CPU since `before` of threads that have ended, microseconds.
+    pub(crate) fn ended_since_us(&self, before: &Self) -> u64 {
+        self.cpu_since(before).total_us - self.live_since_us(before)
+    }
+
+    fn live_since_us(&self, before: &Self) -> u64 {
+        self.threads.iter().map(|(key, thread)| thread.own_since_us(before.threads.get(key))).sum()
+    }
+}
+
+/// Ids of the threads that a process has now, its own included; empty when it is gone.
+pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
+        return Vec::new();
+    };
+    tasks.flatten().map(|task| task.tid as u32).collect()
+}
