@@ -5,6 +5,7 @@
 
 mod arms;
 pub mod build;
+mod driver;
 pub mod estimate;
 pub mod isolated;
 pub mod limits;
@@ -20,6 +21,7 @@ mod show;
 mod steps;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
+pub use driver::Driver;
 pub use model::{
     Arm, Benchmark, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions, Warmup,
     Workload, WriteWork,

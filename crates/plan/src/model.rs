@@ -10,6 +10,7 @@ use rqps_workloads::{Step, StepKind, step};
 use serde::{Serialize, Serializer};
 
 use crate::build::BuildSpec;
+use crate::driver::Driver;
 use crate::limits;
 use crate::profile::ProfileOptions;
 
@@ -105,6 +106,9 @@ pub struct Workload {
     pub warmup: Warmup,
     /// The `delete` test stops when this share of the rows is gone; 1.0: never before its time.
     pub delete_share_max: f64,
+    /// Which program's clients send the load.
+    #[serde(skip_serializing_if = "Driver::is_default")]
+    pub driver: Driver,
     /// How clients reach the server.
     pub transport: Transport,
     /// VACUUM ANALYZE between load and first step.

@@ -6,6 +6,7 @@ use toml::de::DeTable;
 
 use crate::arms::{self, ArmRules};
 use crate::build::{BuildSpec, Dbms};
+use crate::driver;
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
@@ -31,7 +32,7 @@ const PLAN_KEYS: [&str; 14] = [
     "arm",
     "matrix",
 ];
-const WORKLOAD_KEYS: [&str; 14] = [
+const WORKLOAD_KEYS: [&str; 15] = [
     "benchmark",
     "tables",
     "rows",
@@ -41,6 +42,7 @@ const WORKLOAD_KEYS: [&str; 14] = [
     "write_work",
     "warmup_seconds",
     "delete_share_max",
+    "driver",
     "transport",
     "vacuum_after_load",
     "settle_seconds_max",
@@ -171,6 +173,7 @@ fn read_plan(
         let seconds = fitting_window_seconds(&plan);
         plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = seconds);
     }
+    driver::check(top, problems, &mut plan);
     protocol::check(top, problems, &plan);
     Some(plan)
 }
@@ -246,6 +249,7 @@ fn read_workload(
         delete_share_max: section
             .number("delete_share_max", limits::DELETE_SHARE)
             .map_or(0.5, |found| found.value),
+        driver: driver::read(section),
         transport: section
             .choice("transport", &[("unix", Transport::Unix), ("tcp", Transport::Tcp)])
             .unwrap_or(Transport::Unix),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::driver::Driver;
 use crate::estimate::{duration_text, estimate};
 use crate::isolated::block_seconds;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
@@ -94,7 +95,11 @@ fn head_of_data(plan: &Plan) -> String {
         Transport::Unix => "a Unix socket",
         Transport::Tcp => "TCP on loopback",
     };
-    let _ = writeln!(out, "{tables} of {}, {clients} over {transport}", counted(workload.rows, "row"));
+    let by = match workload.driver {
+        Driver::Rqps => "",
+        Driver::Sysbench => " by sysbench",
+    };
+    let _ = writeln!(out, "{tables} of {}, {clients} over {transport}{by}", counted(workload.rows, "row"));
     let of = match plan.profile.after {
         ProfileAfter::Never => return out,
         ProfileAfter::Changed => "of tests that changed",

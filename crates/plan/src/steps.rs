@@ -116,7 +116,9 @@ pub(crate) fn read_tests(
 /// Also catches `[test.scan.warm]`, which in TOML is a table within `[test.scan]`, not the step `scan.warm`.
 fn check_test_keys(section: &Section<'_>, name: &str) {
     section.check_keys(&TEST_KEYS, |key| match key {
-        "tables" | "rows" | "transport" | "delete_share_max" => Some("[workload], for all tests".to_owned()),
+        "tables" | "rows" | "driver" | "transport" | "delete_share_max" => {
+            Some("[workload], for all tests".to_owned())
+        }
         _ if SUFFIXES.contains(&key) => {
             Some(format!("a table of its own: [test.\"{name}.{key}\"], with the quotes"))
         }

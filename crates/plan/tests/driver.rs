@@ -1,0 +1,36 @@
+//! What of a plan goes with sysbench as its driver.
+
+use rqps_plan::{Driver, Plan, PlanContext};
+
+const ARMS: &str = "[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n\
+                    [[arm]]\nname = \"b\"\nbuild = \"postgres-17\"\nconfig = \"sized\"\n";
+
+fn parse(head: &str, workload: &str) -> Result<Plan, String> {
+    let text = format!("{head}\n[workload]\nrows = 2000\ndriver = \"sysbench\"\n{workload}\n{ARMS}");
+    let checked = Plan::parse(&text, "plan.toml", &PlanContext::trusting());
+    checked.map(|checked| checked.plan).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn what_sysbench_cannot_do_is_told_with_its_place() {
+    let mistakes = parse(
+        "",
+        "warmup_seconds = \"detect\"\n[test.scan]\nrate_per_second = 5\n[test.insert]\nwarmup_seconds = \"detect\"",
+    )
+    .unwrap_err();
+    for line in ["plan.toml:5:", "plan.toml:7:", "plan.toml:9:", "3 mistakes"] {
+        assert!(mistakes.contains(line), "{line}\n{mistakes}");
+    }
+    let insists = parse("protocol = \"isolated\"\n[isolated]\ncount_instructions = true", "").unwrap_err();
+    assert!(insists.contains("[isolated] count_instructions: does not go with"), "{insists}");
+}
+
+#[test]
+fn a_plan_of_blocks_counts_nothing_and_survives_being_written() {
+    let plan = parse("protocol = \"isolated\"", "").unwrap();
+    assert_eq!(plan.workload.driver, Driver::Sysbench);
+    assert!(!plan.blocks().count_instructions);
+    let written = plan.to_toml().unwrap();
+    let again = Plan::parse(&written, "plan.toml", &PlanContext::trusting()).unwrap().plan;
+    assert_eq!(again, Plan { name: again.name.clone(), ..plan });
+}
