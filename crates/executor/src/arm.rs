@@ -1,13 +1,13 @@
 //! An arm at work: its server, and what is needed to talk to it and to watch it.
 
+use crate::adapter::{Adapter, Admin, adapter};
 use crate::error::{Death, Error, Result, tells_of_full_disk};
+use crate::log::LOOK_THROUGH_LINES;
+use crate::measure::CLIENT_NAME;
 use crate::outside::Outside;
-use crate::postgres::log::{LOOK_THROUGH_LINES, telling_lines};
-use rqps_probe::postgres::about;
 use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget, WorkIn};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
 use rqps_store::{ServerSetting, Setting};
-use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -41,11 +41,12 @@ pub(crate) struct Says {
 pub(crate) struct ActiveArm {
     pub index: usize,
     pub name: String,
+    /// How its DBMS is spoken to.
+    pub adapter: &'static dyn Adapter,
     pub server: Server,
     pub endpoint: Endpoint,
     pub target: ServerTarget,
     pub perf: PerfCounters,
-    pub version_num: u32,
     pub data_dir: PathBuf,
 }
 
@@ -57,36 +58,34 @@ impl ActiveArm {
         let pid = server.pid();
         let perf = PerfCounters::attach(pid);
         let endpoint = endpoint(&server);
-        outside.serve(&endpoint);
-        let mut arm = Self {
+        let adapter = adapter(spec.build.dbms);
+        outside.serve(adapter, &endpoint);
+        Ok(Self {
             index,
             name: name.to_owned(),
+            adapter,
             server,
             endpoint,
             target: ServerTarget { pid, work_in: WorkIn::Processes },
             perf,
-            version_num: 0,
             data_dir: spec.data_dir.clone(),
-        };
-        arm.version_num = arm.admin("asking the version")?.server_version_num();
-        Ok(arm)
+        })
     }
 
     /// A session for administration.
-    pub fn admin(&self, doing: &str) -> Result<Connection> {
-        Connection::connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
+    pub fn admin(&self, doing: &str) -> Result<Box<dyn Admin>> {
+        self.adapter.connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
     }
 
-    /// Has the server write its log of changes to the disk. With `synchronous_commit = off` the last moments
-    /// of finished work are in memory only, and would be lost with a server that is killed.
+    /// Has the server write what finished work changed to where a killed server finds it again.
     pub fn make_durable(&self) -> Result<()> {
         let doing = "making a step's changes durable";
-        let mut admin = self.admin(doing)?;
-        // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
-        for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
-            admin.query(sql).map_err(Error::session(&self.name, doing))?;
-        }
-        Ok(())
+        self.admin(doing)?.make_durable().map_err(Error::session(&self.name, doing))
+    }
+
+    /// Has the server end what its measured sessions are doing.
+    pub fn end_statements(&self) {
+        self.adapter.end_statements(&self.endpoint, CLIENT_NAME);
     }
 
     /// What a failure in a step amounts to: a full disk, a dead server, or just what it says.
@@ -98,7 +97,7 @@ impl ActiveArm {
         let Some(how) = self.death(failure.lost_server()) else {
             return failure;
         };
-        let log = telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES));
+        let log = self.adapter.telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES));
         if tells_of_full_disk(&log) {
             return self.disk_full(step, log);
         }
@@ -141,8 +140,7 @@ impl ActiveArm {
         let doing = "asking the server what it is";
         let mut admin = self.admin(doing)?;
         let table = admin.query("SELECT version()").map_err(Error::session(&self.name, doing))?;
-        let facts = about::build_facts(&mut admin)?;
-        let settings = about::settings(&mut admin)?;
+        let (facts, settings) = (admin.build_facts()?, admin.settings()?);
         Ok(Says {
             version_text: table.value().unwrap_or_default().to_owned(),
             facts: facts.into_iter().map(|(name, value)| Setting { name, value }).collect(),

@@ -1,8 +1,10 @@
 //! What a run says of itself before it begins: its parameters and its steps.
 
+use crate::adapter::adapter;
 use rqps_plan::{ActionKind, Limit, Plan, Protocol, Transport, Warmup, WriteWork, schedule};
 use rqps_store::{Meta, PlannedStep, Setting, now_ms};
 use rqps_workloads::{Step, StepKind};
+use std::collections::BTreeSet;
 
 /// Changes when a statement, a parameter or the order of the steps changes: runs of two revisions don't compare.
 const WORKLOAD_REVISION: &str = "1";
@@ -41,12 +43,17 @@ pub(crate) fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Me
             ("window", format!("the events that base does in {} s", isolated.window_seconds)),
             ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
             ("blocks at most", isolated.blocks_max.to_string()),
-            ("autovacuum", "off in blocks".to_owned()),
             connections,
             delete,
             settle,
         ],
     };
+    let mut method: Vec<_> = method.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    if plan.isolated.is_some() {
+        let of_arms = plan.arms.iter().map(|arm| adapter(arm.build.dbms).method_of_blocks());
+        let undisturbed: BTreeSet<_> = of_arms.collect();
+        method.extend(undisturbed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
     Meta {
         name: plan.name.clone(),
         program_version: program_version.to_owned(),
@@ -59,7 +66,7 @@ pub(crate) fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Me
         rows_per_table: workload.rows,
         clients: workload.clients,
         actions_total,
-        method: method.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect(),
+        method: method.into_iter().map(|(name, value)| Setting { name, value }).collect(),
     }
 }
 

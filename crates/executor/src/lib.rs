@@ -5,6 +5,7 @@
 //! [`reopen`] takes up a run that has ended for [`Execution::profile`]. Servers
 //! are started from the calling thread and die with it, so that thread must live as long as the run.
 
+mod adapter;
 mod arm;
 mod base;
 mod begin;
@@ -12,16 +13,21 @@ mod describe;
 mod error;
 mod isolated;
 mod literals;
+mod log;
 mod measure;
 mod observe;
 mod outside;
 mod passes;
 mod place;
-pub mod postgres;
+mod postgres;
 mod profile;
 mod run;
+mod seat;
+pub mod server;
+mod tables;
 mod watch;
 mod work;
+mod write_back;
 
 pub use arm::{Ingredients, endpoint};
 pub use begin::{Resume, begin, reopen, resolve, resume};

@@ -1,21 +1,17 @@
 //! A measured step: fingerprint, plans, the window with its probe, and what the run folder keeps of it.
 
+use crate::adapter::Admin;
 use crate::arm::ActiveArm;
 use crate::base::BaseStep;
 use crate::error::{Error, Result};
 use crate::literals::explainable_sql;
 use crate::observe::{StepFindings, observation};
 use crate::outside::Outside;
-use crate::postgres::end_statements;
-use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work, run_step};
+use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work};
 use rqps_plan::{Limit, Measure, Plan, Warmup, WriteWork};
 use rqps_probe::counters::{CounterDelta, CounterSet};
-use rqps_probe::postgres::counters::snapshot;
-use rqps_probe::postgres::flush::procedure;
-use rqps_probe::postgres::{explain, fingerprint};
 use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::{Observation, QueryPlan, now_ms};
-use rqps_wire::postgres::Connection;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Role, dialect, microbenchmarks};
 use std::path::Path;
@@ -52,11 +48,11 @@ pub(crate) fn measure(
     input: &StepInput<'_>,
     outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
-    let mut spec = step_spec(input);
+    let mut spec = step_spec(input, arm.adapter.dialect());
     if let (Some(max), true) = (&mut spec.removed_rows_max, input.attempt > 1) {
         // The share holds for the rows that the attempt before has left.
         let mut admin = arm.admin("preparing a step")?;
-        let left = rows_left(&arm.name, &mut admin, input.plan)? as f64;
+        let left = rows_left(&arm.name, &mut *admin, input.plan)? as f64;
         *max = (*max as f64 * left / input.plan.workload.rows_total() as f64) as u64;
     }
     measure_as(arm, input.plan, input.measure, Specified { spec, describes: true, gives_way: false }, outside)
@@ -91,19 +87,20 @@ pub(crate) fn measure_as(
     let Specified { mut spec, describes, gives_way } = how;
     let mut admin = arm.admin("preparing a step")?;
     let (state_before, plans) = if describes {
-        (fingerprint::fingerprint(&mut admin)?.key_values(), plans(&mut admin, plan, measure)?)
+        (admin.fingerprint()?, plans(&mut *admin, spec.dialect, plan, measure)?)
     } else {
         (Vec::new(), Vec::new())
     };
-    let procedure = procedure(arm.version_num);
+    let flush = admin.flush();
     spec.flush =
-        Some(Flush { idle: Duration::from_millis(procedure.idle_ms), sql: procedure.session_sql.to_owned() });
+        flush.map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() });
+    let adapter = arm.adapter;
     let endpoint = arm.endpoint.clone();
     let mut eyes = Eyes {
         admin,
         arm,
         outside,
-        flush: procedure,
+        flush,
         sessions: Vec::new(),
         owes_events: !matches!(spec.limit, rqps_driver::Limit::Time(_)),
         queries_per_event: f64::from(measure.test.queries_per_event()),
@@ -115,18 +112,12 @@ pub(crate) fn measure_as(
         started_at_ms: 0,
         trouble: None,
     };
-    let connect = |_| {
-        if gives_way {
-            give_way();
-        }
-        Connection::connect(&endpoint, CLIENT_NAME)
-    };
-    let outcome = run_step(&spec, connect, &mut eyes);
+    let outcome = adapter.run_step(&spec, &endpoint, gives_way, &mut eyes);
     eyes.into_output((plan, measure), &spec, outcome, state_before, plans)
 }
 
 /// Loaded rows that are still there.
-fn rows_left(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
+fn rows_left(arm: &str, admin: &mut dyn Admin, plan: &Plan) -> Result<u64> {
     let (rows, doing) = (plan.workload.rows, "counting the rows that are left");
     let mut left = 0;
     for table in 1..=plan.workload.tables {
@@ -139,11 +130,11 @@ fn rows_left(arm: &str, admin: &mut Connection, plan: &Plan) -> Result<u64> {
     Ok(left)
 }
 
-fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
+fn plans(admin: &mut dyn Admin, dialect: Dialect, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
     let mut plans = Vec::new();
     for statement in measure.test.statements() {
-        let sql = explainable_sql(Dialect::Postgres, measure.test, statement, plan.workload.rows);
-        let explained = explain::explain(admin, &sql)?;
+        let sql = explainable_sql(dialect, measure.test, statement, plan.workload.rows);
+        let explained = admin.explain(&sql)?;
         plans.push(QueryPlan {
             statement: statement.kind.to_owned(),
             sql,
@@ -154,7 +145,7 @@ fn plans(admin: &mut Connection, plan: &Plan, measure: &Measure) -> Result<Vec<Q
     Ok(plans)
 }
 
-fn step_spec(input: &StepInput<'_>) -> StepSpec {
+fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
     let (plan, measure) = (input.plan, input.measure);
     let workload = &plan.workload;
     let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
@@ -168,7 +159,7 @@ fn step_spec(input: &StepInput<'_>) -> StepSpec {
     StepSpec {
         test: measure.test,
         step: measure.step.clone(),
-        dialect: Dialect::Postgres,
+        dialect,
         tables: workload.tables,
         clients: measure.clients,
         seed: plan.seed,
@@ -229,11 +220,11 @@ struct OpenWindow {
 
 /// Watches a step: counters at both ends of the window, samples in between.
 struct Eyes<'a, 'b> {
-    admin: Connection,
+    admin: Box<dyn Admin>,
     arm: &'a mut ActiveArm,
     outside: &'a mut Outside<'b>,
-    /// How sessions hand their statistics in.
-    flush: FlushProcedure,
+    /// How sessions hand their statistics in; none where the server has them at any time.
+    flush: Option<FlushProcedure>,
     /// Ids of the sessions that are measured, which are those of their processes.
     sessions: Vec<u32>,
     /// Sessions stay after the window.
@@ -274,10 +265,12 @@ impl Eyes<'_, '_> {
 
     /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
     fn counters_now(&mut self) -> Result<CounterSet> {
-        let doing = "handing statistics in";
-        self.admin.query(self.flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
-        std::thread::sleep(Duration::from_millis(self.flush.settle_ms));
-        Ok(snapshot(&mut self.admin)?)
+        if let Some(flush) = self.flush {
+            let doing = "handing statistics in";
+            self.admin.query(flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
+            std::thread::sleep(Duration::from_millis(flush.settle_ms));
+        }
+        self.admin.counters()
     }
 
     fn close_window(&mut self) -> Result<()> {
@@ -289,7 +282,7 @@ impl Eyes<'_, '_> {
     }
 
     fn read_counters(&mut self) -> Result<()> {
-        if !self.owes_events {
+        if self.flush.is_some() && !self.owes_events {
             self.wait_for_sessions_to_leave();
         }
         let after = self.counters_now()?;
@@ -337,7 +330,7 @@ impl Observer for Eyes<'_, '_> {
     }
 
     fn end_statements(&mut self) {
-        end_statements(&self.arm.endpoint, CLIENT_NAME);
+        self.arm.end_statements();
     }
 
     fn force(&mut self) {
@@ -365,6 +358,7 @@ impl Eyes<'_, '_> {
             (Ok(result), None) => result,
         };
         let findings = StepFindings {
+            work: self.arm.adapter.work(&self.counters),
             cost: self.cost.take().unwrap_or_default(),
             samples: std::mem::take(&mut self.samples),
             counters: std::mem::take(&mut self.counters),

@@ -3,7 +3,7 @@
 use rqps_driver::{EndedBy, StepResult};
 use rqps_plan::Measure;
 use rqps_probe::counters::CounterDelta;
-use rqps_probe::postgres::work::work;
+use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
 use rqps_store::{Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window};
 use rqps_workloads::expect::TableState;
@@ -20,6 +20,8 @@ pub(crate) struct StepFindings {
     pub cost: WindowCost,
     pub samples: Vec<Column>,
     pub counters: Vec<CounterDelta>,
+    /// What they come to.
+    pub work: Work,
     pub started_at_ms: i64,
 }
 
@@ -32,9 +34,7 @@ pub(crate) fn observation(
 ) -> Observation {
     let mut observation = Observation::new(Measured::Window(window(measure, seed, state, findings)));
     observation.metrics = findings.cost.metrics().into_iter().collect();
-    observation
-        .metrics
-        .extend(work(&findings.counters).metrics().into_iter().map(|(n, v)| (n.to_owned(), v)));
+    observation.metrics.extend(findings.work.metrics());
     let backends = &findings.cost.server.backends;
     observation.backend_cpu_us =
         backends.iter().map(|backend| backend.cpu_us.map_or(f64::NAN, |us| us as f64)).collect();

@@ -1,7 +1,7 @@
 //! Whom a run tells, who tells it to end, and that it ends even where a server doesn't answer.
 
+use crate::adapter::Adapter;
 use crate::arm::ADMIN_NAME;
-use crate::postgres::end_statements;
 use crate::watch::Watcher;
 use rqps_wire::Endpoint;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,15 @@ use std::time::Duration;
 /// window nothing.
 const LOOK: Duration = Duration::from_millis(1000);
 
+/// A server at work, and how it is spoken to.
+pub(crate) type Serving = (&'static dyn Adapter, Endpoint);
+
 /// The outside of a run.
 pub(crate) struct Outside<'a> {
     pub watcher: &'a mut dyn Watcher,
     pub stop: &'a AtomicBool,
     /// The server at work.
-    pub serving: &'a Mutex<Option<Endpoint>>,
+    pub serving: &'a Mutex<Option<Serving>>,
 }
 
 impl Outside<'_> {
@@ -27,9 +30,9 @@ impl Outside<'_> {
     }
 
     /// Says which server is at work.
-    pub fn serve(&self, endpoint: &Endpoint) {
+    pub fn serve(&self, adapter: &'static dyn Adapter, endpoint: &Endpoint) {
         let mut serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
-        *serving = Some(endpoint.clone());
+        *serving = Some((adapter, endpoint.clone()));
     }
 }
 
@@ -38,7 +41,7 @@ impl Outside<'_> {
 /// for them.
 pub(crate) fn unless_stopped<T>(
     stop: &AtomicBool,
-    serving: &Mutex<Option<Endpoint>>,
+    serving: &Mutex<Option<Serving>>,
     work: impl FnOnce() -> T,
 ) -> T {
     let over = AtomicBool::new(false);
@@ -49,8 +52,8 @@ pub(crate) fn unless_stopped<T>(
                 std::thread::park_timeout(LOOK);
                 let stopped = stop.load(Ordering::Relaxed);
                 let server = serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                if let (true, Some(endpoint)) = (stopped && stopped_before, server) {
-                    end_statements(&endpoint, ADMIN_NAME);
+                if let (true, Some((adapter, endpoint))) = (stopped && stopped_before, server) {
+                    adapter.end_statements(&endpoint, ADMIN_NAME);
                 }
                 stopped_before = stopped;
             }

@@ -9,11 +9,10 @@ use crate::outside::{Outside, unless_stopped};
 use crate::passes::Servers;
 use crate::place::Place;
 use crate::profile::{ProfileRequest, Profiles};
+use crate::seat::server_spec;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_plan::{
-    Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Protocol, Schedule, Transport, WriteWork,
-};
+use rqps_plan::{Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Protocol, Schedule, WriteWork};
 use rqps_servers::{Dirs, Server, ServerSpec};
 use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
@@ -382,19 +381,8 @@ impl Execution {
     }
 
     fn spec(&self, arm: usize) -> ServerSpec {
-        let Ingredients { build, config } = self.ingredients[arm].clone();
-        let planned = &self.plan.arms[arm];
-        ServerSpec {
-            build,
-            config,
-            data_dir: self.place.data_dir(&planned.name),
-            log_dir: self.writer.folder().logs_dir().join(&planned.name),
-            clients_max: self.schedule.clients_max(),
-            tcp: self.plan.workload.transport == Transport::Tcp,
-            env: planned.env.clone(),
-            cpus: None,
-            instrument: None,
-        }
+        let data_dir = self.place.data_dir(&self.plan.arms[arm].name);
+        server_spec(&self.plan, arm, &self.ingredients[arm], data_dir, self.writer.folder())
     }
 
     /// A new data directory and a server on it.

@@ -1,10 +1,10 @@
 //! What is done on a running server beside tests: load, vacuum, settle.
 
+use crate::adapter::Debt;
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::outside::Outside;
-use crate::postgres::load::{LoadTimes, Tables, load as load_tables};
-use crate::postgres::settle::{Debt, settle as settle_server, vacuum as vacuum_tables};
+use crate::tables::{LoadTimes, Tables};
 use rqps_plan::Plan;
 use rqps_store::{Load, Measured, Observation};
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let workload = &task.plan.workload;
     let tables = Tables { tables: workload.tables, rows: workload.rows, seed: task.plan.seed };
     let start = Instant::now();
-    let loaded = load_tables(&task.arm.endpoint, tables, |what, rows| {
+    let loaded = task.arm.adapter.load(&task.arm.endpoint, tables, &mut |what, rows| {
         let elapsed_s = start.elapsed().as_secs_f64();
         let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows/s"));
         outside.watcher.goes_on(what, elapsed_s, rate);
@@ -77,10 +77,10 @@ fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<()> {
     Ok(())
 }
 
-/// VACUUM ANALYZE of every table.
+/// The look through every table that follows a load.
 pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let start = Instant::now();
-    let finished = vacuum_tables(&task.arm.endpoint, task.arm.version_num, task.plan.workload.tables, || {
+    let finished = task.arm.adapter.vacuum(&task.arm.endpoint, task.plan.workload.tables, &mut || {
         let elapsed_s = start.elapsed().as_secs_f64();
         outside.watcher.goes_on("vacuum", elapsed_s, None);
         !outside.stopped()
@@ -96,16 +96,17 @@ pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done>
 pub(crate) fn settle(task: &Task<'_>, seconds_max: u32, outside: &mut Outside<'_>) -> Result<Done> {
     let arm = task.arm;
     let debt = Debt {
+        arm: &arm.name,
+        endpoint: &arm.endpoint,
+        data_dir: &arm.data_dir,
         tables: task.plan.workload.tables,
         rows_total: task.plan.workload.rows_total(),
         cap: Duration::from_secs(u64::from(seconds_max)),
     };
-    let mut admin = arm.admin("settling")?;
-    let settled =
-        settle_server(&arm.name, &mut admin, &arm.endpoint, &arm.data_dir, debt, |what, elapsed_s| {
-            outside.watcher.goes_on(what, elapsed_s, None);
-            !outside.stopped()
-        })?;
+    let settled = arm.adapter.settle(&debt, &mut |what, elapsed_s| {
+        outside.watcher.goes_on(what, elapsed_s, None);
+        !outside.stopped()
+    })?;
     let Some(settled) = settled else {
         return Err(Error::Interrupted);
     };

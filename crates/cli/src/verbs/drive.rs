@@ -4,13 +4,12 @@ use crate::args::{DriveArgs, OutputFormat};
 use crate::context::Context;
 use crate::progress::doing;
 use crate::{EXIT_FAILED, Usage, out};
-use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup, run_step};
-use rqps_executor::postgres::load::{Tables, load};
-use rqps_executor::postgres::settle::vacuum;
-use rqps_wire::postgres::Connection;
+use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup};
+use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
+use rqps_plan::Dbms;
 use rqps_wire::{Endpoint, Host};
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Test, microbenchmarks, step};
+use rqps_workloads::{Test, microbenchmarks, step};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,8 +39,7 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage(format!("no test `{}`{hint}", args.test)).into());
     };
     let spec = spec(args, test)?;
-    let connect = |_| Connection::connect(&endpoint, "rqps drive");
-    let result = run_step(&spec, connect, &mut Quiet(Arc::clone(&context.stop)))?;
+    let result = drive(Dbms::Postgres, &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop)))?;
     out::print_line(&rendered(context, test, &result))?;
     if let Some(why) = &result.invalid {
         out::tell(&format!("rqps: invalid: {why}"));
@@ -52,7 +50,9 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
 
 fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyhow::Result<ExitCode> {
     let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
-    let loaded = doing("loading", || load(endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
+    let loaded = doing("loading", || {
+        load(Dbms::Postgres, endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
+    })?;
     let Some(times) = loaded else {
         return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
     };
@@ -63,9 +63,8 @@ fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyh
         _ => format!("{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"),
     })?;
     if args.vacuum {
-        let version_num = Connection::connect(endpoint, "rqps drive")?.server_version_num();
         let all = doing("vacuuming", || {
-            vacuum(endpoint, version_num, args.tables, || !context.stop.load(Ordering::Relaxed))
+            vacuum(Dbms::Postgres, endpoint, args.tables, || !context.stop.load(Ordering::Relaxed))
         })?;
         if !all {
             return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
@@ -86,7 +85,7 @@ fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
     Ok(StepSpec {
         test,
         step: test.name.to_owned(),
-        dialect: Dialect::Postgres,
+        dialect: dialect(Dbms::Postgres),
         tables: args.tables,
         clients: args.clients,
         seed: args.seed,

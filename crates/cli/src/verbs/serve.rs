@@ -4,7 +4,7 @@ use crate::args::ServeArgs;
 use crate::context::Context;
 use crate::progress::doing;
 use crate::{EXIT_FAILED, Usage, out};
-use rqps_executor::postgres::load::{Tables, load};
+use rqps_executor::server::{Tables, load};
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
@@ -43,8 +43,9 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     if args.tables > 0 {
         let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
         let endpoint = rqps_executor::endpoint(&server);
-        let loaded =
-            doing("loading", || load(&endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
+        let loaded = doing("loading", || {
+            load(spec.build.dbms, &endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
+        })?;
         if let Some(times) = loaded {
             let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
             out::tell(&format!("loaded {} tables of {} rows in {seconds:.3} s", args.tables, args.rows));

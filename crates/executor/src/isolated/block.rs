@@ -138,14 +138,15 @@ impl Blocks<'_> {
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
-        outside.serve(&arm.endpoint);
+        outside.serve(arm.adapter, &arm.endpoint);
         let begun = self.begin()?;
         let step = window_step(self.plan, test);
         let visit = Visit::fixed(work, step.clients, placement.window);
         // Plans and state are the same all over a run: the first block that counts shows them.
         let describes = hand.describes && placement.window == 1;
         let gives_way = hand.data.session_cpus(step.clients, 0).is_some();
-        let how = Specified { spec: visit.spec(self.plan, &step), describes, gives_way };
+        let how =
+            Specified { spec: visit.spec((self.plan, &step), arm.adapter.dialect()), describes, gives_way };
         let output = measure_as(arm, self.plan, &step, how, outside).map_err(|failure| {
             if outside.stopped() { Error::Interrupted } else { arm.judge(test.name, failure) }
         })?;
@@ -184,11 +185,11 @@ impl Visit {
         Self { window, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
     }
 
-    pub fn spec(&self, plan: &Plan, step: &Measure) -> StepSpec {
+    pub fn spec(&self, (plan, step): (&Plan, &Measure), dialect: Dialect) -> StepSpec {
         StepSpec {
             test: step.test,
             step: step.step.clone(),
-            dialect: Dialect::Postgres,
+            dialect,
             tables: plan.workload.tables,
             clients: step.clients,
             seed: plan.seed,

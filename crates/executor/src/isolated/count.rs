@@ -9,14 +9,12 @@ use super::data::{Seat, warm};
 use super::{Blocks, Hand};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
-use crate::measure::{CLIENT_NAME, give_way};
 use crate::outside::Outside;
-use rqps_driver::{Limit, Observer, Warmup, Work, run_step};
+use rqps_driver::{Limit, Observer, Warmup, Work};
 use rqps_plan::isolated::BlockPlan;
 use rqps_plan::{Measure, Plan};
 use rqps_servers::{Instrument, instrument};
 use rqps_store::{Count, Measured, Observation, Placement};
-use rqps_wire::postgres::Connection;
 use rqps_workloads::{RateUnit, Test};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -201,14 +199,11 @@ impl Lane<'_> {
     fn session(&self, step: &Measure, draws: u32, events: u64) -> Result<u64> {
         let work = Work { warmup: vec![0], window: vec![events] };
         let visit = Visit { window: draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) };
-        let spec = visit.spec(self.plan, step);
+        let spec = visit.spec((self.plan, step), self.arm.adapter.dialect());
         let mut eyes = Backend { pid: 0, arm: self.arm, stop: self.stop };
-        let connect = |_| {
-            give_way();
-            Connection::connect(&self.arm.endpoint, CLIENT_NAME)
-        };
         let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.step.clone(), source };
-        run_step(&spec, connect, &mut eyes).map_err(failed)?;
+        let (adapter, endpoint) = (self.arm.adapter, &self.arm.endpoint);
+        adapter.run_step(&spec, endpoint, true, &mut eyes).map_err(failed)?;
         let since = Instant::now();
         loop {
             if let Some(instructions) = instrument::instructions_of(self.dir, eyes.pid)? {
@@ -245,7 +240,7 @@ impl Observer for Backend<'_> {
     }
 
     fn end_statements(&mut self) {
-        crate::postgres::end_statements(&self.arm.endpoint, CLIENT_NAME);
+        self.arm.end_statements();
     }
 
     fn force(&mut self) {}

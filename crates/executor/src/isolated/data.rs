@@ -4,19 +4,19 @@
 //! bytes.
 
 use super::{Blocks, Done};
+use crate::adapter::{Adapter, adapter};
 use crate::arm::{ActiveArm, Ingredients, Says, not_started, record};
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
+use crate::seat::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
-use rqps_plan::{Plan, Transport};
+use rqps_plan::Plan;
 use rqps_servers::{
     CpuSet, HowCopied, Instrument, Pinned, Server, ServerSpec, config_from_text, pin_this_thread, restore,
     snapshot,
 };
 use rqps_store::now_ms;
-use rqps_wire::postgres::Connection;
-use rqps_workloads::dialect;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -29,8 +29,6 @@ pub(super) struct Data {
     /// The snapshot of each arm, by index of the plan's arms.
     snapshots: Vec<PathBuf>,
     pub restored_by: String,
-    /// Which CPU single clients and their sessions share, by turns; empty where there is one CPU only.
-    cpus: Vec<usize>,
     online: CpuSet,
 }
 
@@ -63,22 +61,12 @@ impl Data {
             snapshots.push(snapshot_dir);
         }
         let online = CpuSet::online()?;
-        Ok(Self {
-            place: blocks.place.clone(),
-            snapshots,
-            restored_by: how.name().to_owned(),
-            cpus: if online.len() > 1 { online.cpus().collect() } else { Vec::new() },
-            online,
-        })
+        Ok(Self { place: blocks.place.clone(), snapshots, restored_by: how.name().to_owned(), online })
     }
 
-    /// The CPUs of a test's clients and their sessions: one that they share for a single client, since client and
-    /// session take turns; else all. None where the host has one CPU.
+    /// The CPU that a test's client and its session share, if they do.
     pub fn session_cpus(&self, clients: u32, cpu_turn: u32) -> Option<CpuSet> {
-        if clients > 1 || self.cpus.is_empty() {
-            return None;
-        }
-        CpuSet::of([self.cpus[cpu_turn as usize % self.cpus.len()]])
+        session_cpus(&self.online, clients, cpu_turn)
     }
 
     /// Has this thread, and those it starts, run where a test's sessions do, until what is returned is dropped.
@@ -112,7 +100,6 @@ impl Data {
                 None => session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
             },
             instrument: seat.instrument.cloned(),
-            env: plan.arms[arm].env.clone(),
             ..spec(blocks, arm, data_dir)
         };
         let spec = undisturbed(spec)?;
@@ -146,42 +133,26 @@ fn snapshot_name(plan: &Plan, owner: usize) -> String {
 }
 
 fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
-    let made_of = blocks.ingredients[arm].clone();
-    let plan = blocks.plan;
-    ServerSpec {
-        build: made_of.build,
-        config: made_of.config,
-        data_dir,
-        log_dir: blocks.writer.folder().logs_dir().join(&plan.arms[arm].name),
-        clients_max: plan
-            .workload
-            .steps
-            .iter()
-            .map(|test| plan.clients_of(test))
-            .max()
-            .unwrap_or(plan.workload.clients),
-        tcp: plan.workload.transport == Transport::Tcp,
-        env: BTreeMap::new(),
-        cpus: None,
-        instrument: None,
-    }
+    server_spec(blocks.plan, arm, &blocks.ingredients[arm], data_dir, blocks.writer.folder())
 }
 
-/// Without autovacuum, which runs when the clock says so: in the window of one arm and not in that of another. It
-/// added a tenth to the log of one window in twenty of a test that updates, and 2 million instructions to a counted
-/// session. What vacuum debt costs is the question of a sequence. A setting behind others of its name wins.
+/// Without what runs when the clock says so. A setting behind others of its name wins.
 pub(crate) fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
-    let text = format!("{}\nautovacuum = off\n", spec.config.text);
+    let options = adapter(spec.build.dbms).options_of_blocks();
+    let lines = options.iter().map(|(name, value)| format!("{name} = {value}\n"));
+    let text = std::iter::once(format!("{}\n", spec.config.text)).chain(lines).collect::<String>();
     let config = config_from_text(spec.build.dbms, &spec.config.name, &text)?;
     Ok(ServerSpec { config, ..spec })
 }
 
 /// What a server that was asked while it loaded will say in blocks.
-fn in_blocks(mut says: Says) -> Says {
-    for setting in says.settings.iter_mut().filter(|setting| setting.name == "autovacuum") {
-        setting.value = "off".to_owned();
-        setting.source = "rqps: off in blocks".to_owned();
-        setting.default = false;
+fn in_blocks(adapter: &dyn Adapter, mut says: Says) -> Says {
+    for (name, value) in adapter.options_of_blocks() {
+        for setting in says.settings.iter_mut().filter(|setting| setting.name == *name) {
+            setting.value = (*value).to_owned();
+            setting.source = format!("rqps: {value} in blocks");
+            setting.default = false;
+        }
     }
     says
 }
@@ -196,7 +167,8 @@ fn make(
     let plan = blocks.plan;
     let name = plan.arms[arm].name.clone();
     let data_dir = blocks.place.data_dir(&name);
-    let spec = spec(blocks, arm, data_dir.clone());
+    // Arms that share what is loaded may differ in their environment.
+    let spec = ServerSpec { env: BTreeMap::new(), ..spec(blocks, arm, data_dir.clone()) };
     let applied = Server::init(&spec).map_err(not_started(&name, &data_dir))?;
     blocks.place.sign()?;
     let begun = blocks.begin()?;
@@ -206,7 +178,7 @@ fn make(
     let task = Task { plan, arm: &active };
     let loaded = load(&task, outside)?;
     settle(&task, plan.workload.settle_seconds_max, outside)?;
-    let says = in_blocks(active.says()?);
+    let says = in_blocks(active.adapter, active.says()?);
     active.server.stop().map_err(not_started(&name, &data_dir))?;
     let how = snapshot(&data_dir, to).map_err(not_started(&name, to))?;
     blocks.place.remove_arm(&name)?;
@@ -228,16 +200,9 @@ fn make(
 /// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.
 pub(crate) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
     let doing = "reading the tables once";
-    let mut admin: Connection = arm.admin(doing)?;
+    let mut admin = arm.admin(doing)?;
     let rows = plan.workload.rows.min(rows_max);
-    let mut say = |sql: &str| admin.query(sql).map(|_| ()).map_err(Error::session(&arm.name, doing));
-    for option in ["enable_seqscan", "enable_bitmapscan"] {
-        say(&format!("SET {option} = off"))?;
-    }
-    for table in 1..=plan.workload.tables {
-        let table = dialect::table_name(table);
-        say(&format!("SELECT max(length(c)) FROM {table} WHERE id <= {rows}"))?;
-        say(&format!("SELECT count(k) FROM {table} WHERE k <= {rows}"))?;
-    }
-    Ok(())
+    let statements = arm.adapter.warm_sql(plan.workload.tables, rows);
+    let mut say = |sql: &String| admin.query(sql).map(|_| ()).map_err(Error::session(&arm.name, doing));
+    statements.iter().try_for_each(&mut say)
 }

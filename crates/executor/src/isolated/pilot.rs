@@ -88,7 +88,7 @@ impl Blocks<'_> {
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
             let step = window_step(self.plan, test);
             let visit = Visit { window: PILOT_DRAWS + window, limit, warmup };
-            let spec = visit.spec(self.plan, &step);
+            let spec = visit.spec((self.plan, &step), arm.adapter.dialect());
             Ok::<_, crate::Error>(
                 measure_as(arm, self.plan, &step, Specified { spec, describes: false, gives_way }, outside)?
                     .observation,

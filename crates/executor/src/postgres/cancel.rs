@@ -5,7 +5,7 @@ use rqps_wire::postgres::Connection;
 
 /// Asks the server to end the statements that sessions of this application name have in flight. Returns at once: a
 /// server that hangs must not hang the one who wants to be rid of it, so a thread of its own asks.
-pub fn end_statements(endpoint: &Endpoint, application_name: &str) {
+pub(super) fn end_statements(endpoint: &Endpoint, application_name: &str) {
     let endpoint = endpoint.clone();
     let sql = format!(
         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity \

@@ -1,22 +1,15 @@
 //! The part of a server's log that says why it died.
 
-/// Lines of the log that are looked through.
-pub(crate) const LOOK_THROUGH_LINES: usize = 400;
-/// Lines that are shown.
-const SHOWN_LINES: usize = 15;
+use crate::log::lines_from;
+
 /// What the postmaster and its processes say first when something goes wrong for good.
 const SIGNS: [&str; 4] =
     ["PANIC:", "was terminated by signal", "exited with exit code", "received fast shutdown request"];
 
 /// The lines from the first that tells of a death, or the last ones: after a crash a server says much about
 /// those of its processes that it ends and about recovery, which would hide the cause.
-pub(crate) fn telling_lines(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().collect();
-    let tells = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
-    let last = lines.len().saturating_sub(SHOWN_LINES);
-    let first = lines.iter().position(tells).unwrap_or(last);
-    let end = lines.len().min(first + SHOWN_LINES);
-    lines[first..end].join("\n")
+pub(super) fn telling_lines(log: &str) -> String {
+    lines_from(log, |line| SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
 #[cfg(test)]

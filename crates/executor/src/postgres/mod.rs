@@ -1,8 +1,112 @@
-//! What the executor does on a Postgres server beside running tests: load, vacuum, settle.
+//! How Postgres servers are administered and measured.
 
+mod admin;
 mod cancel;
-pub mod load;
-pub(crate) mod log;
-pub mod settle;
+mod load;
+mod log;
+mod settle;
 
-pub use cancel::end_statements;
+use crate::adapter::{Adapter, Admin, Debt, LoadTick, Look, SettleTick};
+use crate::error::Result;
+use crate::measure::{CLIENT_NAME, give_way};
+use crate::tables::{LoadTimes, Reach, Tables};
+use rqps_driver::{Observer, StepError, StepResult, StepSpec, run_step};
+use rqps_probe::counters::CounterDelta;
+use rqps_probe::work::Work;
+use rqps_store::Settle;
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::{Dialect, dialect};
+
+/// The adapter.
+pub(crate) struct Postgres;
+
+impl Adapter for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> std::result::Result<Box<dyn Admin>, Wire> {
+        Ok(Box::new(Connection::connect(endpoint, name)?))
+    }
+
+    fn load(
+        &self,
+        endpoint: &Endpoint,
+        tables: Tables,
+        tick: &mut LoadTick<'_>,
+    ) -> std::result::Result<Option<LoadTimes>, Wire> {
+        load::load(endpoint, tables, tick)
+    }
+
+    fn vacuum(
+        &self,
+        endpoint: &Endpoint,
+        tables: u32,
+        look: &mut Look<'_>,
+    ) -> std::result::Result<bool, Wire> {
+        settle::vacuum(endpoint, tables, look)
+    }
+
+    fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        settle::settle(debt, tick)
+    }
+
+    fn run_step(
+        &self,
+        spec: &StepSpec,
+        endpoint: &Endpoint,
+        gives_way: bool,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError> {
+        let connect = |_| {
+            if gives_way {
+                give_way();
+            }
+            Connection::connect(endpoint, CLIENT_NAME)
+        };
+        run_step(spec, connect, observer)
+    }
+
+    fn end_statements(&self, endpoint: &Endpoint, name: &str) {
+        cancel::end_statements(endpoint, name);
+    }
+
+    fn telling_lines(&self, log: &str) -> String {
+        log::telling_lines(log)
+    }
+
+    /// Autovacuum runs when the clock says so: in the window of one arm and not in that of another. It added a tenth to
+    /// the log of one window in twenty of a test that updates, and 2 million instructions to a counted session. What
+    /// vacuum debt costs is the question of a sequence.
+    fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
+        &[("autovacuum", "off")]
+    }
+
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        ("autovacuum", "off in blocks")
+    }
+
+    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String> {
+        let options = ["enable_seqscan", "enable_bitmapscan"].map(|option| format!("SET {option} = off"));
+        let reads = (1..=tables).map(dialect::table_name).flat_map(|table| {
+            [
+                format!("SELECT max(length(c)) FROM {table} WHERE id <= {rows}"),
+                format!("SELECT count(k) FROM {table} WHERE k <= {rows}"),
+            ]
+        });
+        options.into_iter().chain(reads).collect()
+    }
+
+    fn work(&self, deltas: &[CounterDelta]) -> Work {
+        rqps_probe::postgres::work::work(deltas)
+    }
+}
+
+/// Calls `work` with the way to this server.
+fn reach<T>(endpoint: &Endpoint, work: impl FnOnce(&Reach<'_, Connection>) -> T) -> T {
+    work(&Reach {
+        connect: &|name| Connection::connect(endpoint, name),
+        end_statements: &|name| cancel::end_statements(endpoint, name),
+    })
+}

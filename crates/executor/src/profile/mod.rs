@@ -12,8 +12,9 @@ use crate::error::{Error, Result};
 use crate::isolated::{WARM_ROWS_MAX, undisturbed, warm};
 use crate::outside::Outside;
 use crate::place::Place;
+use crate::seat::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
-use rqps_plan::{Plan, ProfileAfter, Protocol, Transport};
+use rqps_plan::{Plan, ProfileAfter, Protocol};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::{CpuSet, Server, ServerSpec, restore, snapshot};
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, now_ms};
@@ -197,7 +198,7 @@ impl Profiles<'_> {
     /// Makes an arm's data and keeps them aside. Returns the flags that its build was compiled with.
     fn load(&mut self, index: usize, outside: &mut Outside<'_>) -> Result<String> {
         let name = &self.plan.arms[index].name;
-        let spec = self.spec(index, AT_WORK)?;
+        let spec = self.spec(index, AT_WORK);
         outside.watcher.begins(self.first_seq, name, "loading for profiles");
         self.remove_data()?;
         Server::init(&spec).map_err(not_started(name, &spec.data_dir))?;
@@ -216,13 +217,13 @@ impl Profiles<'_> {
     /// Starts an arm's server on the data as loaded.
     fn start(&self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
         let name = &self.plan.arms[index].name;
-        let mut spec = self.spec(index, AT_WORK)?;
+        let mut spec = self.spec(index, AT_WORK);
         let loaded = self.place.data_dir(LOADED);
         restore(&loaded, &spec.data_dir).map_err(not_started(name, &spec.data_dir))?;
         if self.plan.protocol == Protocol::Isolated {
-            let sessions = take::session_cpus(self.plan.workload.clients)?;
-            spec.cpus =
-                sessions.map(|cpus| CpuSet::online().map(|all| all.without(&cpus))).transpose()?.flatten();
+            let online = CpuSet::online()?;
+            let sessions = session_cpus(&online, self.plan.workload.clients, 0);
+            spec.cpus = sessions.and_then(|cpus| online.without(&cpus));
             spec = undisturbed(spec)?;
         }
         let active = ActiveArm::start(index, name, &spec, outside)?;
@@ -230,22 +231,9 @@ impl Profiles<'_> {
         Ok(active)
     }
 
-    fn spec(&self, index: usize, data: &str) -> Result<ServerSpec> {
-        let Ingredients { build, config } = self.ingredients[index].clone();
-        let arm = &self.plan.arms[index];
-        let tests = self.plan.workload.steps.iter();
-        let clients = tests.map(|test| self.plan.clients_of(test)).max();
-        Ok(ServerSpec {
-            build,
-            config,
-            data_dir: self.place.data_dir(data),
-            log_dir: self.writer.folder().logs_dir().join(&arm.name),
-            clients_max: clients.unwrap_or(self.plan.workload.clients),
-            tcp: self.plan.workload.transport == Transport::Tcp,
-            env: arm.env.clone(),
-            cpus: None,
-            instrument: None,
-        })
+    fn spec(&self, index: usize, data: &str) -> ServerSpec {
+        let data_dir = self.place.data_dir(data);
+        server_spec(self.plan, index, &self.ingredients[index], data_dir, self.writer.folder())
     }
 
     fn remove_data(&self) -> Result<()> {

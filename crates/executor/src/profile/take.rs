@@ -2,24 +2,22 @@
 //! is looked up meanwhile.
 
 use super::{ProfileRequest, file_of};
+use crate::adapter::Admin;
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::isolated::{Visit, window_step};
-use crate::measure::{CLIENT_NAME, give_way};
 use crate::observe::{StepFindings, window};
 use crate::outside::Outside;
-use crate::postgres::end_statements;
-use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup, run_step};
+use crate::seat::session_cpus;
+use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup};
 use rqps_plan::{Measure, Plan, Protocol};
-use rqps_probe::postgres::waits;
 use rqps_probe::profile::{CallGraph, Folded, Moment, Perf, Recorder, Recording};
 use rqps_probe::waits::{WaitSampler, Waits};
+use rqps_probe::work::Work;
 use rqps_probe::{WindowCost, WindowProbe, WindowStart};
 use rqps_servers::{CpuSet, pin_this_thread};
 use rqps_store::{Measured, Observation, Profile, Wait};
-use rqps_wire::Session;
-use rqps_wire::postgres::Connection;
-use rqps_workloads::Test;
+use rqps_workloads::{Dialect, Test};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
@@ -79,13 +77,6 @@ impl Taken {
     }
 }
 
-/// The CPU that a single client and its session share, as in blocks; none for more clients, or where there is one CPU.
-pub(super) fn session_cpus(clients: u32) -> Result<Option<CpuSet>> {
-    let online = CpuSet::online()?;
-    let first = online.cpus().next().filter(|_| clients == 1 && online.len() > 1);
-    Ok(first.and_then(|cpu| CpuSet::of([cpu])))
-}
-
 impl<'a> Sampling<'a> {
     pub fn new(perf: &'a Perf, wanted: &ProfileRequest, call_graph: CallGraph) -> Self {
         Self { perf, seconds: wanted.seconds, frequency_hz: wanted.frequency_hz, call_graph }
@@ -100,7 +91,7 @@ impl<'a> Sampling<'a> {
         outside: &mut Outside<'_>,
     ) -> Result<Taken> {
         let step = window_step(plan, test);
-        let spec = self.spec(plan, &step);
+        let spec = self.spec((plan, &step), arm.adapter.dialect());
         let frequency_hz = self.frequency_hz(step.clients)?;
         let monitor = arm.admin("looking what sessions wait for")?;
         let ignored = HashSet::from([monitor.backend_id()]);
@@ -109,7 +100,7 @@ impl<'a> Sampling<'a> {
         let how = (frequency_hz, self.call_graph);
         let recorder = Recorder::start(self.perf, arm.target.pid, how, dir)?;
         let alone = match plan.protocol {
-            Protocol::Isolated => session_cpus(step.clients)?,
+            Protocol::Isolated => session_cpus(&CpuSet::online()?, step.clients, 0),
             Protocol::Sequence => None,
         };
         if plan.protocol == Protocol::Isolated {
@@ -117,14 +108,9 @@ impl<'a> Sampling<'a> {
             arm.server.place_sessions(&cpus)?;
         }
         let pinned = alone.as_ref().map(pin_this_thread).transpose()?;
+        let adapter = arm.adapter;
         let mut eyes = Eyes::new(arm, outside, recorder, monitor);
-        let connect = |_| {
-            if alone.is_some() {
-                give_way();
-            }
-            Connection::connect(&endpoint, CLIENT_NAME)
-        };
-        let outcome = run_step(&spec, connect, &mut eyes);
+        let outcome = adapter.run_step(&spec, &endpoint, alone.is_some(), &mut eyes);
         let (result, seen) = eyes.into_seen(&step.step, outcome)?;
         drop(pinned);
         outside.watcher.goes_on("folding stacks", 0.0, None);
@@ -136,7 +122,7 @@ impl<'a> Sampling<'a> {
         Ok(self.taken((plan, &step, &spec), &arm.name, frequency_hz, (result, seen), folded, &remarks))
     }
 
-    fn spec(&self, plan: &Plan, step: &Measure) -> StepSpec {
+    fn spec(&self, (plan, step): (&Plan, &Measure), dialect: Dialect) -> StepSpec {
         let (least, most) = WARMUP_SECONDS;
         let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
         let visit = Visit {
@@ -145,7 +131,10 @@ impl<'a> Sampling<'a> {
             warmup: Warmup::Time(Duration::from_secs_f64(warmup)),
         };
         let rows = plan.workload.rows_total() as f64 * plan.workload.delete_share_max;
-        StepSpec { removed_rows_max: step.test.shrinks.then_some(rows as u64), ..visit.spec(plan, step) }
+        StepSpec {
+            removed_rows_max: step.test.shrinks.then_some(rows as u64),
+            ..visit.spec((plan, step), dialect)
+        }
     }
 
     fn frequency_hz(&self, clients: u32) -> Result<f64> {
@@ -163,8 +152,14 @@ impl<'a> Sampling<'a> {
         remarks: &[String],
     ) -> Taken {
         let Seen { cost, waits, stretch: (from, until), .. } = seen;
-        let findings =
-            StepFindings { result, cost, samples: Vec::new(), counters: Vec::new(), started_at_ms: 0 };
+        let findings = StepFindings {
+            result,
+            cost,
+            samples: Vec::new(),
+            counters: Vec::new(),
+            work: Work::default(),
+            started_at_ms: 0,
+        };
         let window = window(step, plan.seed, &spec.state, &findings);
         let profile = Profile {
             test: step.step.clone(),
@@ -211,7 +206,7 @@ struct Eyes<'a, 'b> {
     outside: &'a mut Outside<'b>,
     recorder: Option<Recorder>,
     /// The session that looks what others wait for.
-    monitor: Option<Connection>,
+    monitor: Option<Box<dyn Admin>>,
     open: Option<Open>,
     seen: Option<Seen>,
     /// The first thing that went wrong: the step then gives no profile.
@@ -223,7 +218,7 @@ impl<'a, 'b> Eyes<'a, 'b> {
         arm: &'a mut ActiveArm,
         outside: &'a mut Outside<'b>,
         recorder: Recorder,
-        monitor: Connection,
+        monitor: Box<dyn Admin>,
     ) -> Self {
         let (recorder, monitor) = (Some(recorder), Some(monitor));
         Self { arm, outside, recorder, monitor, open: None, seen: None, trouble: None }
@@ -235,7 +230,7 @@ impl<'a, 'b> Eyes<'a, 'b> {
         };
         let probe = WindowProbe::new(self.arm.target.clone(), sessions.to_vec(), Some(self.arm.perf.clone()));
         let start = probe.begin()?;
-        let sampler = WaitSampler::start(waits::look(monitor, sessions))?;
+        let sampler = monitor.watch_waits(sessions)?;
         self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: sessions.to_vec() });
         Ok(())
     }
@@ -301,7 +296,7 @@ impl Observer for Eyes<'_, '_> {
     }
 
     fn end_statements(&mut self) {
-        end_statements(&self.arm.endpoint, CLIENT_NAME);
+        self.arm.end_statements();
     }
 
     fn force(&mut self) {

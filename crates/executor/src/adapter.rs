@@ -1,0 +1,135 @@
+//! Everything the executor asks of a DBMS. The rest of the crate names none.
+
+use crate::error::Result;
+use crate::postgres::Postgres;
+use crate::tables::{LoadTimes, Tables};
+use rqps_driver::{Observer, StepError, StepResult, StepSpec};
+use rqps_plan::Dbms;
+use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_probe::waits::WaitSampler;
+use rqps_probe::work::Work;
+use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting};
+use rqps_store::Settle;
+
+use rqps_wire::{Endpoint, Error as Wire, Table};
+use rqps_workloads::Dialect;
+use std::path::Path;
+use std::time::Duration;
+
+/// Called several times a second with what is being done and the rows so far; the work ends early when it returns false.
+pub(crate) type LoadTick<'a> = dyn FnMut(&'static str, u64) -> bool + 'a;
+/// Called several times a second; the work ends early when it returns false.
+pub(crate) type Look<'a> = dyn FnMut() -> bool + 'a;
+/// The same with what is being done and the seconds since the beginning.
+pub(crate) type SettleTick<'a> = dyn FnMut(&'static str, f64) -> bool + 'a;
+
+/// How servers of a DBMS are administered and measured.
+pub(crate) trait Adapter: Sync {
+    /// How SQL is spelled.
+    fn dialect(&self) -> Dialect;
+
+    /// A session for administration, under this name.
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> std::result::Result<Box<dyn Admin>, Wire>;
+
+    /// Creates, fills and indexes all tables, replacing those of an earlier try. `None` when `tick` asked for the end.
+    fn load(
+        &self,
+        endpoint: &Endpoint,
+        tables: Tables,
+        tick: &mut LoadTick<'_>,
+    ) -> std::result::Result<Option<LoadTimes>, Wire>;
+
+    /// Has the server look through every table after a load: what it does by command so that plans and reads start from
+    /// known ground. False when `look` asked for the end.
+    fn vacuum(
+        &self,
+        endpoint: &Endpoint,
+        tables: u32,
+        look: &mut Look<'_>,
+    ) -> std::result::Result<bool, Wire>;
+
+    /// Has the server pay its debts, and waits until its figures say so or the cap is reached. `None` when `tick` asked
+    /// for the end.
+    fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>>;
+
+    /// Runs a step with sessions of this DBMS; where `gives_way` is set, clients let their servers go first on the CPU
+    /// that they share.
+    fn run_step(
+        &self,
+        spec: &StepSpec,
+        endpoint: &Endpoint,
+        gives_way: bool,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError>;
+
+    /// Asks the server to end the statements that sessions of this name have in flight. Returns at once: a server that
+    /// hangs must not hang the one who wants to be rid of it.
+    fn end_statements(&self, endpoint: &Endpoint, name: &str);
+
+    /// The part of a server's log that says why it died.
+    fn telling_lines(&self, log: &str) -> String;
+
+    /// Options that are set in blocks, behind those of the config: what runs when the clock says so is turned off.
+    fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)];
+
+    /// The same for people: what it is about, and what becomes of it in blocks.
+    fn method_of_blocks(&self) -> (&'static str, &'static str);
+
+    /// Statements of one session that read the first rows of all tables and their indexes once.
+    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String>;
+
+    /// What the counters of a window come to.
+    fn work(&self, deltas: &[CounterDelta]) -> Work;
+}
+
+/// What is to come to rest.
+pub(crate) struct Debt<'a> {
+    pub arm: &'a str,
+    pub endpoint: &'a Endpoint,
+    pub data_dir: &'a Path,
+    pub tables: u32,
+    /// Rows of all tables.
+    pub rows_total: u64,
+    /// Give up waiting after this time, everything included.
+    pub cap: Duration,
+}
+
+/// A session for administration.
+pub(crate) trait Admin: Send {
+    /// Runs SQL and keeps the answer.
+    fn query(&mut self, sql: &str) -> std::result::Result<Table, Wire>;
+
+    /// The session's number on the server, which is what a client's session says of itself too.
+    fn backend_id(&self) -> u32;
+
+    /// Has the server write what finished work changed to where a killed server finds it again.
+    fn make_durable(&mut self) -> std::result::Result<(), Wire>;
+
+    /// How the server was built.
+    fn build_facts(&mut self) -> Result<Vec<(String, String)>>;
+
+    /// All its settings.
+    fn settings(&mut self) -> Result<Vec<ServerSetting>>;
+
+    /// The state that a step starts from.
+    fn fingerprint(&mut self) -> Result<Vec<(String, String)>>;
+
+    /// The plan of one statement.
+    fn explain(&mut self, sql: &str) -> Result<QueryPlan>;
+
+    /// How sessions hand their statistics in; none where the server has them at any time.
+    fn flush(&self) -> Option<FlushProcedure>;
+
+    /// The server's counters now.
+    fn counters(&mut self) -> Result<CounterSet>;
+
+    /// Looks many times a second what these sessions wait for, from now on.
+    fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<WaitSampler>;
+}
+
+/// The adapter of a DBMS.
+pub(crate) fn adapter(dbms: Dbms) -> &'static dyn Adapter {
+    match dbms {
+        Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb => &Postgres,
+    }
+}

@@ -1,0 +1,59 @@
+//! A Postgres session for administration.
+
+use crate::adapter::Admin;
+use crate::error::Result;
+use rqps_probe::counters::CounterSet;
+use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, waits};
+use rqps_probe::waits::WaitSampler;
+use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting};
+use rqps_wire::postgres::Connection;
+
+use rqps_wire::{Error as Wire, Session, Table};
+
+impl Admin for Connection {
+    fn query(&mut self, sql: &str) -> std::result::Result<Table, Wire> {
+        Connection::query(self, sql)
+    }
+
+    fn backend_id(&self) -> u32 {
+        Session::backend_id(self)
+    }
+
+    /// With `synchronous_commit = off` the last moments of finished work are in memory only, and would be lost with a
+    /// server that is killed.
+    fn make_durable(&mut self) -> std::result::Result<(), Wire> {
+        // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
+        for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
+            Connection::query(self, sql)?;
+        }
+        Ok(())
+    }
+
+    fn build_facts(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(about::build_facts(self)?)
+    }
+
+    fn settings(&mut self) -> Result<Vec<ServerSetting>> {
+        Ok(about::settings(self)?)
+    }
+
+    fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(fingerprint::fingerprint(self)?.key_values())
+    }
+
+    fn explain(&mut self, sql: &str) -> Result<QueryPlan> {
+        Ok(explain::explain(self, sql)?)
+    }
+
+    fn flush(&self) -> Option<FlushProcedure> {
+        Some(flush::procedure(self.server_version_num()))
+    }
+
+    fn counters(&mut self) -> Result<CounterSet> {
+        Ok(counters::snapshot(self)?)
+    }
+
+    fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<WaitSampler> {
+        Ok(WaitSampler::start(waits::look(*self, sessions))?)
+    }
+}

@@ -1,0 +1,54 @@
+//! Work on a server outside a run: what one loads, looks through or drives by hand.
+
+use crate::adapter::adapter;
+pub use crate::tables::{LoadTimes, Tables};
+use rqps_driver::{Observer, StepError, StepResult, StepSpec};
+use rqps_plan::Dbms;
+use rqps_wire::{Endpoint, Error};
+use rqps_workloads::Dialect;
+
+/// How SQL is spelled for a DBMS.
+pub fn dialect(dbms: Dbms) -> Dialect {
+    adapter(dbms).dialect()
+}
+
+/// Creates, fills and indexes all tables, replacing those of an earlier try. `tick` is called several times a second
+/// with the rows so far; when it returns false, the load ends early with `None`.
+///
+/// # Errors
+/// What a session met.
+pub fn load(
+    dbms: Dbms,
+    endpoint: &Endpoint,
+    tables: Tables,
+    mut tick: impl FnMut(&'static str, u64) -> bool,
+) -> Result<Option<LoadTimes>, Error> {
+    adapter(dbms).load(endpoint, tables, &mut tick)
+}
+
+/// Has the server look through every table, as after a load. False when `look`, which is called several times a
+/// second, asked for the end.
+///
+/// # Errors
+/// What a session met.
+pub fn vacuum(
+    dbms: Dbms,
+    endpoint: &Endpoint,
+    tables: u32,
+    mut look: impl FnMut() -> bool,
+) -> Result<bool, Error> {
+    adapter(dbms).vacuum(endpoint, tables, &mut look)
+}
+
+/// Runs one step.
+///
+/// # Errors
+/// As [`rqps_driver::run_step`].
+pub fn drive(
+    dbms: Dbms,
+    endpoint: &Endpoint,
+    spec: &StepSpec,
+    observer: &mut dyn Observer,
+) -> Result<StepResult, StepError> {
+    adapter(dbms).run_step(spec, endpoint, false, observer)
+}

@@ -1,0 +1,182 @@
+//! Work on all tables at the same time, and the load: create, fill, index.
+
+use rqps_wire::{Error, Session};
+use rqps_workloads::{Dialect, dialect};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Tables that are filled or indexed at the same time, whatever the number of processors.
+const PARALLEL_TABLES_MAX: usize = 16;
+/// Pause before a server is asked again to end statements in flight.
+const CANCEL_AGAIN: Duration = Duration::from_secs(1);
+/// How often the caller is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What to load.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables {
+    /// How many.
+    pub tables: u32,
+    /// Rows in each.
+    pub rows: u64,
+    /// Seed of their content.
+    pub seed: u64,
+}
+
+/// How long the two stretches took by the wall clock.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadTimes {
+    /// Creating and filling.
+    pub rows: Duration,
+    /// Indexing.
+    pub indexes: Duration,
+}
+
+/// How a server is reached.
+pub(crate) struct Reach<'a, S> {
+    /// Gives a session of this name.
+    pub connect: &'a (dyn Fn(&str) -> Result<S, Error> + Sync),
+    /// Ends what sessions of this name have in flight.
+    pub end_statements: &'a dyn Fn(&str),
+}
+
+/// How far a load has come, and whether it is to end.
+#[derive(Default)]
+pub(crate) struct Progress {
+    pub rows: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs `work` once for each table (numbers from 1), several at the same time, each thread with a session of its own;
+/// `look` is called several times a second meanwhile. After the first error no further table is begun. Once `stop` is
+/// set, statements in flight are ended too, and what they say of it is no error.
+pub(crate) fn for_each_table<S>(
+    reach: &Reach<'_, S>,
+    (tables, what_for): (u32, &str),
+    stop: &AtomicBool,
+    work: impl Fn(&mut S, u32) -> Result<(), Error> + Sync,
+    look: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let next = AtomicU32::new(1);
+    let first_error = Mutex::new(None);
+    let threads = PARALLEL_TABLES_MAX.min(tables as usize);
+    let name = format!("rqps {what_for}");
+    let connect = reach.connect;
+    let run = || -> Result<(), Error> {
+        let mut session = connect(&name)?;
+        loop {
+            let table = next.fetch_add(1, Ordering::Relaxed);
+            if table > tables || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            work(&mut session, table)?;
+        }
+    };
+    std::thread::scope(|scope| {
+        let spawn = |_| {
+            scope.spawn(|| {
+                if let Err(error) = run() {
+                    next.store(tables, Ordering::Relaxed);
+                    first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            })
+        };
+        let handles: Vec<_> = (0..threads).map(spawn).collect();
+        let mut cancelled_at: Option<Instant> = None;
+        while handles.iter().any(|handle| !handle.is_finished()) {
+            std::thread::sleep(LOOK);
+            look();
+            let due = cancelled_at.is_none_or(|at| at.elapsed() >= CANCEL_AGAIN);
+            if stop.load(Ordering::Relaxed) && due {
+                cancelled_at = Some(Instant::now());
+                (reach.end_statements)(&name);
+            }
+        }
+    });
+    let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match first_error {
+        Some(error) if !stop.load(Ordering::Relaxed) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The same for work that has nothing to count. False when `look` asked for the end.
+pub(crate) fn on_each_table<S>(
+    reach: &Reach<'_, S>,
+    of: (u32, &str),
+    work: impl Fn(&mut S, u32) -> Result<(), Error> + Sync,
+    look: &mut dyn FnMut() -> bool,
+) -> Result<bool, Error> {
+    let stop = AtomicBool::new(false);
+    for_each_table(reach, of, &stop, work, &mut || {
+        if !look() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })?;
+    Ok(!stop.into_inner())
+}
+
+/// Creates all tables, has `fill` put the rows of one after the other in, and indexes them. `tick` is called several
+/// times a second with the rows so far; when it returns false, the load ends early with `None`.
+pub(crate) fn load<S: Session>(
+    reach: &Reach<'_, S>,
+    dialect: Dialect,
+    tables: Tables,
+    fill: impl Fn(&mut S, u32, &Progress) -> Result<(), Error> + Sync,
+    tick: &mut dyn FnMut(&'static str, u64) -> bool,
+) -> Result<Option<LoadTimes>, Error> {
+    let progress = Progress::default();
+    let start = Instant::now();
+    let mut look = |what| {
+        if !tick(what, progress.rows.load(Ordering::Relaxed)) {
+            progress.stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let run =
+        |session: &mut S, all: Vec<String>| all.iter().try_for_each(|sql| session.simple(sql).map(|_| ()));
+    let create = |session: &mut S, table| {
+        run(session, dialect::create_table(dialect, table))?;
+        fill(session, table, &progress)
+    };
+    for_each_table(reach, (tables.tables, "load"), &progress.stop, create, &mut || look("rows"))?;
+    let rows = start.elapsed();
+    let index = |session: &mut S, table| run(session, dialect::finish_table(dialect, table, tables.rows));
+    for_each_table(reach, (tables.tables, "index"), &progress.stop, index, &mut || look("indexes"))?;
+    let indexes = start.elapsed() - rows;
+    Ok((!progress.stopped()).then_some(LoadTimes { rows, indexes }))
+}
+
+/// Writes a number in digits, as statements and COPY have it, without a text made for each.
+pub(crate) fn push_number(text: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_all_their_digits() {
+        let mut number = Vec::new();
+        push_number(&mut number, 0);
+        push_number(&mut number, 1_234_567_890);
+        assert_eq!(number, b"01234567890");
+    }
+}
