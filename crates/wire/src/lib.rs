@@ -12,6 +12,7 @@ mod connect;
 mod endpoint;
 mod error;
 mod inbox;
+pub mod mysql;
 mod params;
 pub mod postgres;
 mod session;

@@ -1,0 +1,333 @@
+//! From an endpoint to a connection that is ready for statements: open the socket, answer the
+//! server's greeting, prove the password, learn the longest packet. Not hot.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use super::decode::{Reader, push_length, text};
+use super::packet::{EOF, ERROR, OK, Packets, seal};
+use super::password::{self, NONCE_BYTES};
+use super::reply::{ServerError, server_error};
+use super::version::Version;
+use super::{Connection, SERVER};
+use crate::connect::{LOGIN_TIMEOUT, unreachable};
+use crate::inbox::{Inbox, READ_BYTES, unexpected};
+use crate::socket::Socket;
+use crate::{Endpoint, Error, Host};
+
+/// The file name of the server's Unix socket.
+const SOCKET_FILE: &str = "mysqld.sock";
+
+/// The version of the greeting that all servers from 3.21 on send.
+const GREETING_VERSION: u64 = 10;
+
+/// latin1_swedish_ci, by its number.
+const COLLATION: u8 = 8;
+
+/// Longest packet of a login; greetings and keys are far shorter.
+const LOGIN_BYTES_MAX: usize = 64 * 1024;
+
+/// Longest packet this client says it takes.
+const PACKET_BYTES_MAX: u32 = 1024 * 1024 * 1024;
+
+const NATIVE: &str = "mysql_native_password";
+const CACHING_SHA2: &str = "caching_sha2_password";
+
+/// Begins what a method has to say amid a login; the two things that caching_sha2_password says.
+const MORE: u8 = 0x01;
+const FAST_LOGIN: u8 = 3;
+const FULL_LOGIN: u8 = 4;
+
+/// What the client asks for, where the server can do it; see the module's documentation.
+mod capability {
+    pub(super) const LONG_PASSWORD: u32 = 1;
+    pub(super) const LONG_FLAG: u32 = 1 << 2;
+    pub(super) const CONNECT_WITH_DB: u32 = 1 << 3;
+    pub(super) const PROTOCOL_41: u32 = 1 << 9;
+    pub(super) const TRANSACTIONS: u32 = 1 << 13;
+    pub(super) const SECURE_CONNECTION: u32 = 1 << 15;
+    pub(super) const MULTI_STATEMENTS: u32 = 1 << 16;
+    pub(super) const MULTI_RESULTS: u32 = 1 << 17;
+    pub(super) const PS_MULTI_RESULTS: u32 = 1 << 18;
+    pub(super) const PLUGIN_AUTH: u32 = 1 << 19;
+    pub(super) const CONNECT_ATTRS: u32 = 1 << 20;
+    pub(super) const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+    pub(super) const SESSION_TRACK: u32 = 1 << 23;
+    /// Without these there is no talking.
+    pub(super) const NEEDED: u32 = CONNECT_WITH_DB | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH;
+    pub(super) const WANTED: u32 = NEEDED
+        | LONG_PASSWORD
+        | LONG_FLAG
+        | TRANSACTIONS
+        | MULTI_STATEMENTS
+        | MULTI_RESULTS
+        | PS_MULTI_RESULTS
+        | CONNECT_ATTRS
+        | PLUGIN_AUTH_LENENC
+        | SESSION_TRACK;
+    /// Of MariaDB's own, 32 bits further up: bulk statements, definitions with more about types, and
+    /// definitions left out where the client has seen them.
+    pub(super) const MARIADB: u32 = 1 << 2 | 1 << 3 | 1 << 4;
+}
+
+/// A login in progress.
+struct Login<'a> {
+    endpoint: &'a Endpoint,
+    socket: Socket,
+    inbox: Inbox,
+    packets: Packets,
+    nonce: Vec<u8>,
+}
+
+/// What the server says of itself before the login.
+struct Greeting {
+    version: Version,
+    connection_id: u32,
+    capabilities: u32,
+    mariadb_capabilities: u32,
+    nonce: Vec<u8>,
+    method: String,
+}
+
+/// Why a login failed.
+enum Refusal {
+    Io(io::Error),
+    Server(ServerError),
+    Method(String),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Connection {
+    /// Connects and logs in, without TLS; `name` goes into the connection attribute `program_name`.
+    /// The server may ask for no password, or check it by `mysql_native_password` or
+    /// `caching_sha2_password`. The whole takes at most about 40 s.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] when the server can't be reached or doesn't answer, [`Error::Auth`] when
+    /// it answers but doesn't let the client in.
+    pub fn connect(endpoint: &Endpoint, name: &str) -> Result<Self, Error> {
+        let open = || {
+            let mut socket = Socket::open(endpoint, SOCKET_FILE)?;
+            socket.set_timeout(Some(LOGIN_TIMEOUT))?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|source| unreachable(endpoint, source, SERVER))?;
+        let inbox = Inbox::new(READ_BYTES);
+        let mut login = Login { endpoint, socket, inbox, packets: Packets { next: 0 }, nonce: Vec::new() };
+        let greeting = login.run(name).map_err(|refusal| refusal.explain(endpoint))?;
+        let mut connection = Self {
+            endpoint: endpoint.to_string(),
+            socket: login.socket,
+            inbox: login.inbox,
+            outbox: Vec::with_capacity(READ_BYTES),
+            version: greeting.version,
+            connection_id: greeting.connection_id,
+            packet_bytes_max: usize::MAX,
+            statements: 0,
+            status: 0,
+        };
+        connection.learn_packet_limit()?;
+        let timeless = connection.socket.set_timeout(None);
+        timeless.map_err(|source| unreachable(endpoint, source, SERVER))?;
+        Ok(connection)
+    }
+
+    fn learn_packet_limit(&mut self) -> Result<(), Error> {
+        let sql = "SELECT @@max_allowed_packet";
+        let table = self.query(sql)?;
+        self.packet_bytes_max = table.value().and_then(|value| value.parse().ok()).ok_or_else(|| {
+            let what = format!("no number in the answer to {sql}");
+            Error::Protocol { server: SERVER, endpoint: self.endpoint.clone(), what }
+        })?;
+        Ok(())
+    }
+}
+
+impl Login<'_> {
+    fn run(&mut self, name: &str) -> Result<Greeting, Refusal> {
+        let greeting = read_greeting(&self.read()?)?;
+        self.nonce.clone_from(&greeting.nonce);
+        let missing = capability::NEEDED & !greeting.capabilities;
+        if missing != 0 {
+            let what =
+                format!("the server lacks capabilities {missing:#x}; 5.6 is the oldest release for this");
+            return Err(Refusal::Method(what));
+        }
+        // Any method does for a start: the server asks for another one if it must.
+        let method = if greeting.method == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
+        let proof = self.proof(method);
+        self.answer(&greeting, name, method, &proof)?;
+        self.be_let_in(method)?;
+        Ok(greeting)
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        self.packets.read(&mut self.inbox, &mut self.socket, LOGIN_BYTES_MAX)
+    }
+
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        let mut out = vec![0; super::packet::HEADER_BYTES];
+        out.extend_from_slice(payload);
+        seal(&mut out, self.packets.next);
+        self.packets.next = self.packets.next.wrapping_add(1);
+        self.socket.write_all(&out)
+    }
+
+    /// Answers the greeting: who logs in to what, with the proof of the password.
+    fn answer(&mut self, greeting: &Greeting, name: &str, method: &str, proof: &[u8]) -> io::Result<()> {
+        let capabilities = capability::WANTED & greeting.capabilities;
+        let mut out = Vec::new();
+        out.extend_from_slice(&capabilities.to_le_bytes());
+        out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
+        out.push(COLLATION);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&(capability::MARIADB & greeting.mariadb_capabilities).to_le_bytes());
+        push_ended(&mut out, &self.endpoint.user)?;
+        push_measured(&mut out, proof);
+        push_ended(&mut out, &self.endpoint.database)?;
+        push_ended(&mut out, method)?;
+        if capabilities & capability::CONNECT_ATTRS != 0 {
+            let mut attributes = Vec::new();
+            push_measured(&mut attributes, b"program_name");
+            push_measured(&mut attributes, name.as_bytes());
+            push_measured(&mut out, &attributes);
+        }
+        self.send(&out)
+    }
+
+    /// Does what the server asks for until it lets the client in.
+    fn be_let_in(&mut self, method: &'static str) -> Result<(), Refusal> {
+        let deadline = Instant::now() + LOGIN_TIMEOUT;
+        let mut method = method;
+        while Instant::now() < deadline {
+            let payload = self.read()?;
+            match payload.split_first() {
+                Some((&OK, _)) => return Ok(()),
+                Some((&ERROR, _)) => return Err(Refusal::Server(server_error(&payload)?)),
+                Some((&EOF, request)) => method = self.change_method(request)?,
+                Some((&MORE, &[FAST_LOGIN])) if method == CACHING_SHA2 => {}
+                Some((&MORE, &[FULL_LOGIN])) if method == CACHING_SHA2 => self.send_password()?,
+                _ => return Err(unexpected("a packet that has no place in a login").into()),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::TimedOut).into())
+    }
+
+    /// Proves the password by another method, with another nonce.
+    fn change_method(&mut self, request: &[u8]) -> Result<&'static str, Refusal> {
+        let mut reader = Reader(request);
+        let method = match text(reader.until_zero()).as_str() {
+            NATIVE => NATIVE,
+            CACHING_SHA2 => CACHING_SHA2,
+            "" => return Err(Refusal::Method("the password is stored as before 4.1".to_owned())),
+            other => return Err(Refusal::Method(format!("{other} is asked for"))),
+        };
+        self.nonce = reader.bytes(NONCE_BYTES)?.to_vec();
+        let proof = self.proof(method);
+        self.send(&proof)?;
+        Ok(method)
+    }
+
+    fn proof(&self, method: &str) -> Vec<u8> {
+        let password = self.endpoint.password.as_bytes();
+        match method {
+            CACHING_SHA2 => password::caching_sha2(password, &self.nonce),
+            _ => password::native(password, &self.nonce),
+        }
+    }
+
+    /// The password itself, for a server that has not seen it since its start: plainly by a Unix
+    /// socket.
+    fn send_password(&mut self) -> Result<(), Refusal> {
+        let mut password = self.endpoint.password.clone().into_bytes();
+        password.push(0);
+        match self.endpoint.host {
+            Host::Unix(_) => Ok(self.send(&password)?),
+            Host::Tcp(_) => Err(Refusal::Method(
+                "the server has not seen this password since its start; log in once by its Unix socket"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+/// A text that a zero byte ends.
+fn push_ended(out: &mut Vec<u8>, text: &str) -> io::Result<()> {
+    if text.contains('\0') {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name holds a zero byte"));
+    }
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+/// A text with its length before it.
+fn push_measured(out: &mut Vec<u8>, text: &[u8]) {
+    push_length(out, text.len());
+    out.extend_from_slice(text);
+}
+
+fn read_greeting(payload: &[u8]) -> Result<Greeting, Refusal> {
+    if payload.first() == Some(&ERROR) {
+        return Err(Refusal::Server(server_error(payload)?));
+    }
+    let mut reader = Reader(payload);
+    if reader.int(1)? != GREETING_VERSION {
+        return Err(unexpected("no greeting as MySQL and MariaDB send it").into());
+    }
+    let version = Version::parse(&text(reader.until_zero()));
+    let connection_id = reader.int(4)? as u32;
+    let mut nonce = reader.bytes(8)?.to_vec();
+    reader.bytes(1)?;
+    let low = reader.int(2)? as u32;
+    // The collation and the status.
+    reader.bytes(3)?;
+    let capabilities = low | (reader.int(2)? as u32) << 16;
+    // The nonce's length, and six bytes not in use.
+    reader.bytes(7)?;
+    let mariadb_bits = reader.int(4)? as u32;
+    nonce.extend_from_slice(reader.bytes(NONCE_BYTES - 8)?);
+    reader.bytes(1)?;
+    let method = text(reader.until_zero());
+    // Only a server that doesn't claim this old bit has capabilities of its own there.
+    let has_own = capabilities & capability::LONG_PASSWORD == 0;
+    let mariadb_capabilities = if has_own { mariadb_bits } else { 0 };
+    Ok(Greeting { version, connection_id, capabilities, mariadb_capabilities, nonce, method })
+}
+
+impl Refusal {
+    fn explain(self, endpoint: &Endpoint) -> Error {
+        match self {
+            Self::Io(source) => unreachable(endpoint, source, SERVER),
+            Self::Server(error) => Error::Auth {
+                endpoint: endpoint.to_string(),
+                remedy: remedy_for(error.code),
+                reason: format!("{} (error {}, SQLSTATE {})", error.message, error.code, error.sqlstate),
+                sqlstate: Some(error.sqlstate),
+            },
+            Self::Method(what) => Error::Auth {
+                endpoint: endpoint.to_string(),
+                sqlstate: None,
+                reason: format!("the server's way of checking passwords failed or is not known here: {what}"),
+                remedy: "use mysql_native_password or caching_sha2_password, without TLS",
+            },
+        }
+    }
+}
+
+fn remedy_for(code: u16) -> &'static str {
+    match code {
+        1044 => "check the user's rights on the database",
+        1045 => "check the user and the password, and from where the user may log in",
+        1049 => "create the database first",
+        1040 | 1203 => "raise max_connections or use fewer clients",
+        1129 | 1130 => "let the server take connections of users from this host",
+        3159 => "switch require_secure_transport off",
+        _ => "see the server's log",
+    }
+}

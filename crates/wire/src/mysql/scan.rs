@@ -1,0 +1,150 @@
+//! The hot half of reading a reply: walk over packet headers in place, count rows, and stop at what
+//! can't be skipped. Pure; where the bytes come from is the caller's business.
+//!
+//! What a packet means depends on those before it, so the scan carries along how far it has come. It
+//! needs neither the number of columns nor their definitions: an EOF ends each part of a result.
+
+use std::io;
+
+use super::decode::{NULL, Reader};
+use super::packet::{EOF, EOF_BYTES, ERROR, HEADER_BYTES, OK, PAYLOAD_BYTES_MAX};
+use crate::Outcome;
+
+/// Longest payload that is read whole here: the end of a statement with what it says of the session.
+const WHOLE_BYTES_MAX: usize = 64 * 1024;
+
+/// Bits of the server's status: a transaction is open; another result follows.
+pub(super) const IN_TRANSACTION: u16 = 0x0001;
+pub(super) const MORE_RESULTS: u16 = 0x0008;
+
+/// Why a scan ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The reply is complete: `used` bytes scanned.
+    Ready { used: usize },
+    /// The bytes ran out after `used`; beyond them, `skip` bytes of a counted packet follow that
+    /// need not be looked at.
+    More { used: usize, skip: usize },
+    /// At `used` begins an error, to be read whole.
+    Attention { used: usize },
+    /// A packet stands where it has no place.
+    Malformed(String),
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    /// OK, an error, or the start of a result set.
+    Start,
+    /// Column definitions, up to an EOF; a server may leave out those that the client has seen.
+    Definitions,
+    /// Rows, up to an EOF.
+    Rows,
+}
+
+/// How far a reply has been read.
+#[derive(Debug)]
+pub(super) struct Progress {
+    pub(super) outcome: Outcome,
+    /// The status bits of the last OK or EOF.
+    pub(super) status: u16,
+    /// The number that the next packet must have.
+    pub(super) number: u8,
+    due: Due,
+    /// The last packet was as long as one can be: the next one continues it.
+    continued: bool,
+}
+
+impl Progress {
+    /// Before the first byte of a reply.
+    #[inline]
+    pub(super) fn new() -> Self {
+        Self { outcome: Outcome::default(), status: 0, number: 1, due: Due::Start, continued: false }
+    }
+}
+
+/// Scans the packets in `bytes`, adding to `progress`.
+#[inline]
+pub(super) fn scan(bytes: &[u8], progress: &mut Progress) -> Stop {
+    let mut rest = bytes;
+    while let Some((&[l0, l1, l2, number], behind_header)) = rest.split_first_chunk::<HEADER_BYTES>() {
+        let payload_bytes = u32::from_le_bytes([l0, l1, l2, 0]) as usize;
+        let first = behind_header.first().copied();
+        if first.is_none() && payload_bytes > 0 {
+            break;
+        }
+        if first == Some(ERROR) && !progress.continued {
+            return Stop::Attention { used: bytes.len() - rest.len() };
+        }
+        if number != progress.number {
+            return misnumbered(number, progress.number);
+        }
+        let ends = progress.due == Due::Start || first == Some(EOF) && payload_bytes < EOF_BYTES;
+        if ends && !progress.continued {
+            let Some((payload, behind)) = behind_header.split_at_checked(payload_bytes) else {
+                return incomplete(bytes.len() - rest.len(), payload_bytes);
+            };
+            rest = behind;
+            match part(payload, progress) {
+                Ok(true) => return Stop::Ready { used: bytes.len() - rest.len() },
+                Ok(false) => {}
+                Err(error) => return Stop::Malformed(error.to_string()),
+            }
+            progress.number = number.wrapping_add(1);
+            continue;
+        }
+        progress.outcome.rows += u64::from(progress.due == Due::Rows && !progress.continued);
+        progress.continued = payload_bytes == PAYLOAD_BYTES_MAX;
+        progress.number = number.wrapping_add(1);
+        let Some(behind) = behind_header.get(payload_bytes..) else {
+            return Stop::More { used: bytes.len(), skip: payload_bytes - behind_header.len() };
+        };
+        rest = behind;
+    }
+    Stop::More { used: bytes.len() - rest.len(), skip: 0 }
+}
+
+/// Takes a packet that begins or ends a part of the reply; true at the reply's end.
+#[inline]
+fn part(payload: &[u8], progress: &mut Progress) -> io::Result<bool> {
+    let mut reader = Reader(payload);
+    match (progress.due, reader.int(1)? as u8) {
+        (Due::Start, OK) => {
+            progress.outcome.affected += reader.length()?.unwrap_or_default();
+            // The last number given by AUTO_INCREMENT.
+            reader.length()?;
+            progress.status = reader.int(2)? as u16;
+        }
+        (Due::Start, NULL | EOF) => {
+            return Err(crate::inbox::unexpected("a question for a local file, or an EOF without rows"));
+        }
+        (Due::Start, _) => {
+            progress.due = Due::Definitions;
+            return Ok(false);
+        }
+        (Due::Definitions, _) => {
+            progress.due = Due::Rows;
+            return Ok(false);
+        }
+        (Due::Rows, _) => {
+            // The number of warnings.
+            reader.int(2)?;
+            progress.status = reader.int(2)? as u16;
+        }
+    }
+    progress.due = Due::Start;
+    Ok(progress.status & MORE_RESULTS == 0)
+}
+
+#[cold]
+fn incomplete(used: usize, payload_bytes: usize) -> Stop {
+    if payload_bytes > WHOLE_BYTES_MAX {
+        return Stop::Malformed(format!("a packet of {payload_bytes} bytes where a short one was due"));
+    }
+    Stop::More { used, skip: 0 }
+}
+
+#[cold]
+fn misnumbered(number: u8, expected: u8) -> Stop {
+    Stop::Malformed(super::packet::out_of_order(number, expected).to_string())
+}

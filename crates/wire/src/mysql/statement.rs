@@ -1,0 +1,149 @@
+//! Prepared statements. The start of every execution is laid out once, at the preparation.
+
+use std::cell::Cell;
+
+use super::decode::Reader;
+use super::packet::{self, HEADER_BYTES, Packets, seal};
+use super::query::is_eof;
+use super::reply::{Reply, Trouble};
+use super::{Connection, Params};
+use crate::error::shorten;
+use crate::{Error, Outcome, ParamType, Session};
+
+/// Most statements one connection prepares; the server's own limit for all is 16,382 unless set.
+const STATEMENTS_MAX: u32 = 10_000;
+
+/// The protocol's numbers of the types that parameters are bound as.
+const LONGLONG: u8 = 8;
+const VAR_STRING: u8 = 253;
+
+/// The error for a statement that can only run as text.
+const NOT_PREPARABLE: u16 = 1295;
+
+/// A statement prepared on one [`Connection`].
+#[derive(Debug)]
+pub struct Statement {
+    sql: Box<str>,
+    params: usize,
+    /// Nothing where the server can't prepare it and it runs as text.
+    prepared: Option<Prepared>,
+}
+
+/// What an execution is made of.
+#[derive(Debug)]
+struct Prepared {
+    /// Room for the header, the command, the statement's number, no cursor, one iteration, and with
+    /// parameters one bit each for NULL and a zero: their types are known.
+    head: Box<[u8]>,
+    /// The parameters' types, two bytes each.
+    types: Box<[u8]>,
+    /// The server knows the types.
+    bound: Cell<bool>,
+}
+
+impl Connection {
+    /// See [`Session::prepare`]; a statement that only runs as text may have no parameters.
+    pub(super) fn prepare_statement(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
+        if self.statements == STATEMENTS_MAX {
+            return Err(Error::Limit {
+                what: "one more prepared statement".to_owned(),
+                limit: format!("{STATEMENTS_MAX} a connection"),
+                remedy: "prepare once and execute often, or connect anew",
+            });
+        }
+        self.ask(packet::PREPARE, sql)?;
+        let reply = self.read_prepared();
+        let prepared = match self.conclude(reply, sql) {
+            Ok((number, params)) if params == types.len() => Some(Prepared::new(number, types)),
+            Ok((_, params)) => return Err(miscounted(types.len(), params, sql)),
+            Err(error) if error.code() == Some(NOT_PREPARABLE) && types.is_empty() => None,
+            Err(error) => return Err(error),
+        };
+        self.statements += 1;
+        Ok(Statement { sql: sql.into(), params: types.len(), prepared })
+    }
+
+    /// Reads the reply to a preparation: the statement's number and how many parameters it has.
+    fn read_prepared(&mut self) -> Result<Reply<(u32, usize)>, Trouble> {
+        let mut packets = Packets { next: 1 };
+        let start = self.next_packet(&mut packets)?;
+        let mut reader = Reader(&start);
+        reader.bytes(1)?;
+        let number = reader.int(4)? as u32;
+        let (columns, params) = (reader.int(2)?, reader.int(2)? as usize);
+        for definitions in [params as u64, columns] {
+            if definitions > 0 {
+                while !is_eof(&self.next_packet(&mut packets)?) {}
+            }
+        }
+        Ok(Reply { result: (number, params), status: self.status })
+    }
+
+    /// See [`Session::execute`].
+    #[inline]
+    pub(super) fn execute_statement(
+        &mut self,
+        statement: &Statement,
+        params: &Params,
+    ) -> Result<Outcome, Error> {
+        let Some(prepared) = &statement.prepared else {
+            return self.simple(&statement.sql);
+        };
+        if params.len() != statement.params {
+            return Err(miscounted(params.len(), statement.params, &statement.sql));
+        }
+        prepared.execution(&mut self.outbox, params);
+        if self.outbox.len() - HEADER_BYTES > self.packet_bytes_max {
+            return Err(self.too_long(self.outbox.len()));
+        }
+        let outcome = self.exchange(&statement.sql)?;
+        prepared.bound.set(true);
+        Ok(outcome)
+    }
+}
+
+impl Prepared {
+    fn new(number: u32, types: &[ParamType]) -> Self {
+        let mut head = vec![0; HEADER_BYTES];
+        head.push(packet::EXECUTE);
+        head.extend_from_slice(&number.to_le_bytes());
+        head.extend_from_slice(&[0, 1, 0, 0, 0]);
+        if !types.is_empty() {
+            head.resize(head.len() + types.len().div_ceil(8) + 1, 0);
+        }
+        let types = types.iter().flat_map(|kind| match kind {
+            ParamType::Int8 => [LONGLONG, 0],
+            ParamType::Text => [VAR_STRING, 0],
+        });
+        Self { head: head.into(), types: types.collect(), bound: Cell::new(false) }
+    }
+
+    /// Puts one execution into `out`.
+    #[inline]
+    fn execution(&self, out: &mut Vec<u8>, params: &Params) {
+        let encoded = params.encoded();
+        out.clear();
+        out.extend_from_slice(&self.head);
+        if !self.bound.get() {
+            self.push_types(out);
+        }
+        out.extend_from_slice(encoded);
+        seal(out, 0);
+    }
+
+    #[cold]
+    fn push_types(&self, out: &mut Vec<u8>) {
+        if !self.types.is_empty() {
+            // The zero at the head's end becomes a one: types follow.
+            if let Some(known) = out.last_mut() {
+                *known = 1;
+            }
+            out.extend_from_slice(&self.types);
+        }
+    }
+}
+
+#[cold]
+fn miscounted(given: usize, expected: usize, sql: &str) -> Error {
+    Error::Misuse(format!("{given} parameters for a statement of {expected}: {}", shorten(sql)))
+}
