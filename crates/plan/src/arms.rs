@@ -15,7 +15,8 @@ use crate::reader::{Found, Node, Section};
 
 const ARM_KEYS: [&str; 6] = ["name", "build", "config", "env", "control", "after_load"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
-const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", or { path = \"/usr/lib/postgresql/15\" }.";
+const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", { path = \"/usr/lib/postgresql/15\" }, or \
+                            { path = \"/opt/mysql\", dbms = \"mysql\" }.";
 
 /// What builds and configs are judged by.
 pub(crate) struct ArmRules<'r> {
@@ -86,7 +87,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let name_at = name.as_ref().map_or(section.at.clone(), |name| name.at.clone());
     let mut arm = match (build, config, &name) {
         (Some(build), Some(config), _) => Arm::new(build, config),
-        (_, _, Some(_)) => Arm::new(BuildSpec::from_path("/"), "unknown"),
+        (_, _, Some(_)) => Arm::new(BuildSpec::from_path(Dbms::Postgres, "/"), "unknown"),
         _ => return None,
     };
     if let Some(name) = name {
@@ -189,7 +190,7 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
     builds.iter().flat_map(arms_of).collect()
 }
 
-/// A build from a string or `{ path = ".." }`; directories become absolute.
+/// A build from a string or `{ path = "..", dbms = ".." }`; directories become absolute.
 fn read_build(
     section: &Section<'_>,
     key: &str,
@@ -209,11 +210,13 @@ fn read_build(
         },
         DeValue::Table(table) => {
             let inner = Section::new(place.clone(), at.clone(), table, problems);
-            inner.check_keys(&["path"], |_| None);
+            inner.check_keys(&["path", "dbms"], |_| None);
             if inner.node("path").is_none() {
                 problems.missing(&at, &place, "a build in { } needs a path", BUILD_REMEDY);
             }
-            BuildSpec::from_path(inner.text("path")?.value)
+            let known = Dbms::ALL.map(|dbms| (dbms.name(), dbms));
+            let dbms = inner.choice("dbms", &known).unwrap_or(Dbms::Postgres);
+            BuildSpec::from_path(dbms, inner.text("path")?.value)
         }
         other => {
             section.wrong_type(key, at, other, "a build, such as \"postgres-18.1\"");
@@ -221,9 +224,9 @@ fn read_build(
         }
     };
     if let BuildSource::Path(path) = &spec.source {
-        spec = BuildSpec::from_path(absolute(rules.directory, path));
+        spec = BuildSpec::from_path(spec.dbms, absolute(rules.directory, path));
     }
-    report(problems, &at, place, (rules.context.known_build)(&spec), BUILD_REMEDY);
+    report(problems, &at, place, (rules.context.known_build)(&spec), &spec.dbms.build_remedy());
     Some(spec)
 }
 

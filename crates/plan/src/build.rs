@@ -32,6 +32,34 @@ impl Dbms {
             Dbms::Mariadb => "mariadb",
         }
     }
+
+    /// What a plan may say instead of a build of it that cannot be had.
+    pub(crate) fn build_remedy(self) -> String {
+        let (release, _) = self.example_versions();
+        let dbms = if self == Dbms::Postgres { String::new() } else { format!(", dbms = \"{self}\"") };
+        format!(
+            "Write for example \"{self}-{release}\", or {{ path = \"{}\"{dbms} }}.",
+            self.example_directory()
+        )
+    }
+
+    /// A release and a series of it, for messages.
+    fn example_versions(self) -> (&'static str, &'static str) {
+        match self {
+            Dbms::Postgres => ("18.1", "18"),
+            Dbms::Mysql => ("8.0.31", "8.0"),
+            Dbms::Mariadb => ("11.4.5", "11.4"),
+        }
+    }
+
+    /// Where one is often installed, for messages.
+    fn example_directory(self) -> &'static str {
+        match self {
+            Dbms::Postgres => "/usr/lib/postgresql/15",
+            Dbms::Mysql => "/opt/mysql",
+            Dbms::Mariadb => "/opt/mariadb",
+        }
+    }
 }
 
 impl fmt::Display for Dbms {
@@ -54,13 +82,14 @@ impl FromStr for Dbms {
 /// Where a build comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum BuildSource {
-    /// A published version: `18.1`, `9.6.24`, or a major alone (`18`, `9.6`) for its newest minor.
+    /// A published version: `18.1`, `9.6.24`, `8.0.31`, or a series alone (`18`, `9.6`, `8.0`) for its newest release.
     Version(String),
-    /// A directory that holds `bin/postgres`, as written (a relative path starts at the working directory).
+    /// A directory that holds the server program, as written (a relative path starts at the working directory).
     Path(PathBuf),
 }
 
-/// A build as a plan or a command line names it: `postgres-18.1`, `postgres-18`, or a directory path with a `/` in it.
+/// A build as a plan or a command line names it: `postgres-18.1`, `mysql-8.0`, or a directory. A path with a `/` in it is
+/// a directory of Postgres; other DBMSs stand before it: `mysql:/opt/mysql`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BuildSpec {
@@ -71,9 +100,9 @@ pub struct BuildSpec {
 }
 
 impl BuildSpec {
-    /// A build by its directory.
-    pub fn from_path(path: impl Into<PathBuf>) -> Self {
-        BuildSpec { dbms: Dbms::Postgres, source: BuildSource::Path(path.into()) }
+    /// A build of a DBMS by its directory.
+    pub fn from_path(dbms: Dbms, path: impl Into<PathBuf>) -> Self {
+        BuildSpec { dbms, source: BuildSource::Path(path.into()) }
     }
 
     /// A short name that is safe as a file name: `postgres-18.1`, or `postgres-at-postgresql-15` for
@@ -102,14 +131,19 @@ fn path_label(path: &Path) -> String {
     if label.is_empty() { "root".to_owned() } else { label }
 }
 
-/// The form that parses back to the same build. A relative directory without a `/` gets `./` in front.
+/// The form that parses back to the same build. A directory of Postgres stands for itself, with `./` in front where it
+/// has no `/` or could be read as one of another DBMS.
 impl fmt::Display for BuildSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             BuildSource::Version(version) => write!(f, "{}-{version}", self.dbms),
             BuildSource::Path(path) => {
                 let text = path.to_string_lossy();
-                if text.contains('/') { f.write_str(&text) } else { write!(f, "./{text}") }
+                match self.dbms {
+                    Dbms::Postgres if text.contains('/') && named_dbms(&text).is_none() => f.write_str(&text),
+                    Dbms::Postgres => write!(f, "./{text}"),
+                    dbms => write!(f, "{dbms}:{text}"),
+                }
             }
         }
     }
@@ -119,30 +153,41 @@ impl FromStr for BuildSpec {
     type Err = BuildError;
 
     fn from_str(text: &str) -> Result<Self, BuildError> {
+        if let Some((dbms, path)) = named_dbms(text) {
+            return match path {
+                "" => Err(BuildError::NoDirectory(dbms)),
+                path => Ok(BuildSpec::from_path(dbms, path)),
+            };
+        }
         if text.contains('/') {
-            return Ok(BuildSpec::from_path(text));
+            return Ok(BuildSpec::from_path(Dbms::Postgres, text));
         }
         let Some((dbms, version)) = text.split_once('-') else {
-            return Err(match check_version(text) {
-                Ok(()) => BuildError::NoDbms(text.to_owned()),
-                Err(_) => BuildError::NotABuild(text.to_owned()),
+            return Err(match (text.parse(), is_version(text)) {
+                (Ok(dbms), _) => BuildError::NoVersion(dbms),
+                (_, true) => BuildError::NoDbms(text.to_owned()),
+                _ => BuildError::NotABuild(text.to_owned()),
             });
         };
         let dbms = dbms.parse()?;
-        check_version(version)?;
+        if !is_version(version) {
+            return Err(BuildError::BadVersion(dbms, version.to_owned()));
+        }
         Ok(BuildSpec { dbms, source: BuildSource::Version(version.to_owned()) })
     }
 }
 
+/// The DBMS before a `:`, and what stands behind it.
+fn named_dbms(text: &str) -> Option<(Dbms, &str)> {
+    let (name, rest) = text.split_once(':')?;
+    Some((name.parse().ok()?, rest))
+}
+
 /// One to three numbers with dots between them.
-fn check_version(version: &str) -> Result<(), BuildError> {
-    let numbers: Vec<&str> = version.split('.').collect();
+fn is_version(text: &str) -> bool {
+    let numbers: Vec<&str> = text.split('.').collect();
     let is_number = |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-    if numbers.len() <= 3 && numbers.iter().all(is_number) {
-        Ok(())
-    } else {
-        Err(BuildError::BadVersion(version.to_owned()))
-    }
+    numbers.len() <= 3 && numbers.iter().all(is_number)
 }
 
 impl TryFrom<String> for BuildSpec {
@@ -167,8 +212,12 @@ pub enum BuildError {
     UnknownDbms(String),
     /// A version without its DBMS.
     NoDbms(String),
+    /// A DBMS without its version.
+    NoVersion(Dbms),
+    /// A DBMS and a `:` with no directory behind it.
+    NoDirectory(Dbms),
     /// The version is not numbers with dots.
-    BadVersion(String),
+    BadVersion(Dbms, String),
     /// Neither version nor directory.
     NotABuild(String),
 }
@@ -181,7 +230,9 @@ impl BuildError {
                 format!("unknown DBMS \"{text}\" (rqps knows {})", known_dbms())
             }
             BuildError::NoDbms(text) => format!("\"{text}\" does not say which DBMS"),
-            BuildError::BadVersion(text) => format!("\"{text}\" is not a version"),
+            BuildError::NoVersion(dbms) => format!("\"{dbms}\" does not say which version"),
+            BuildError::NoDirectory(dbms) => format!("\"{dbms}:\" does not say which directory"),
+            BuildError::BadVersion(_, text) => format!("\"{text}\" is not a version"),
             BuildError::NotABuild(text) => format!("\"{text}\" is not a build"),
         }
     }
@@ -189,12 +240,19 @@ impl BuildError {
     /// What to write instead.
     pub fn remedy(&self) -> String {
         match self {
-            BuildError::NoDbms(version) => format!("write \"postgres-{version}\""),
-            BuildError::BadVersion(_) => {
-                "write \"postgres-18.1\", or \"postgres-18\" for its newest minor".to_owned()
+            BuildError::NoDbms(version) => {
+                let written = Dbms::ALL.map(|dbms| format!("\"{dbms}-{version}\""));
+                format!("write {}", written.join(" or "))
             }
+            BuildError::NoVersion(dbms) | BuildError::BadVersion(dbms, _) => {
+                let (release, series) = dbms.example_versions();
+                format!("write \"{dbms}-{release}\", or \"{dbms}-{series}\" for its newest release")
+            }
+            BuildError::NoDirectory(dbms) => format!("write \"{dbms}:{}\"", dbms.example_directory()),
             BuildError::UnknownDbms(_) | BuildError::NotABuild(_) => {
-                "write \"postgres-18.1\", or a directory such as \"/usr/lib/postgresql/15\"".to_owned()
+                "write \"postgres-18.1\", \"mysql-8.0\", or a directory such as \"/usr/lib/postgresql/15\" or \
+                 \"mysql:/opt/mysql\""
+                    .to_owned()
             }
         }
     }
@@ -210,12 +268,22 @@ mod tests {
 
     #[test]
     fn text_forms_round_trip() {
-        for text in ["postgres-18.1", "postgres-18", "postgres-9.6.24", "/usr/lib/postgresql/15", "./pg"] {
+        let versions = ["postgres-18.1", "postgres-9.6.24", "mysql-8.0.31", "mysql-8.0", "mariadb-11.4"];
+        let directories = ["/usr/lib/postgresql/15", "./pg", "mysql:/opt/my sql", "mariadb:my", "./mysql:x"];
+        for text in versions.into_iter().chain(directories) {
             let spec: BuildSpec = text.parse().unwrap();
             assert_eq!(spec.to_string(), text);
         }
-        let bare = BuildSpec::from_path("pg-head");
-        assert_eq!(bare.to_string().parse::<BuildSpec>().unwrap().label(), bare.label());
+        let directory = |text: &str| match text.parse::<BuildSpec>().unwrap() {
+            BuildSpec { dbms, source: BuildSource::Path(path) } => (dbms, path),
+            other => panic!("{other} is no directory"),
+        };
+        assert_eq!(directory("postgres:/pg"), (Dbms::Postgres, PathBuf::from("/pg")));
+        assert_eq!(directory("mysql:my"), (Dbms::Mysql, PathBuf::from("my")));
+        for bare in ["pg-head", "mysql:/x"] {
+            let bare = BuildSpec::from_path(Dbms::Postgres, bare);
+            assert_eq!(bare.to_string().parse::<BuildSpec>().unwrap().label(), bare.label());
+        }
     }
 
     #[test]
@@ -225,6 +293,7 @@ mod tests {
         assert_eq!(label("/usr/lib/postgresql/15"), "postgres-at-postgresql-15");
         assert_eq!(label("../my builds/head/"), "postgres-at-my-builds-head");
         assert_eq!(label("/"), "postgres-at-root");
+        assert_eq!(label("mariadb:/opt/mariadb-11.4/"), "mariadb-at-opt-mariadb-11.4");
     }
 
     #[test]
@@ -235,7 +304,11 @@ mod tests {
             message("oracle-19.3").contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb)")
         );
         assert!(message("postgres-18beta1").contains("\"18beta1\" is not a version"));
-        assert!(message("postgres").contains("is not a build"));
+        assert!(message("mysql-8.0.31-debug").contains("write \"mysql-8.0.31\", or \"mysql-8.0\" for"));
+        assert!(message("8.0").contains("\"mysql-8.0\""));
+        assert!(message("postgres").contains("does not say which version"));
+        assert!(message("mysql:").contains("write \"mysql:/opt/mysql\""));
+        assert!(message("server").contains("is not a build"));
         assert!(message("postgres-1.2.3.4").contains("is not a version"));
     }
 }

@@ -22,14 +22,14 @@ fn a_directory_is_the_same_build_as_its_copy_and_its_link() {
     let build = Scratch::prepare("14").unwrap().1.build;
     let scratch = open_dir();
     let dirs = dirs(scratch.path());
-    let by_path = resolve(&dirs, &BuildSpec::from_path(&build.root)).unwrap();
+    let by_path = resolve(&dirs, &BuildSpec::from_path(Dbms::Postgres, &build.root)).unwrap();
     assert_eq!((&by_path.hash, &by_path.version), (&build.hash, &build.version));
     assert!(by_path.compiler().unwrap().starts_with("gcc"), "{by_path:?}");
     fs::create_dir(scratch.path().join("bin")).unwrap();
     for program in ["postgres", "initdb"] {
         symlink(build.bin_dir.join(program), scratch.path().join("bin").join(program)).unwrap();
     }
-    let by_link = resolve(&dirs, &BuildSpec::from_path(scratch.path())).unwrap();
+    let by_link = resolve(&dirs, &BuildSpec::from_path(Dbms::Postgres, scratch.path())).unwrap();
     assert_eq!(by_link.root, build.root);
 }
 
@@ -37,7 +37,7 @@ fn a_directory_is_the_same_build_as_its_copy_and_its_link() {
 fn what_is_wrong_with_a_directory_is_said() {
     let scratch = open_dir();
     let message = |path: &Path| {
-        let spec = BuildSpec::from_path(path);
+        let spec = BuildSpec::from_path(Dbms::Postgres, path);
         resolve(&dirs(&scratch.path().join("cache")), &spec).unwrap_err().to_string()
     };
     assert!(message(&scratch.path().join("none")).contains("does not exist"));
