@@ -8,6 +8,7 @@ use super::decode::{Reader, push_length, text};
 use super::packet::{EOF, ERROR, OK, Packets, seal};
 use super::password::{self, NONCE_BYTES};
 use super::reply::{ServerError, server_error};
+use super::rsa::PublicKey;
 use super::version::Version;
 use super::{Connection, SERVER};
 use crate::connect::{LOGIN_TIMEOUT, unreachable};
@@ -37,6 +38,8 @@ const CACHING_SHA2: &str = "caching_sha2_password";
 const MORE: u8 = 0x01;
 const FAST_LOGIN: u8 = 3;
 const FULL_LOGIN: u8 = 4;
+/// Asks for the server's public key.
+const KEY_REQUEST: u8 = 2;
 
 /// What the client asks for, where the server can do it; see the module's documentation.
 mod capability {
@@ -242,17 +245,24 @@ impl Login<'_> {
     }
 
     /// The password itself, for a server that has not seen it since its start: plainly by a Unix
-    /// socket.
+    /// socket, encrypted for the server's key over TCP.
     fn send_password(&mut self) -> Result<(), Refusal> {
         let mut password = self.endpoint.password.clone().into_bytes();
         password.push(0);
-        match self.endpoint.host {
-            Host::Unix(_) => Ok(self.send(&password)?),
-            Host::Tcp(_) => Err(Refusal::Method(
-                "the server has not seen this password since its start; log in once by its Unix socket"
-                    .to_owned(),
-            )),
+        if let Host::Unix(_) = self.endpoint.host {
+            return Ok(self.send(&password)?);
         }
+        self.send(&[KEY_REQUEST])?;
+        let reply = self.read()?;
+        let Some((&MORE, pem)) = reply.split_first() else {
+            return Err(Refusal::Method("the server has no key to encrypt the password for".to_owned()));
+        };
+        let mut seed = [0; NONCE_BYTES];
+        getrandom::fill(&mut seed).map_err(io::Error::other)?;
+        let encrypted = PublicKey::from_pem(&text(pem))
+            .and_then(|key| key.encrypt(&password::xor(&password, &self.nonce), &seed))
+            .ok_or_else(|| Refusal::Method("the server's key can't encrypt this password".to_owned()))?;
+        Ok(self.send(&encrypted)?)
     }
 }
 

@@ -39,6 +39,7 @@ mod params;
 mod password;
 mod query;
 mod reply;
+mod rsa;
 mod scan;
 mod statement;
 mod version;

@@ -33,7 +33,6 @@ use crate::{Error, Outcome, ParamType, Session};
 use message::HEAD_BYTES;
 use reply::{Reply, Trouble, collect};
 
-pub use crate::Table;
 pub use copy::CopyIn;
 pub use params::Params;
 
