@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rqps_store::{PlannedStep, Run};
+use rqps_store::{Arm, PlannedStep, Run};
 
 /// Something in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,10 +109,11 @@ fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     Some(difference(format!("step {}{more}", index + 1), first, a, other, b))
 }
 
-/// Configs that share a name and not their content.
+/// Configs of one DBMS that share a name and not their content.
 fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
     let configs = |run: &Run| -> BTreeMap<String, String> {
-        run.arms.iter().map(|arm| (arm.config_name.clone(), arm.config_hash.clone())).collect()
+        let named = |arm: &Arm| (format!("{} of {}", arm.config_name, arm.dbms), arm.config_hash.clone());
+        run.arms.iter().map(named).collect()
     };
     let (left, right) = (configs(first), configs(other));
     left.into_iter()

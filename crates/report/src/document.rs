@@ -11,6 +11,11 @@ impl Document {
         self.blocks.push(block);
     }
 
+    /// Puts warnings into every table that has none.
+    pub fn warn(&mut self, warnings: &[String]) {
+        self.blocks.iter_mut().for_each(|block| block.warn(warnings));
+    }
+
     /// All tables, in the order of reading.
     pub fn tables(&self) -> Vec<&Table> {
         fn collect<'a>(blocks: &'a [Block], tables: &mut Vec<&'a Table>) {
@@ -64,6 +69,17 @@ pub(crate) enum Block {
     Table(Table),
     /// What few will read in full, under a summary: folded away in Markdown.
     Fold(String, Vec<Block>),
+}
+
+impl Block {
+    /// Puts warnings into every table that has none.
+    pub fn warn(&mut self, warnings: &[String]) {
+        match self {
+            Block::Table(table) if table.warnings.is_empty() => table.warnings = warnings.to_vec(),
+            Block::Fold(_, inner) => inner.iter_mut().for_each(|block| block.warn(warnings)),
+            Block::Heading(..) | Block::Text(_) | Block::Items(_) | Block::Code(_) | Block::Table(_) => {}
+        }
+    }
 }
 
 /// A table. The last `labels` columns name the row: text and Markdown show them last, CSV and JSON first.

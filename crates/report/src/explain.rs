@@ -53,12 +53,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let judged = Judged::of(run, base)?;
     let asked = Asked { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
+    let readings = [Reading::of(run)];
+    let warnings = Sides::new(&readings, Some(&run.arms[base].name), &[])?.warnings;
     if options.format == Format::Json {
-        return explain_json::text(run, &found);
+        return explain_json::text(run, &found, &warnings);
     }
     let mut document = Document::default();
     let what = if judged.is_some() { "verdicts" } else { "differences of a single pass" };
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
+    document.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
     for one in &found {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| said(judged, one)).map(Block::Text));
@@ -69,6 +72,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     if found.is_empty() {
         document.push(Block::Text(nothing(run, judged.is_some())));
     }
+    document.warn(&warnings);
     render(&document, options.format, options.color)
 }
 

@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod explain;
 mod explain_json;
+mod families;
 mod format;
 mod gate;
 mod groups;

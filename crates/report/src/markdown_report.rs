@@ -25,8 +25,9 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     let mut document = Document::default();
     document.push(Block::Heading(1, title(&sides)));
     document.push(Block::Text(format!(
-        "Run {}, begun {}, {}.",
+        "Run {}{}, begun {}, {}.",
         run.folder.name(),
+        host::driven_by(run),
         number::utc(run.meta.created_at_ms),
         run.status.status
     )));
@@ -115,6 +116,11 @@ fn legend(run: &Run) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+    let counts = |name: &str| run.windows.iter().any(|window| window.metrics.contains_key(name));
+    if counts("server_data_writes") || counts("server_fsyncs") {
+        let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
+        lines.push(own.to_owned());
+    }
     let mut rows: Vec<&str> = Vec::new();
     for window in run.windows.iter().filter(|window| window.result.rate_unit == RateUnit::Rows) {
         if !rows.contains(&window.result.test.as_str()) {

@@ -11,6 +11,8 @@
 //! | `cs/o` | context switches of the whole host |
 //! | `r/o`, `w/o` | read and write requests to all whole disks of the host |
 //! | `rKB/o`, `wKB/o` | KB read from and written to it |
+//! | `dw/o` | writes of the server to its data files, as it counts them; where it does |
+//! | `fsync/o` | fsyncs of the server, of data and log, as it counts them; where it does |
 //! | `o/s` | operations per second |
 //! | `instr/o` | user instructions of the server, where the host counts them |
 //!
@@ -56,6 +58,8 @@ pub(crate) struct PerOp {
     print: fn(f64) -> String,
     per_op_min: f64,
     count_min: f64,
+    /// Whether the column is left out where nobody has a value: not every DBMS or version counts it.
+    optional: bool,
 }
 
 /// What a column is made of.
@@ -75,7 +79,7 @@ pub(crate) const SERVER_CPU: PerOp = PerOp {
 };
 
 /// The columns, in the order of the tables.
-pub(crate) static COLUMNS: [PerOp; 9] = [
+static COLUMNS: [PerOp; 11] = [
     CPU,
     SERVER_CPU,
     metric("cs/o", "context_switches_per_op", "host_context_switches", 0.01, EVENTS_MIN),
@@ -83,6 +87,8 @@ pub(crate) static COLUMNS: [PerOp; 9] = [
     metric("rKB/o", "read_kb_per_op", "disk_read_kb", 0.1, KB_MIN),
     metric("w/o", "writes_per_op", "disk_writes", 0.01, EVENTS_MIN),
     metric("wKB/o", "write_kb_per_op", "disk_write_kb", 0.1, KB_MIN),
+    PerOp { optional: true, ..metric("dw/o", "data_writes_per_op", "server_data_writes", 0.01, EVENTS_MIN) },
+    PerOp { optional: true, ..metric("fsync/o", "fsyncs_per_op", "server_fsyncs", 0.001, EVENTS_MIN) },
     PerOp {
         name: "o/s",
         key: "ops_per_s",
@@ -90,6 +96,7 @@ pub(crate) static COLUMNS: [PerOp; 9] = [
         print: number::rate,
         per_op_min: 0.0,
         count_min: 0.0,
+        optional: false,
     },
     PerOp {
         print: |value| format!("{value:.0}"),
@@ -105,6 +112,7 @@ pub(crate) const CPU: PerOp = PerOp {
     print: |value| format!("{value:.6}"),
     per_op_min: 0.0,
     count_min: CPU_US_MIN,
+    optional: false,
 };
 
 /// Events in a window below which their number is mostly chance (100 events: 10 %).
@@ -128,7 +136,15 @@ const fn metric(
         print: |value| format!("{value:.3}"),
         per_op_min,
         count_min,
+        optional: false,
     }
+}
+
+/// The columns of a table about these costs.
+pub(crate) fn columns(costs: &[Cost<'_>]) -> Vec<&'static PerOp> {
+    let is_known =
+        |column: &&PerOp| !column.optional || costs.iter().any(|cost| column.value(cost).is_some());
+    COLUMNS.iter().filter(is_known).collect()
 }
 
 impl Cost<'_> {

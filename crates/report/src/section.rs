@@ -104,6 +104,7 @@ impl Section {
         if include_pre && has_pre && self.has_tests() {
             blocks.extend(self.of(sides, Which::Pre)?);
         }
+        blocks.iter_mut().for_each(|block| block.warn(&sides.warnings));
         Ok(blocks)
     }
 

@@ -9,6 +9,7 @@ use rqps_store::{
 
 use crate::document::Column;
 use crate::error::{Error, Result};
+use crate::families;
 use crate::groups;
 use crate::reading::Reading;
 
@@ -150,7 +151,8 @@ impl<'a> Sides<'a> {
                 },
             )?,
         };
-        let warnings = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
+        let incomplete = readings.iter().filter_map(|reading| incomplete(reading.run));
+        let warnings = incomplete.chain(families::warnings(&base, &all)).collect();
         let sides = Self { base, all, warnings, only: only.to_vec() };
         match only.iter().find(|name| !sides.has(name)) {
             Some(name) => Err(Error::UnknownTest { name: name.clone() }),

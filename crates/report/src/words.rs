@@ -6,6 +6,16 @@ use rqps_verdicts::{HostRemark, Remark};
 /// A cost is told as a multiple from this ratio on.
 const TIMES_FROM: f64 = 2.0;
 
+/// The DBMS as its makers write it; a name that is not known stays as it is.
+pub(crate) fn dbms(name: &str) -> &str {
+    match name {
+        "postgres" => "PostgreSQL",
+        "mysql" => "MySQL",
+        "mariadb" => "MariaDB",
+        other => other,
+    }
+}
+
 /// The class as tables, CSV and JSON call it.
 pub(crate) fn class(class: Class) -> &'static str {
     match class {

@@ -294,3 +294,46 @@ fn names_cannot_break_a_markdown_table() {
             && markdown.contains("(&lt;b>)")
     );
 }
+
+/// Builds by two compilers, one with a C library of its own, and one of another DBMS.
+fn of_unlike_families() -> RunSpec {
+    let ours = ["gcc 12.2.0", "-O2", "system glibc 2.36"];
+    RunSpec {
+        families: vec![
+            ours,
+            ["gcc 4.4.7", "-O2", "system glibc 2.36"],
+            ["gcc 12.4.0", "-O2", "its own glibc 2.41"],
+        ],
+        dbms_last: "mysql",
+        ..RunSpec::default()
+    }
+}
+
+#[test]
+fn every_table_warns_of_builds_by_other_compilers() {
+    let spec = of_unlike_families();
+    let compiled = "postgres-17.7 was built by gcc 4.4.7 -O2, base postgres-16.11 by gcc 12.2.0 -O2: part of a \
+                    difference may be the build's";
+    let linked = "mysql-18.1 runs with its own glibc 2.41, base postgres-16.11 with system glibc 2.36: part of a \
+                  difference may be the build's";
+    let unlike = "the arms are of unlike DBMSs (PostgreSQL, MySQL): what differs is more than a version";
+    let all: Vec<Section> = Section::ALL.iter().map(|(section, _)| *section).collect();
+    let report: serde_json::Value = serde_json::from_str(&in_format(&spec, &all, Format::Json)).unwrap();
+    let tables = report["tables"].as_array().unwrap();
+    assert!(tables.len() > 20);
+    for table in tables {
+        assert_eq!(table["warnings"], serde_json::json!([unlike, compiled, linked]), "{}", table["title"]);
+    }
+    for format in [Format::Text, Format::Markdown, Format::Csv] {
+        let text = in_format(&spec, &[Section::Relative], format);
+        assert!([unlike, compiled, linked].iter().all(|warning| text.contains(warning)), "{text}");
+    }
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &spec);
+    for text in [markdown_report(&run).unwrap(), rqps_report::html_report(&run).unwrap()] {
+        assert!(text.contains(unlike) && text.contains("gcc 4.4.7"));
+    }
+    let alike =
+        RunSpec { families: vec![["gcc 12.2.0", "-O2", "system glibc 2.36"]; 3], ..RunSpec::default() };
+    assert!(!in_format(&alike, &Section::DEFAULT, Format::Text).contains("WARNING"));
+}

@@ -9,13 +9,13 @@ use crate::gate::ArmAtGate;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String> {
+pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], warnings: &[String]) -> Result<String> {
     let mut entries: Vec<Value> = Vec::new();
     for ArmAtGate { arm, lines } in arms {
         let name = &judged.run.arms[*arm].name;
         for line in lines {
             let metrics = line.all().flat_map(|verdict| &verdict.metrics);
-            entries.extend(metrics.filter_map(|one| entry(name, line.test, one)));
+            entries.extend(metrics.filter_map(|one| entry(name, line.test, one, warnings)));
         }
     }
     let mut text =
@@ -26,7 +26,7 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
 
 /// An entry for each metric, whichever decided, so that names stay the same from run to run. None where there is no
 /// finite ratio: a list for charts has no place for it.
-fn entry(arm: &str, test: &str, one: &MetricVerdict) -> Option<Value> {
+fn entry(arm: &str, test: &str, one: &MetricVerdict, warnings: &[String]) -> Option<Value> {
     // Of the rate less is worse: what is charted is the time of an operation.
     let (what, value, low, high) = match one.metric {
         Metric::Rate => ("time per operation", one.ratio.recip(), one.high.recip(), one.low.recip()),
@@ -36,13 +36,15 @@ fn entry(arm: &str, test: &str, one: &MetricVerdict) -> Option<Value> {
         true => format!("{low:.4} to {high:.4}"),
         false => String::new(),
     };
+    let counted = format!("{}, {} blocks", words::class(one.class), one.blocks);
+    let extra: Vec<&str> = std::iter::once(&counted).chain(warnings).map(String::as_str).collect();
     value.is_finite().then(|| {
         json!({
             "name": format!("{arm}: {test}, {what}"),
             "unit": "x base",
             "value": value,
             "range": range,
-            "extra": format!("{}, {} blocks", words::class(one.class), one.blocks),
+            "extra": extra.join("; "),
         })
     })
 }

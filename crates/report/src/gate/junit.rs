@@ -19,9 +19,14 @@ struct Case<'a> {
     closes: bool,
 }
 
-pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: GateRules) -> Result<String> {
+pub(super) fn xml(
+    judged: &Judged<'_>,
+    arms: &[ArmAtGate<'_>],
+    rules: GateRules,
+    warnings: &[String],
+) -> Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    write(&mut writer, judged, arms, rules).map_err(|error| Error::Output(error.to_string()))?;
+    write(&mut writer, judged, arms, (rules, warnings)).map_err(|error| Error::Output(error.to_string()))?;
     let mut text =
         String::from_utf8(writer.into_inner()).map_err(|error| Error::Output(error.to_string()))?;
     text.push('\n');
@@ -32,7 +37,7 @@ fn write(
     writer: &mut Writer<Vec<u8>>,
     judged: &Judged<'_>,
     arms: &[ArmAtGate<'_>],
-    rules: GateRules,
+    (rules, warnings): (GateRules, &[String]),
 ) -> io::Result<()> {
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut suites: Vec<(String, Vec<Case<'_>>)> = Vec::new();
@@ -59,7 +64,7 @@ fn write(
             ("failures", all(true).to_string().as_str()),
         ])
         .write_inner_content(|writer| {
-            suites.iter().try_for_each(|(name, cases)| suite(writer, name, cases))
+            suites.iter().try_for_each(|(name, cases)| suite(writer, (name, warnings), cases))
         })?;
     Ok(())
 }
@@ -70,7 +75,11 @@ fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: GateRu
     Some(Case { test: line.test, verdict, says, closes: rules.closes_on(verdict) })
 }
 
-fn suite(writer: &mut Writer<Vec<u8>>, name: &str, cases: &[Case<'_>]) -> io::Result<()> {
+fn suite(
+    writer: &mut Writer<Vec<u8>>,
+    (name, warnings): (&str, &[String]),
+    cases: &[Case<'_>],
+) -> io::Result<()> {
     let count = |of: fn(&Case<'_>) -> bool| cases.iter().filter(|case| of(case)).count().to_string();
     writer
         .create_element("testsuite")
@@ -81,12 +90,26 @@ fn suite(writer: &mut Writer<Vec<u8>>, name: &str, cases: &[Case<'_>]) -> io::Re
             ("skipped", count(is_skipped).as_str()),
         ])
         .write_inner_content(|writer| {
+            if !warnings.is_empty() {
+                properties(writer, warnings)?;
+            }
             cases.iter().try_for_each(|case| {
                 let element = writer.create_element("testcase");
                 let element = element.with_attributes([("classname", name), ("name", case.test)]);
                 element.write_inner_content(|writer| said(writer, case)).map(|_| ())
             })
         })?;
+    Ok(())
+}
+
+/// What has to be read with every verdict of a suite.
+fn properties(writer: &mut Writer<Vec<u8>>, warnings: &[String]) -> io::Result<()> {
+    writer.create_element("properties").write_inner_content(|writer| {
+        warnings.iter().try_for_each(|warning| {
+            let property = [("name", "warning"), ("value", warning.as_str())];
+            writer.create_element("property").with_attributes(property).write_empty().map(|_| ())
+        })
+    })?;
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::Run;
 
 use crate::error::{Error, Result};
+use crate::reading::Reading;
+use crate::sides::Sides;
 use crate::verdict_lines::{Judged, Line};
 
 /// What makes the gate close.
@@ -77,11 +79,13 @@ pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
     } else {
         Outcome::Passed
     };
+    let readings = [Reading::of(run)];
+    let warnings = Sides::new(&readings, None, &[])?.warnings;
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &arms, outcome)?,
-        junit: junit::xml(&judged, &arms, rules)?,
-        json: benchmark::json(&judged, &arms)?,
+        markdown: summary::markdown(&judged, &arms, outcome, &warnings)?,
+        junit: junit::xml(&judged, &arms, rules, &warnings)?,
+        json: benchmark::json(&judged, &arms, &warnings)?,
     })
 }
 

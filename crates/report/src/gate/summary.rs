@@ -10,7 +10,12 @@ use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
-pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Outcome) -> Result<String> {
+pub(super) fn markdown(
+    judged: &Judged<'_>,
+    arms: &[ArmAtGate<'_>],
+    outcome: Outcome,
+    warnings: &[String],
+) -> Result<String> {
     let mut document = Document::default();
     let verdicts_of = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::verdicts));
     let open = verdicts_of().filter(|verdict| !verdict.class.is_decided()).count();
@@ -25,6 +30,7 @@ pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Out
         Outcome::Undecided => "not decided",
     };
     document.push(Block::Heading(2, format!("rqps gate: {says}{open}")));
+    document.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
     let base = judged.name(judged.base);
     for ArmAtGate { arm, lines } in arms {
         let label = judged.name(*arm);
@@ -42,5 +48,6 @@ pub(super) fn markdown(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], outcome: Out
     }
     document.push(Block::Text("How far to trust these verdicts:".to_owned()));
     document.push(Block::Items(trust::lines(judged)));
+    document.warn(warnings);
     render(&document, Format::Markdown, false)
 }

@@ -156,6 +156,12 @@ impl<'a> Page<'a> {
         ratio.is_finite().then_some(ratio)
     }
 
+    /// Blocks whose tables say what must be read with them.
+    fn warned(&self, mut blocks: Vec<Block>) -> Vec<Block> {
+        blocks.iter_mut().for_each(|block| block.warn(&self.sides.warnings));
+        blocks
+    }
+
     /// Blocks of sections, one after the other.
     fn blocks(&self, sections: &[Section]) -> Result<Vec<Block>> {
         let all = sections.iter().map(|section| section.blocks(&self.sides, false));

@@ -9,7 +9,7 @@ use super::{Page, anchor};
 use crate::document::Block;
 use crate::number;
 use crate::render::html as blocks;
-use crate::tables::{headline, trust};
+use crate::tables::{headline, host, trust};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -26,7 +26,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
             h1 { (title(page)) }
             p.about { (about(page)) }
             @for warning in &page.sides.warnings {
-                p.callout.alarm { strong { "Incomplete. " } (warning) "." }
+                p.callout.alarm { strong { "Warning. " } (warning) "." }
             }
             @match &page.judged {
                 Some(judged) => (of_verdicts(page, judged)),
@@ -38,7 +38,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
 
 fn title(page: &Page<'_>) -> String {
     let base = page.sides.base.arm;
-    let name = |arm: &rqps_store::Arm| format!("{} {}", display_name(&arm.dbms), arm.build_version);
+    let name = |arm: &rqps_store::Arm| format!("{} {}", words::dbms(&arm.dbms), arm.build_version);
     let candidates = page.candidates();
     let same_build = |arm: usize| page.run.arms[arm].build_hash == base.build_hash;
     match candidates.as_slice() {
@@ -49,21 +49,18 @@ fn title(page: &Page<'_>) -> String {
     }
 }
 
-fn display_name(dbms: &str) -> &str {
-    if dbms == "postgres" { "PostgreSQL" } else { dbms }
-}
-
 fn about(page: &Page<'_>) -> String {
     let meta = &page.run.meta;
     let host = |key: &str| page.run.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
     let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
-        "{}, {} tests with {} client{}{}. Begun {}, {}.",
+        "{}, {} tests with {} client{}{}{}. Begun {}, {}.",
         meta.workload,
         page.steps.len(),
         meta.clients,
         if meta.clients == 1 { "" } else { "s" },
+        host::driven_by(page.run),
         machine.unwrap_or_default(),
         number::utc(meta.created_at_ms),
         page.run.status.status

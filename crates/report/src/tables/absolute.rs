@@ -35,7 +35,6 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         });
     }
     table.preamble = lines;
-    table.warnings.clone_from(&sides.warnings);
     table.footnotes = footnotes::of_steps(sides, &steps);
     table.footnotes.extend(footnotes::of_rates(sides, &steps));
     table

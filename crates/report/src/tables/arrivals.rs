@@ -21,11 +21,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::of_all(sides)? {
         for row in version_rows(judged.run, &judged.verdicts) {
-            let mut found = block(&judged, &row);
-            if let Block::Table(table) = &mut found {
-                table.warnings.clone_from(&sides.warnings);
-            }
-            blocks.push(found);
+            blocks.push(block(&judged, &row));
         }
     }
     Ok(blocks)

@@ -45,6 +45,5 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         }
     }
     table.footnotes = footnotes::of_steps(sides, &steps);
-    table.warnings.clone_from(&sides.warnings);
     table
 }

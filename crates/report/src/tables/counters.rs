@@ -51,7 +51,6 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     table.preamble = lines;
     table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
     table.footnotes.push("no value (-) where a version does not have the counter".to_owned());
-    table.warnings.clone_from(&sides.warnings);
     Ok(Some(table))
 }
 

@@ -59,7 +59,6 @@ fn table(sides: &Sides<'_>, judged: &Judged<'_>) -> Table {
             table.row(row(verdict, one, arm));
         }
     }
-    table.warnings.clone_from(&sides.warnings);
     table
 }
 

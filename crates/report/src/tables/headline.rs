@@ -102,7 +102,6 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
             Cell::words(&*step.name),
         ]);
     }
-    table.warnings.clone_from(&sides.warnings);
     table
 }
 

@@ -40,6 +40,12 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     lines
 }
 
+/// What made the load where a run says so, as part of a sentence: `, driven by sysbench`.
+pub(crate) fn driven_by(run: &Run) -> String {
+    let driver = run.meta.method.iter().find(|setting| setting.name == "driver");
+    driver.map(|driver| format!(", driven by {}", driver.value)).unwrap_or_default()
+}
+
 fn protocol(name: &str) -> String {
     match name {
         "sequence" => {

@@ -58,6 +58,5 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     let mut table = Table::new("latency", title, columns, 3).about("test", &step.name);
     rows.into_iter().for_each(|(_, cells)| table.row(cells));
     table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
-    table.warnings.clone_from(&sides.warnings);
     Ok(Some(table))
 }

@@ -43,7 +43,6 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
             Cell::words(side.label()),
         ]);
     }
-    table.warnings.clone_from(&sides.warnings);
     table
 }
 

@@ -1,11 +1,11 @@
 //! What an operation cost, test by test: the values, then each relative to the first (the base).
 //!
-//! The columns (`cpu/o`, `cpu_us/o`, `cs/o`, `r/o`, `rKB/o`, `w/o`, `wKB/o`, `o/s`, `instr/o`), their formulas and the
+//! The columns (`cpu/o`, `cpu_us/o`, `cs/o`, `r/o`, `rKB/o`, `w/o`, `wKB/o`, `dw/o`, `fsync/o`, `o/s`, `instr/o`), their formulas and the
 //! rule for ratios on small values are in `per_op.rs`. `dbms` is the variant. The load comes first (an operation is a
 //! row), tests that count rows come last (an operation is a thousand rows).
 
 use crate::document::{Block, Cell, Column, Table};
-use crate::per_op::{COLUMNS, Cost, LEGEND};
+use crate::per_op::{self, Cost, LEGEND};
 use crate::sides::{Side, Sides, Which};
 use crate::tables::footnotes;
 
@@ -33,27 +33,25 @@ fn of_test<'a>(
     notes: Vec<String>,
     cost: impl Fn(&Side<'a>) -> Option<Cost<'a>>,
 ) -> [Block; 2] {
-    let columns =
-        || COLUMNS.iter().map(crate::per_op::PerOp::column).chain([Column::words("dbms")]).collect();
+    let known = per_op::columns(&sides.all.iter().filter_map(&cost).collect::<Vec<_>>());
+    let columns = || known.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
     let mut absolute = Table::new("per_op", format!("{test} --- absolute"), columns(), 1).about("test", test);
     let title = format!("{test} --- relative to first result");
     let mut relative = Table::new("per_op_relative", title, columns(), 1).about("test", test);
     let base = cost(&sides.base);
     for side in sides.base_first() {
         let this = cost(&side);
-        let cells = COLUMNS.iter().map(|column| column.absolute(this.as_ref()));
+        let cells = known.iter().map(|column| column.absolute(this.as_ref()));
         absolute.row(cells.chain([Cell::words(side.label())]).collect());
     }
     for side in sides.others() {
         let this = cost(side);
-        let cells = COLUMNS.iter().map(|column| column.relative(base.as_ref(), this.as_ref()));
+        let cells = known.iter().map(|column| column.relative(base.as_ref(), this.as_ref()));
         relative.row(cells.chain([Cell::words(side.label())]).collect());
     }
     if relative.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.text.starts_with(['~', '>'])) {
         relative.footnotes.push(LEGEND.to_owned());
     }
     absolute.footnotes = notes;
-    absolute.warnings.clone_from(&sides.warnings);
-    relative.warnings.clone_from(&sides.warnings);
     [Block::Table(absolute), Block::Table(relative)]
 }

@@ -45,7 +45,6 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         }
     }
     table.footnotes.extend(footnotes::of_steps(sides, &steps));
-    table.warnings.clone_from(&sides.warnings);
     table
 }
 

@@ -57,7 +57,6 @@ pub(crate) fn ratios(
             table.rows.extend(summary(&group, pairs.len(), &ratios));
         }
     }
-    table.warnings.clone_from(&sides.warnings);
     table.footnotes = footnotes::of_steps(sides, steps);
     table.footnotes.extend(footnotes::of_rates(sides, steps));
     table.footnotes.extend(footnotes::of_options(sides));

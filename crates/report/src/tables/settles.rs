@@ -47,6 +47,5 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
             }
         }
     }
-    table.warnings.clone_from(&sides.warnings);
     table
 }

@@ -75,7 +75,6 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
     }
     table.footnotes = notes(&of_runs.iter().flat_map(|(_, of_run)| &of_run.rows).collect::<Vec<_>>());
     table.footnotes.extend(footnotes::of_steps(sides, &steps));
-    table.warnings.clone_from(&sides.warnings);
     Ok(if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] })
 }
 

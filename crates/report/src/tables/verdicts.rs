@@ -50,7 +50,6 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
     blocks.extend(open(judged, &lines).map(Block::Text));
     let mut table = table(judged, arm, &lines, &label, &base);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
-    table.warnings.clone_from(&sides.warnings);
     blocks.push(Block::Table(table));
     blocks
 }

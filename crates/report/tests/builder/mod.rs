@@ -34,6 +34,10 @@ pub struct RunSpec {
     pub cut: bool,
     /// Whether a step of the second arm is invalid, and another repeated.
     pub trouble: bool,
+    /// DBMS of the last arm.
+    pub dbms_last: &'static str,
+    /// Compiler, flags and C library of each arm's build; empty where they are not known.
+    pub families: Vec<[&'static str; 3]>,
     /// Share of the machine that other programs take while the last arm is measured.
     pub others_share: f64,
 }
@@ -49,6 +53,8 @@ impl Default for RunSpec {
             config_hash: "c0ffee00c0ffee00",
             cut: false,
             trouble: false,
+            dbms_last: "postgres",
+            families: vec![],
             others_share: 0.0,
         }
     }
@@ -104,7 +110,12 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
 
 fn arm(spec: &RunSpec, index: usize) -> Arm {
     let (version, config) = spec.arms[index];
-    let variant = format!("postgres-{version}.{config}_c8r32");
+    let is_last = index + 1 == spec.arms.len();
+    let dbms = if is_last { spec.dbms_last } else { "postgres" };
+    let variant = format!("{dbms}-{version}.{config}_c8r32");
+    let names = ["family.compiler", "family.flags", "family.libc"];
+    let family = spec.families.get(index).map(|values| names.into_iter().zip(*values));
+    let facts = family.into_iter().flatten().map(|(name, value)| setting(name, value)).collect();
     let left_out = LeftOut {
         option: "vacuum_buffer_usage_limit".into(),
         value: "256MB".into(),
@@ -113,7 +124,7 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
     Arm {
         name: spec.arm_names.get(index).map_or(variant, |name| (*name).to_owned()),
         role: if index == 0 { Role::Base } else { Role::Candidate },
-        dbms: "postgres".into(),
+        dbms: dbms.into(),
         build_version: version.into(),
         build_hash: format!("{index:02}aabbccddeeff0011"),
         build_origin: "registry".into(),
@@ -126,9 +137,13 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         control: false,
         env: BTreeMap::new(),
         after_load: vec![],
-        facts: vec![],
+        facts,
         settings: vec![],
     }
+}
+
+fn setting(name: &str, value: &str) -> Setting {
+    Setting { name: name.into(), value: value.into() }
 }
 
 fn meta(spec: &RunSpec, actions_total: u32) -> Meta {
