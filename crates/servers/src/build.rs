@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use rqps_plan::{BuildSource, BuildSpec, Dbms};
 use serde::{Deserialize, Serialize};
 
+use crate::cache::Cache;
 use crate::dbms;
 use crate::dirs::Dirs;
 use crate::error::Result;
 use crate::family::Family;
+use crate::source::{self, Watch};
 
 /// One database program, ready to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +36,9 @@ pub struct Build {
     /// How it was compiled.
     #[serde(default)]
     pub family: Family,
+    /// The commit that it was built from, where it was built here from a git repository.
+    #[serde(default)]
+    pub commit: Option<String>,
     /// What a reader of results should know about how it was obtained; often empty.
     pub notes: Vec<String>,
 }
@@ -67,18 +72,56 @@ impl Build {
 /// no network.
 ///
 /// A newest minor is asked for each time; when the registry cannot be reached, the newest cached one is taken
-/// and a note says so.
+/// and a note says so. MySQL and MariaDB have two numbers in a series: `8.0`, `10.11`.
 pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     dbms::of(dbms).install(dirs, request)
 }
 
-/// The build that a plan names: a published version (see [`install`]) or a directory. Its programs have been
+/// Where a user says that a build is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// Of a tarball, or of the place where tarballs lie under the names that their maker gives them.
+    pub url: String,
+    /// The sha256 that the tarball should have, as hexadecimal digits. Without one its own is recorded, with a note.
+    pub sha256: Option<String>,
+}
+
+/// Obtains an exact version from an address of the user's, whatever is cached of that version, unless it is the file of
+/// this sum that is.
+pub fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> Result<Build> {
+    dbms::of(dbms).install_from(dirs, request, from)
+}
+
+/// A version that can be installed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Published {
+    /// An exact version, or a series where its latest is to be had.
+    pub version: String,
+    /// Where it comes from, as a phrase.
+    pub source: String,
+    /// What is fetched, where that is known before.
+    pub size_mb: Option<u32>,
+}
+
+/// The versions of a DBMS that rqps knows to be published, oldest first; none where only their registry knows them all.
+pub fn published(dbms: Dbms) -> Result<Option<Vec<Published>>> {
+    dbms::of(dbms).published()
+}
+
+/// The build that a plan names: a published version (see [`install`]), a directory, or source code that is compiled
+/// unless that was done before. Its programs have been
 /// run once, so a missing system library is an error here and not in the middle of a run.
 pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
+    Watch::nobody(|watch| resolve_watched(dirs, spec, watch))
+}
+
+/// As [`resolve`], with somebody who watches and may end builds from source.
+pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<Build> {
     let system = dbms::of(spec.dbms);
     match &spec.source {
         BuildSource::Version(request) => system.install(dirs, request),
         BuildSource::Path(path) => system.directory(dirs, path),
+        BuildSource::Source(source) => source::build(dirs, spec.dbms, source, watch),
     }
 }
 
@@ -86,7 +129,8 @@ pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
 pub fn list_builds(dirs: &Dirs) -> Result<Vec<Build>> {
     let mut builds = Vec::new();
     for dbms in Dbms::ALL {
-        let mut of_dbms = crate::cache::Cache::of(dirs, dbms).builds()?;
+        let mut of_dbms = Cache::of(dirs, dbms).builds()?;
+        of_dbms.extend(Cache::of_sources(dirs, dbms).builds()?);
         of_dbms.sort_by_key(|build| std::cmp::Reverse(build.version_num()));
         builds.append(&mut of_dbms);
     }

@@ -23,8 +23,8 @@ const FORMAT: u32 = 1;
 /// Start of the name of a directory in which a build is being unpacked.
 const PARTIAL_PREFIX: &str = ".partial-";
 
-/// The subdirectories of a cached build that its hash covers: all it has.
-pub(crate) const BUILD_SUBDIRECTORIES: [&str; 3] = ["bin", "lib", "share"];
+/// The part of a cached build that its hash covers, as a path from its top: all of it.
+const ALL: [&str; 1] = [""];
 
 /// The cache of one DBMS's builds.
 #[derive(Debug)]
@@ -36,16 +36,37 @@ pub(crate) struct Cache {
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     format: u32,
-    /// Of the archive it was unpacked from.
+    /// Of the archive it was unpacked from; of a build from source the key of what it was made of, and how.
     archive_sha256: String,
     /// See [`ProgramFiles::fingerprint`].
     fingerprint: String,
+    /// Of a build that was fitted to its place: the hash of its files as they lie there. The build's own hash is that of
+    /// the files as they came, which is the same everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fitted_hash: Option<String>,
     build: Build,
 }
 
 impl Cache {
     pub fn of(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join(dbms.name()) }
+    }
+
+    /// The builds that were made here from source.
+    pub fn of_sources(dirs: &Dirs, dbms: Dbms) -> Cache {
+        Cache { dir: dirs.cache.join("source").join(dbms.name()) }
+    }
+
+    /// Where it lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The cached build that was made from exactly this, when it is whole.
+    pub fn find_made_from(&self, sha256: &str) -> Result<Option<Build>> {
+        let is_made_from =
+            |path: &PathBuf| read_manifest(path).is_some_and(|manifest| manifest.archive_sha256 == sha256);
+        Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load(path)))
     }
 
     /// All whole builds; those whose directory is gone or damaged are passed over.
@@ -101,7 +122,20 @@ impl Cache {
 
     /// Moves an unpacked build to its place. `build` has everything but its place.
     /// Call with the lock held.
-    pub fn keep(&self, unpacked: &Path, mut build: Build, archive_sha256: String) -> Result<Build> {
+    pub fn keep(&self, unpacked: &Path, build: Build, archive_sha256: String) -> Result<Build> {
+        self.keep_fitted(unpacked, build, archive_sha256, false, |_at_its_place| Ok(()))
+    }
+
+    /// The same for a build that can be finished only at its place. `is_fitted`: `finish` changes files by where they lie,
+    /// so the build cannot be moved.
+    pub fn keep_fitted(
+        &self,
+        unpacked: &Path,
+        mut build: Build,
+        archive_sha256: String,
+        is_fitted: bool,
+        finish: impl FnOnce(&mut Build) -> Result<()>,
+    ) -> Result<Build> {
         let name = format!("{}-{}", build.version, build.short_hash());
         let root = self.dir.join(&name);
         if root.exists() {
@@ -110,13 +144,22 @@ impl Cache {
         fs::set_permissions(unpacked, Permissions::from_mode(0o755))
             .map_err(Error::file("set permissions of", unpacked))?;
         fs::rename(unpacked, &root).map_err(Error::file("move the new build to", &root))?;
-        build.bin_dir = root.join("bin");
+        // What is not finished does not stay.
+        let at_its_place = Partial { path: root.clone() };
+        build.bin_dir = moved(&build.bin_dir, unpacked, &root);
         build.root.clone_from(&root);
-        let fingerprint = program_files(&root)?.fingerprint();
-        self.write_manifest(
-            &self.dir.join(format!("{name}.json")),
-            &Manifest { format: FORMAT, archive_sha256, fingerprint, build: build.clone() },
-        )?;
+        finish(&mut build)?;
+        let files = program_files(&root)?;
+        let fitted_hash = if is_fitted { Some(files.hash()?) } else { None };
+        let manifest = Manifest {
+            format: FORMAT,
+            archive_sha256,
+            fingerprint: files.fingerprint(),
+            fitted_hash,
+            build: build.clone(),
+        };
+        self.write_manifest(&self.dir.join(format!("{name}.json")), &manifest)?;
+        at_its_place.stays();
         Ok(build)
     }
 
@@ -145,22 +188,22 @@ impl Cache {
     /// The build of a manifest when its files are as they were. When only their times differ (a copied cache), their
     /// content decides.
     fn load(&self, manifest_path: &Path) -> Option<Build> {
-        let mut manifest: Manifest = serde_json::from_str(&fs::read_to_string(manifest_path).ok()?).ok()?;
-        if manifest.format != FORMAT {
-            return None;
-        }
+        let mut manifest = read_manifest(manifest_path)?;
         let root = manifest_path.with_extension("");
         let files = program_files(&root).ok()?;
         let fingerprint = files.fingerprint();
+        if manifest.fitted_hash.is_some() && manifest.build.root != root {
+            return None;
+        }
         if fingerprint != manifest.fingerprint {
-            if files.hash().ok()? != manifest.build.hash {
+            if files.hash().ok()? != *manifest.fitted_hash.as_ref().unwrap_or(&manifest.build.hash) {
                 return None;
             }
             manifest.fingerprint = fingerprint;
             // Only saves hashing again next time; a cache that cannot be written is no obstacle.
             let _not_needed = self.write_manifest(manifest_path, &manifest);
         }
-        manifest.build.bin_dir = root.join("bin");
+        manifest.build.bin_dir = moved(&manifest.build.bin_dir, &manifest.build.root, &root);
         manifest.build.root = root;
         // Manifests of earlier programs do not have it.
         if manifest.build.family == Family::default() {
@@ -172,10 +215,22 @@ impl Cache {
     }
 }
 
+/// A path within one tree, in a copy of that tree.
+fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
+    path.strip_prefix(from).map_or_else(|_| to.join("bin"), |relative| to.join(relative))
+}
+
+/// None for what is no manifest of ours.
+fn read_manifest(path: &Path) -> Option<Manifest> {
+    let manifest: Manifest = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+    (manifest.format == FORMAT).then_some(manifest)
+}
+
 /// The files of a cached build.
 pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
-    ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)?.filter(|files| files.count() > 0).ok_or_else(|| {
-        Error::NotABuild { path: root.to_path_buf(), reason: "it holds no program files".to_owned() }
+    ProgramFiles::collect(root, &ALL)?.filter(|files| files.count() > 0).ok_or_else(|| Error::NotABuild {
+        path: root.to_path_buf(),
+        reason: "it holds no program files".to_owned(),
     })
 }
 
@@ -183,6 +238,13 @@ pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub path: PathBuf,
+}
+
+impl Partial {
+    /// Lets it be.
+    fn stays(self) {
+        std::mem::forget(self);
+    }
 }
 
 impl Drop for Partial {
@@ -213,6 +275,7 @@ mod tests {
             size_bytes: 7,
             version_text: String::new(),
             family: Family::default(),
+            commit: None,
             notes: Vec::new(),
         };
         cache.keep(&unpacked, build, String::new()).unwrap()

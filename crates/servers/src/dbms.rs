@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rqps_plan::Dbms;
 use rustix::process::Signal;
 
-use crate::build::Build;
+use crate::build::{Address, Build, Published};
 use crate::data_dir::{DataDir, Marker};
 use crate::dirs::Dirs;
 use crate::error::Result;
@@ -17,6 +17,7 @@ use crate::launch::Listen;
 use crate::mysql::Mysql;
 use crate::option::Line;
 use crate::postgres::Postgres;
+use crate::source::SourceCode;
 use crate::spec::{Applied, ServerSpec};
 use crate::user::ServerUser;
 
@@ -37,8 +38,17 @@ pub(crate) trait System: Sync {
     /// See [`crate::install`].
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build>;
 
+    /// See [`crate::install_from`].
+    fn install_from(&self, dirs: &Dirs, request: &str, from: &Address) -> Result<Build>;
+
+    /// See [`crate::published`].
+    fn published(&self) -> Result<Option<Vec<Published>>>;
+
     /// A directory as a build, see [`crate::resolve`].
     fn directory(&self, dirs: &Dirs, path: &Path) -> Result<Build>;
+
+    /// How it is built from source.
+    fn source_code(&self) -> &'static dyn SourceCode;
 
     /// Name and text of each shipped config, before anything is filled in.
     fn shipped(&self) -> &'static [(&'static str, &'static str)];

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rqps_plan::Dbms;
 
+use crate::source::SourceError;
+
 /// Short for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -95,6 +97,17 @@ pub enum Error {
         dbms: Dbms,
         /// What the reader said.
         reason: String,
+    },
+
+    /// Builds of this DBMS are not fetched from addresses.
+    #[error(
+        "builds of {dbms} come from their registry: leave the address of {request} out, or unpack the file and name its directory"
+    )]
+    NoAddress {
+        /// The DBMS.
+        dbms: Dbms,
+        /// The version as written.
+        request: String,
     },
 
     /// A file is not the one that was meant.
@@ -374,6 +387,10 @@ pub enum Error {
         reason: String,
     },
 
+    /// A build from source.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+
     /// Valgrind is not installed.
     #[error("cannot count instructions: no valgrind in PATH; install the package of that name")]
     NoValgrind,
@@ -382,17 +399,26 @@ pub enum Error {
 impl Error {
     /// Whether the request was at fault: a version, config or directory that a user named.
     pub fn is_usage(&self) -> bool {
+        if let Error::Source(error) = self {
+            return error.is_usage();
+        }
         matches!(
             self,
             Error::BadVersion { .. }
                 | Error::UnknownVersion { .. }
                 | Error::NotABuild { .. }
+                | Error::NoAddress { .. }
                 | Error::UnknownConfig { .. }
                 | Error::ConfigSyntax { .. }
                 | Error::BadCpus { .. }
                 | Error::BadVariable { .. }
                 | Error::BadPreload { .. }
         )
+    }
+
+    /// Whether it is that somebody asked to give up.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Error::Interrupted { .. } | Error::Source(SourceError::Interrupted { .. }))
     }
 
     /// For `map_err` on file operations.

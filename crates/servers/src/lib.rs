@@ -4,6 +4,7 @@
 
 pub mod build;
 mod cache;
+mod client;
 pub mod config;
 pub mod cpus;
 mod data_dir;
@@ -18,7 +19,9 @@ pub mod host;
 mod identity;
 mod init;
 pub mod instrument;
+mod known_hash;
 mod launch;
+mod libraries;
 mod log;
 mod mysql;
 mod option;
@@ -26,12 +29,16 @@ mod postgres;
 mod process;
 pub mod server;
 pub mod snapshot;
+pub mod source;
 pub mod spec;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod unpack;
 pub mod user;
 
-pub use build::{Build, install, list_builds, resolve};
+pub use build::{
+    Address, Build, Published, install, install_from, list_builds, published, resolve, resolve_watched,
+};
 pub use config::{
     Config, ShippedConfig, ValueBefore, config_from_text, load_config, load_config_for, shipped_configs,
 };

@@ -1,6 +1,18 @@
 //! MySQL, 5.6 and later, and MariaDB, 10.2 and later: where they differ, the code asks which it is.
 
+mod apt;
 pub(crate) mod conf;
+mod debian;
+mod directory;
+mod install;
+pub(crate) mod layout;
+mod maven;
+mod parts;
+mod programs;
+mod recipe;
+mod relocate;
+mod tarball;
+pub(crate) mod source;
 pub(crate) mod version;
 
 use std::path::{Path, PathBuf};
@@ -8,7 +20,7 @@ use std::path::{Path, PathBuf};
 use rqps_plan::Dbms;
 use rustix::process::Signal;
 
-use crate::build::Build;
+use crate::build::{Address, Build, Published};
 use crate::data_dir::{DataDir, Marker};
 use crate::dbms::{ServerCommand, Signals, Start, System};
 use crate::dirs::Dirs;
@@ -17,7 +29,9 @@ use crate::guard::DeathSignal;
 use crate::host::HostLimits;
 use crate::init::Making;
 use crate::option::Line;
+use crate::source::SourceCode;
 use crate::spec::Applied;
+use source::MysqlSource;
 
 /// One of the two behind the seam.
 pub(crate) struct Mysql {
@@ -39,12 +53,24 @@ impl System for Mysql {
         version::number(version)
     }
 
-    fn install(&self, dirs: &Dirs, _request: &str) -> Result<Build> {
-        Err(self.unsupported(&dirs.cache))
+    fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
+        install::install(dirs, self.dbms, request)
     }
 
-    fn directory(&self, _dirs: &Dirs, path: &Path) -> Result<Build> {
-        Err(self.unsupported(path))
+    fn install_from(&self, dirs: &Dirs, request: &str, from: &Address) -> Result<Build> {
+        install::install_from(dirs, self.dbms, request, from)
+    }
+
+    fn published(&self) -> Result<Option<Vec<Published>>> {
+        install::published(self.dbms).map(Some)
+    }
+
+    fn directory(&self, dirs: &Dirs, path: &Path) -> Result<Build> {
+        directory::resolve(dirs, self.dbms, path)
+    }
+
+    fn source_code(&self) -> &'static dyn SourceCode {
+        if self.is_mariadb() { &MysqlSource { is_mariadb: true } } else { &MysqlSource { is_mariadb: false } }
     }
 
     fn shipped(&self) -> &'static [(&'static str, &'static str)] {

@@ -62,7 +62,8 @@ fn numbers(text: &str) -> Option<Vec<u32>> {
     let parts: Option<Vec<u32>> = text
         .split('.')
         .map(|part| {
-            let digits = !part.is_empty() && part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+            let digits =
+                !part.is_empty() && part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
             digits.then(|| part.parse().ok()).flatten()
         })
         .collect();

@@ -4,15 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rqps_plan::Dbms;
-use serde::{Deserialize, Serialize};
 
 use super::programs::{self, NEEDED};
 use crate::build::Build;
-use crate::cache::BUILD_SUBDIRECTORIES;
-use crate::dirs::{Dirs, create_open_dir};
+use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::family::Family;
-use crate::identity::{ProgramFiles, sha256_hex};
+use crate::identity::ProgramFiles;
+use crate::known_hash;
+
+/// What belongs to a build in a prefix of its own.
+const BUILD_SUBDIRECTORIES: [&str; 3] = ["bin", "lib", "share"];
 
 /// What belongs to Postgres in a prefix that it shares with other programs, such as `/usr`.
 const SHARED_PREFIX_SUBDIRECTORIES: [&str; 2] = ["lib/postgresql", "share/postgresql"];
@@ -48,7 +50,7 @@ pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
     }
     let (root, bin_dir) = real_place(path)?;
     let (files, hash_covers) = program_files(&root)?;
-    let hash = hash(dirs, &root, &files)?;
+    let hash = known_hash::of(dirs, Dbms::Postgres, &root, &files)?;
     let (version, version_text) = programs::identify(&root, &bin_dir)?;
     let build = Build {
         dbms: Dbms::Postgres,
@@ -61,6 +63,7 @@ pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
         bin_dir,
         root,
         version_text,
+        commit: None,
         notes: Vec::new(),
     };
     programs::check_runnable(&build)?;
@@ -111,35 +114,4 @@ fn shares_its_prefix(root: &Path) -> Result<bool> {
         let name = name.to_string_lossy();
         !POSTGRES_PROGRAMS.iter().any(|start| name.starts_with(start))
     }))
-}
-
-/// A hash computed before, and the state of the files it was computed from.
-#[derive(Serialize, Deserialize)]
-struct KnownHash {
-    fingerprint: String,
-    hash: String,
-}
-
-/// The hash, from an earlier computation when no file has changed since.
-fn hash(dirs: &Dirs, root: &Path, files: &ProgramFiles) -> Result<String> {
-    let known_dir = dirs.cache.join(Dbms::Postgres.name()).join("directories");
-    let name = sha256_hex(root.as_os_str().as_encoded_bytes());
-    let known_path = known_dir.join(format!("{}.json", &name[..16]));
-    let fingerprint = files.fingerprint();
-    let known =
-        fs::read_to_string(&known_path).ok().and_then(|text| serde_json::from_str::<KnownHash>(&text).ok());
-    if let Some(known) = known
-        && known.fingerprint == fingerprint
-    {
-        return Ok(known.hash);
-    }
-    let hash = files.hash()?;
-    let known = KnownHash { fingerprint, hash: hash.clone() };
-    // Only saves time next time; a cache that cannot be written is no obstacle.
-    if create_open_dir(&known_dir).is_ok()
-        && let Ok(text) = serde_json::to_string(&known)
-    {
-        let _not_needed = fs::write(&known_path, text);
-    }
-    Ok(hash)
 }

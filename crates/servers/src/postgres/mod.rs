@@ -8,22 +8,25 @@ pub(crate) mod programs;
 pub(crate) mod registry;
 pub(crate) mod settings;
 pub(crate) mod shipped;
+pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod version;
 
 use std::path::Path;
 
+use rqps_plan::Dbms;
 use rustix::process::Signal;
 
-use crate::build::Build;
+use crate::build::{Address, Build, Published};
 use crate::data_dir::{DataDir, Marker};
 use crate::dbms::{ServerCommand, Signals, Start, System};
 use crate::dirs::Dirs;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::guard::DeathSignal;
 use crate::host::HostLimits;
 use crate::init::Making;
 use crate::option::Line;
+use crate::source::SourceCode;
 use crate::spec::Applied;
 use settings::Settings;
 
@@ -39,8 +42,20 @@ impl System for Postgres {
         install::install(dirs, request)
     }
 
+    fn install_from(&self, _dirs: &Dirs, request: &str, _from: &Address) -> Result<Build> {
+        Err(Error::NoAddress { dbms: Dbms::Postgres, request: request.to_owned() })
+    }
+
+    fn published(&self) -> Result<Option<Vec<Published>>> {
+        Ok(None)
+    }
+
     fn directory(&self, dirs: &Dirs, path: &Path) -> Result<Build> {
         directory::resolve(dirs, path)
+    }
+
+    fn source_code(&self) -> &'static dyn SourceCode {
+        &source::PostgresSource
     }
 
     fn shipped(&self) -> &'static [(&'static str, &'static str)] {

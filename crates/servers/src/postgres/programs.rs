@@ -7,25 +7,8 @@ use std::process::Output;
 use crate::build::Build;
 use crate::error::{Error, Result};
 use crate::guard::{DeathSignal, Guarded};
+use crate::libraries;
 use crate::user::{ServerUser, server_user};
-
-/// Libraries that published builds expect of the system, and the Debian packages that hold them.
-const PACKAGES: [(&str, &str); 14] = [
-    ("libpam.so.0", "libpam0g"),
-    ("libkeyutils.so.1", "libkeyutils1"),
-    ("libxml2.so.2", "libxml2"),
-    ("libxslt.so.1", "libxslt1.1"),
-    ("libstdc++.so.6", "libstdc++6"),
-    ("libgcc_s.so.1", "libgcc-s1"),
-    ("libz.so.1", "zlib1g"),
-    ("libssl.so.3", "libssl3"),
-    ("libcrypto.so.3", "libssl3"),
-    ("libgssapi_krb5.so.2", "libgssapi-krb5-2"),
-    ("libldap-2.5.so.0", "libldap-2.5-0"),
-    ("liblz4.so.1", "liblz4-1"),
-    ("libzstd.so.1", "libzstd1"),
-    ("liburing.so.2", "liburing2"),
-];
 
 /// The programs that a server needs.
 pub(crate) const NEEDED: [&str; 2] = ["postgres", "initdb"];
@@ -72,13 +55,7 @@ pub(crate) fn check_runnable(build: &Build) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    missing.sort();
-    missing.dedup();
-    Err(Error::MissingLibraries {
-        program: build.bin_dir.join(NEEDED[0]),
-        remedy: remedy(&missing),
-        libraries: missing.join(", "),
-    })
+    Err(libraries::missing(&build.bin_dir.join(NEEDED[0]), missing))
 }
 
 /// The library that the loader could not find, from its message.
@@ -86,29 +63,6 @@ fn missing_library(stderr: &str) -> Option<&str> {
     let (_, rest) = stderr.split_once("error while loading shared libraries: ")?;
     let (library, reason) = rest.split_once(':')?;
     reason.contains("cannot open shared object file").then_some(library)
-}
-
-fn remedy(libraries: &[String]) -> String {
-    let mut packages: Vec<&str> = Vec::new();
-    let mut unknown: Vec<&str> = Vec::new();
-    for library in libraries {
-        match PACKAGES.iter().find(|(known, _)| known == library) {
-            Some((_, package)) => packages.push(package),
-            None => unknown.push(library),
-        }
-    }
-    packages.dedup();
-    let mut parts = Vec::new();
-    if !packages.is_empty() {
-        parts.push(format!(
-            "on Debian or Ubuntu run `apt-get install {}` (elsewhere the package of the same library)",
-            packages.join(" ")
-        ));
-    }
-    if !unknown.is_empty() {
-        parts.push(format!("install the package that holds {}", unknown.join(", ")));
-    }
-    parts.join("; ")
 }
 
 /// The long version text, which the server program holds as a constant; none when it is not there.
@@ -178,11 +132,7 @@ fn short_version(postgres: &Path) -> Result<String> {
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let program = PathBuf::from(postgres);
     Err(match missing_library(&stderr) {
-        Some(library) => Error::MissingLibraries {
-            program,
-            libraries: library.to_owned(),
-            remedy: remedy(&[library.to_owned()]),
-        },
+        Some(library) => libraries::missing(&program, vec![library.to_owned()]),
         None => Error::CannotRun { program, user: user.name, reason: stderr },
     })
 }
@@ -207,8 +157,12 @@ mod tests {
         let stderr = "/x/bin/postgres: error while loading shared libraries: libpam.so.0: cannot open shared object \
                       file: No such file or directory";
         let library = missing_library(stderr).unwrap().to_owned();
-        assert!(remedy(&[library]).contains("apt-get install libpam0g"));
-        assert!(remedy(&["libodd.so.3".to_owned()]).contains("libodd.so.3"));
+        let message =
+            libraries::missing(Path::new("/b/postgres"), vec![library, "libodd.so.3".to_owned()]).to_string();
+        assert!(
+            message.contains("apt-get install libpam0g") && message.contains("holds libodd.so.3"),
+            "{message}"
+        );
         assert_eq!(missing_library("version `GLIBC_2.38' not found"), None);
     }
 }

@@ -1,0 +1,111 @@
+//! Programs of this system that fetch and unpack builds: the ordinary clients of the places where builds are published.
+//! They know from the machine's own settings where those places are, so rqps need not.
+
+use std::ffi::OsStr;
+use std::process::{Command, Output, Stdio};
+
+use crate::error::{Error, Result};
+
+/// Ends a program that hangs; of coreutils, which every system has.
+const TIMEOUT: &str = "timeout";
+
+/// What `timeout` returns when the time is up.
+const TIMED_OUT: i32 = 124;
+
+/// What it returns when there is no such program.
+const NOT_FOUND: i32 = 127;
+
+/// Lines of a program's output that are shown when it failed.
+const SHOWN_LINES_MAX: usize = 4;
+
+/// How a program failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What it returned, when it came to that.
+    pub code: Option<i32>,
+    /// How it ended, and its last words.
+    pub reason: String,
+}
+
+/// One such program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Client {
+    /// Its name in PATH.
+    pub program: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+    /// What it is needed for, as a phrase after `to`.
+    pub purpose: &'static str,
+    /// More than the slowest use takes; then it is ended.
+    pub limit_s: u32,
+}
+
+impl Client {
+    /// Runs it to its end and returns what it printed. The inner error is its own, the outer one says that it is not here.
+    pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<std::result::Result<String, Failure>> {
+        let output = self.command().args(arguments).output();
+        let output = output.map_err(|_| self.absent(TIMEOUT, "coreutils"))?;
+        match output.status.code() {
+            Some(0) => Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned())),
+            Some(NOT_FOUND) => Err(self.absent(self.program, self.package)),
+            code @ Some(TIMED_OUT) => {
+                let reason = format!("`{}` was ended after {} s", self.program, self.limit_s);
+                Ok(Err(Failure { code, reason }))
+            }
+            code => {
+                let how = code.map_or_else(|| "a signal".to_owned(), |code| code.to_string());
+                let reason = format!("`{}` ended with {how}: {}", self.program, last_words(&output));
+                Ok(Err(Failure { code, reason }))
+            }
+        }
+    }
+
+    /// In the foreground: Ctrl-C in a terminal reaches it.
+    fn command(&self) -> Command {
+        let mut command = Command::new(TIMEOUT);
+        command.args(["--foreground", "--kill-after=10", &self.limit_s.to_string(), self.program]);
+        command.env("LC_ALL", "C").stdin(Stdio::null());
+        command
+    }
+
+    fn absent(&self, program: &str, package: &'static str) -> Error {
+        Error::NoProgram { program: program.to_owned(), package, purpose: self.purpose }
+    }
+}
+
+/// The end of what a program printed, on one line.
+fn last_words(output: &Output) -> String {
+    let both = [output.stderr.as_slice(), output.stdout.as_slice()];
+    let text = both.map(String::from_utf8_lossy).into_iter().find(|text| !text.trim().is_empty());
+    let text = text.unwrap_or_default();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    without_addresses(&lines[lines.len().saturating_sub(SHOWN_LINES_MAX)..].join("; "))
+}
+
+/// A client's message without the addresses that it used.
+pub(crate) fn without_addresses(text: &str) -> String {
+    let words = text.split_whitespace().map(|word| if word.contains("://") { "its address" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(program: &'static str, limit_s: u32) -> Client {
+        Client { program, package: "none", purpose: "be tested", limit_s }
+    }
+
+    #[test]
+    fn what_a_program_does_is_told() {
+        let shell = client("sh", 20);
+        assert_eq!(shell.run(&["-c", "echo out; echo err >&2"]).unwrap().unwrap(), "out\n");
+        let failed = shell.run(&["-c", "echo no file at ftp://host/x >&2; exit 3"]).unwrap().unwrap_err();
+        assert_eq!(failed.code, Some(3));
+        assert_eq!(failed.reason, "`sh` ended with 3: no file at its address");
+        let slow = client("sleep", 1).run(&["20"]).unwrap().unwrap_err();
+        assert_eq!(slow.reason, "`sleep` was ended after 1 s");
+        let absent = client("no-such-program", 20).run(&["x"]).unwrap_err().to_string();
+        assert!(absent.contains("no `no-such-program`") && absent.contains("be tested"), "{absent}");
+    }
+}

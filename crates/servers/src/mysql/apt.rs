@@ -1,0 +1,220 @@
+//! Suites of Debian other than this machine's, asked by the machine's own client: with a state of its own, so nothing of the
+//! machine's changes, and with the places and keys of the machine's own archive. apt checks the archive's signature, and the
+//! sum of each package against what was signed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::client::Client;
+use crate::dirs::{Dirs, create_open_dir};
+use crate::error::{Error, Result};
+
+const APT_GET: Client =
+    Client { program: "apt-get", package: "apt", purpose: "fetch Debian's packages", limit_s: 1800 };
+
+const APT_CACHE: Client =
+    Client { program: "apt-cache", package: "apt", purpose: "read Debian's lists of packages", limit_s: 300 };
+
+/// Where the machine's own archive is written down.
+const MACHINE_SOURCES: &str = "/etc/apt";
+
+/// Names of suites whose archive is Debian's main one. Those with a suffix (`-security`, `-updates`) are others.
+const MAIN_SUITES: [&str; 11] = [
+    "stable",
+    "oldstable",
+    "oldoldstable",
+    "testing",
+    "unstable",
+    "sid",
+    "buster",
+    "bullseye",
+    "bookworm",
+    "trixie",
+    "forky",
+];
+
+/// Lists younger than this are not asked for again.
+const FRESH_FOR: Duration = Duration::from_secs(3600);
+
+/// Made when lists were fetched.
+const STAMP: &str = "fetched";
+
+/// One suite.
+pub(crate) struct Apt {
+    suite: String,
+    dir: PathBuf,
+}
+
+impl Apt {
+    /// With lists of packages that are at most an hour old. The inner error says why there are none.
+    pub fn of_suite(dirs: &Dirs, suite: &str) -> Result<std::result::Result<Apt, String>> {
+        let apt = Apt { suite: suite.to_owned(), dir: dirs.cache.join("apt").join(suite) };
+        for part in ["sources", "lists/partial", "archives/partial"] {
+            create_open_dir(&apt.dir.join(part))?;
+        }
+        let status = apt.dir.join("status");
+        File::create(&status).map_err(Error::file("create", &status))?;
+        let stamp = apt.dir.join(STAMP);
+        let age = fs::metadata(&stamp).and_then(|meta| meta.modified()).ok();
+        let age = age.and_then(|fetched| SystemTime::now().duration_since(fetched).ok());
+        if age.is_some_and(|age| age < FRESH_FOR) {
+            return Ok(Ok(apt));
+        }
+        if let Err(reason) = apt.write_sources()? {
+            return Ok(Err(reason));
+        }
+        if let Err(failure) = APT_GET.run(&apt.arguments(&["update"]))? {
+            return Ok(Err(failure.reason));
+        }
+        File::create(&stamp).map_err(Error::file("create", &stamp))?;
+        Ok(Ok(apt))
+    }
+
+    /// The version of a package in this suite, as Debian writes it.
+    pub fn version(&self, package: &str) -> Result<Option<String>> {
+        let shown = APT_CACHE.run(&self.arguments(&["show", "--no-all-versions", package]))?;
+        let text = shown.unwrap_or_default();
+        Ok(text.lines().find_map(|line| line.strip_prefix("Version: ")).map(str::to_owned))
+    }
+
+    /// Fetches packages and all that they depend on. The inner error says why not.
+    pub fn fetch(
+        &self,
+        packages: &[String],
+        into: &Path,
+    ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
+        create_open_dir(&into.join("partial"))?;
+        let place = format!("-oDir::Cache::archives={}", into.display());
+        let mut arguments = self.arguments(&[&place, "--yes", "--no-install-recommends", "--download-only"]);
+        arguments.push("install".to_owned());
+        arguments.extend(packages.iter().cloned());
+        if let Err(failure) = APT_GET.run(&arguments)? {
+            return Ok(Err(failure.reason));
+        }
+        let files = fs::read_dir(into).map_err(Error::file("list", into))?.flatten();
+        let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        files.sort();
+        Ok(Ok(files))
+    }
+
+    fn arguments(&self, further: &[&str]) -> Vec<String> {
+        let dir = self.dir.display();
+        let mut arguments = vec![
+            "-q".to_owned(),
+            "-oDir::Etc::sourcelist=/dev/null".to_owned(),
+            "-oDir::Etc::preferences=/dev/null".to_owned(),
+            "-oDir::Etc::preferencesparts=/dev/null".to_owned(),
+            format!("-oDir::Etc::sourceparts={dir}/sources"),
+            format!("-oDir::State={dir}"),
+            format!("-oDir::State::lists={dir}/lists"),
+            // Nothing is installed, so everything that is needed comes along.
+            format!("-oDir::State::status={dir}/status"),
+            format!("-oDir::Cache={dir}"),
+            "-oDir::Cache::pkgcache=".to_owned(),
+            "-oDir::Cache::srcpkgcache=".to_owned(),
+            "-oAPT::Default-Release=".to_owned(),
+            "-oAcquire::Languages=none".to_owned(),
+            "-oAcquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
+        ];
+        arguments.extend(further.iter().map(|argument| (*argument).to_owned()));
+        arguments
+    }
+
+    fn write_sources(&self) -> Result<std::result::Result<(), String>> {
+        let mut found = false;
+        for file in machine_files() {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let is_list = file.extension().is_some_and(|extension| extension == "list");
+            let text = if is_list { of_lines(&text, &self.suite) } else { of_stanzas(&text, &self.suite) };
+            let name = file.file_name().unwrap_or_default();
+            let target = self.dir.join("sources").join(name);
+            fs::write(&target, &text).map_err(Error::file("write", &target))?;
+            found |= !text.is_empty();
+        }
+        Ok(if found {
+            Ok(())
+        } else {
+            Err(format!(
+                "{MACHINE_SOURCES} names no archive of Debian, so there is none to ask for {}",
+                self.suite
+            ))
+        })
+    }
+}
+
+fn machine_files() -> Vec<PathBuf> {
+    let mut files = vec![Path::new(MACHINE_SOURCES).join("sources.list")];
+    if let Ok(entries) = fs::read_dir(Path::new(MACHINE_SOURCES).join("sources.list.d")) {
+        files.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    files.retain(|path| {
+        path.extension().is_some_and(|extension| extension == "list" || extension == "sources")
+    });
+    files
+}
+
+/// The lines of the one-line notation that name Debian's main archive, with another suite.
+fn of_lines(text: &str, suite: &str) -> String {
+    let lines = text.lines().filter_map(|line| {
+        let rest = line.trim().strip_prefix("deb ")?.trim_start();
+        let (options, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((options, rest)) => (format!("[{options}] "), rest),
+            None => (String::new(), rest),
+        };
+        let mut words = rest.split_whitespace();
+        let (place, own_suite) = (words.next()?, words.next()?);
+        let is_main = MAIN_SUITES.contains(&own_suite) && words.any(|component| component == "main");
+        is_main.then(|| format!("deb {options}{place} {suite} main\n"))
+    });
+    lines.collect()
+}
+
+/// The same of the notation in stanzas. Everything but suite, kind and component is taken over.
+fn of_stanzas(text: &str, suite: &str) -> String {
+    let stanzas = text.split("\n\n").filter_map(|stanza| {
+        let field = |wanted: &str| {
+            stanza.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case(wanted).then_some(value.trim())
+            })
+        };
+        let names = |wanted: &str, word: &str| {
+            field(wanted).is_some_and(|value| value.split_whitespace().any(|part| part == word))
+        };
+        let is_main = field("Suites")?.split_whitespace().any(|own| MAIN_SUITES.contains(&own));
+        let is_off = field("Enabled").is_some_and(|value| value.eq_ignore_ascii_case("no"));
+        if !is_main || is_off || !names("Types", "deb") || !names("Components", "main") {
+            return None;
+        }
+        let replaced = ["types", "suites", "components", "enabled"];
+        let kept = stanza.lines().filter(|line| {
+            let name = line.split(':').next().unwrap_or_default().to_lowercase();
+            !line.is_empty() && !replaced.contains(&name.as_str())
+        });
+        let kept: Vec<&str> = kept.collect();
+        Some(format!("Types: deb\nSuites: {suite}\nComponents: main\n{}\n\n", kept.join("\n")))
+    });
+    stanzas.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_main_archive_is_asked_for_another_suite() {
+        let lines = "# deb nowhere bookworm main\ndeb [signed-by=/k.gpg arch=amd64] http://host/debian bookworm main \
+                     non-free\ndeb http://host/security bookworm-security main\ndeb http://vendor/x bookworm stable\n\
+                     deb-src http://host/debian bookworm main\ndeb http://vendor/y nodistro main\n";
+        assert_eq!(of_lines(lines, "sid"), "deb [signed-by=/k.gpg arch=amd64] http://host/debian sid main\n");
+        let stanzas = "Types: deb deb-src\n# a remark\nURIs: http://host/debian\nSuites: bookworm bookworm-updates\n\
+                       Components: main contrib\nSigned-By: /k.gpg\n\nTypes: deb\nURIs: http://host/security\nSuites: \
+                       bookworm-security\nComponents: main\n\nEnabled: no\nTypes: deb\nURIs: http://host/old\nSuites: \
+                       bookworm\nComponents: main\n";
+        let expected = "Types: deb\nSuites: trixie\nComponents: main\n# a remark\nURIs: http://host/debian\nSigned-By: \
+                        /k.gpg\n\n";
+        assert_eq!(of_stanzas(stanzas, "trixie"), expected);
+    }
+}

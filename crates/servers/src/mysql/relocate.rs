@@ -1,0 +1,68 @@
+//! Makes programs of packages run from a prefix, with the libraries and the C library that came with them: these are not
+//! the system's. A program names its loader by its whole path, so a relocated build cannot be moved.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::client::Client;
+use crate::error::{Error, Result};
+
+const PATCHELF: Client = Client {
+    program: "patchelf",
+    package: "patchelf",
+    purpose: "run Debian's packages from a prefix",
+    limit_s: 300,
+};
+
+/// Loaders of the C library, from the prefix' top: before and after Debian merged `/lib` into `/usr/lib`.
+const LOADERS: [&str; 2] =
+    ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"];
+
+/// Where programs are.
+const PROGRAM_DIRS: [&str; 2] = ["usr/sbin", "usr/bin"];
+
+/// Where they find their libraries, from their own directory.
+const LIBRARY_PATH: &str =
+    "$ORIGIN/../lib/x86_64-linux-gnu:$ORIGIN/../../lib/x86_64-linux-gnu:$ORIGIN/../lib/mysql/private";
+
+/// Changes all programs of the prefix, which must be at its final place.
+pub(crate) fn relocate(root: &Path) -> Result<()> {
+    let loader = LOADERS.iter().map(|loader| root.join(loader)).find(|loader| loader.is_file());
+    let loader = loader.ok_or_else(|| Error::NotABuild {
+        path: root.to_path_buf(),
+        reason: "the packages brought no C library along".to_owned(),
+    })?;
+    for program in programs(root)? {
+        let arguments = [
+            "--set-interpreter".as_ref(),
+            loader.as_os_str(),
+            // Not the newer kind of path: this one also holds for libraries that libraries ask for.
+            "--force-rpath".as_ref(),
+            "--set-rpath".as_ref(),
+            LIBRARY_PATH.as_ref(),
+            program.as_os_str(),
+        ];
+        if let Err(failure) = PATCHELF.run(&arguments)? {
+            return Err(Error::NotABuild { path: program, reason: failure.reason });
+        }
+    }
+    Ok(())
+}
+
+fn programs(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut programs = Vec::new();
+    for dir in PROGRAM_DIRS.map(|dir| root.join(dir)).iter().filter(|dir| dir.is_dir()) {
+        for entry in fs::read_dir(dir).map_err(Error::file("list", dir))?.flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) && is_elf(&entry.path()) {
+                programs.push(entry.path());
+            }
+        }
+    }
+    Ok(programs)
+}
+
+fn is_elf(path: &Path) -> bool {
+    let mut start = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x7fELF"
+}
