@@ -129,6 +129,8 @@ pub enum Verb {
     Calibrate(CalibrateArgs),
     /// Obtain a build
     Install(InstallArgs),
+    /// Compile a database from its source code, unless that was done before
+    Build(BuildArgs),
     /// List the builds that are here
     Builds,
     /// List the shipped configs, or print one
@@ -439,6 +441,29 @@ pub struct InstallArgs {
     pub versions: Vec<String>,
 }
 
+/// Arguments of `build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// The DBMS
+    pub dbms: String,
+    /// Directory, tarball, or git repository by path or URL, whose commit, tag or branch may follow an @
+    #[arg(long, value_name = "DIR|TARBALL|GIT[@REF]")]
+    pub source: String,
+    /// How it is compiled: o2nofp, o2lto, o3native, clang, or the path of a flavour's file
+    #[arg(long, default_value = rqps_plan::DEFAULT_FLAVOUR)]
+    pub flavour: String,
+    /// Compilers at the same time; as many as there are CPUs unless said
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|jobs| (1..=1024).contains(jobs))
+        .ok_or_else(|| "write a number from 1 to 1024".to_owned())
+}
+
 /// Arguments of `configs`.
 #[derive(Debug, Args)]
 pub struct ConfigsArgs {
@@ -549,6 +574,9 @@ pub struct DriveArgs {
     /// Seconds of warm-up
     #[arg(long, default_value_t = 0.0)]
     pub warmup: f64,
+    /// Who sends the load: clients of rqps, or the installed sysbench
+    #[arg(long, value_enum, default_value_t = LoadDriver::Rqps)]
+    pub driver: LoadDriver,
     /// Open loop: events per second that are due, all clients together
     #[arg(long, value_name = "PER_SECOND")]
     pub rate: Option<f64>,
@@ -558,6 +586,15 @@ pub struct DriveArgs {
     /// After `load`, VACUUM ANALYZE the tables
     #[arg(long)]
     pub vacuum: bool,
+}
+
+/// Who sends the load of `drive`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LoadDriver {
+    /// Clients of rqps
+    Rqps,
+    /// The installed sysbench, 1.0.20 or later
+    Sysbench,
 }
 
 impl DriveArgs {

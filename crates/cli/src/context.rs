@@ -7,7 +7,7 @@ use rqps_store::RunFolder;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Signals that end a run in good order; a second one ends rqps at once, and its servers with it.
 const STOP_SIGNALS: [i32; 3] =
@@ -27,6 +27,8 @@ pub struct Context {
     pub width: Option<usize>,
     /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
+    /// Whether signals set it.
+    catches: AtomicBool,
 }
 
 impl Context {
@@ -48,11 +50,16 @@ impl Context {
             color: color && format == OutputFormat::Text,
             width: terminal_width(),
             stop: Arc::new(AtomicBool::new(false)),
+            catches: AtomicBool::new(false),
         })
     }
 
     /// Has signals set `stop` instead of ending the program; for verbs that have something to bring to an end.
     pub fn catch_signals(&self) -> anyhow::Result<()> {
+        // Caught twice, the first signal would end the program like a second one.
+        if self.catches.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         let ignored = ignored_signals();
         for signal in STOP_SIGNALS {
             // Under `nohup` a run goes on when its terminal closes.

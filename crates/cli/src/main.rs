@@ -4,6 +4,7 @@ mod args;
 mod context;
 mod human;
 mod listing;
+mod obtaining;
 mod out;
 mod progress;
 mod verbs;
@@ -65,6 +66,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Export(args) => verbs::export::run(context, &args),
         Verb::Calibrate(args) => verbs::calibrate::run(context, &args),
         Verb::Install(args) => verbs::install::run(context, &args),
+        Verb::Build(args) => verbs::build::run(context, &args),
         Verb::Builds => verbs::builds::run(context),
         Verb::Configs(args) => verbs::configs::run(context, &args),
         Verb::Host => verbs::host::run(context),
@@ -101,8 +103,12 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(rqps_export::Error::Stopped) = error.downcast_ref() {
         return EXIT_INTERRUPTED;
     }
+    if error.downcast_ref().is_some_and(rqps_servers::Error::is_interruption) {
+        return EXIT_INTERRUPTED;
+    }
     match error.downcast_ref() {
         Some(Error::Interrupted) => EXIT_INTERRUPTED,
+        Some(Error::Servers(error)) if error.is_interruption() => EXIT_INTERRUPTED,
         _ if is_usage => EXIT_USAGE,
         _ => EXIT_FAILED,
     }

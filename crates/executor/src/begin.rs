@@ -2,20 +2,22 @@
 
 use crate::arm::{Ingredients, record};
 use crate::describe::{meta, steps};
+use crate::driver::described;
 use crate::error::{Error, Result};
 use crate::run::Execution;
 use rqps_plan::{Arm, BuildSource, Plan, PlanContext, ProfileAfter, Protocol, schedule};
 use rqps_probe::HostFacts;
 use rqps_probe::profile::Perf;
+use rqps_servers::source::Watch;
 use rqps_servers::{Build, Dirs, HostLimits, load_config, load_config_for};
 use rqps_store::{Fact, Run, RunFolder, RunWriter, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Obtains every arm's build and reads its config, in the plan's order. `tell` is called before each that may take
-/// long.
-pub fn resolve(plan: &Plan, dirs: &Dirs, tell: impl FnMut(&str)) -> Result<Vec<Ingredients>> {
-    let builds = resolve_builds(plan, dirs, tell)?;
+/// Obtains every arm's build and reads its config, in the plan's order. Builds from source take minutes: `watch` hears of
+/// them and may end them.
+pub fn resolve(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
+    let builds = resolve_builds(plan, dirs, watch)?;
     let limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     let with_config = |(arm, build): (&Arm, Build)| {
         let config = load_config_for(build.dbms, &arm.config, &limits)?;
@@ -32,12 +34,8 @@ fn resident(plan: &Plan) -> u64 {
     }
 }
 
-fn resolve_builds(plan: &Plan, dirs: &Dirs, mut tell: impl FnMut(&str)) -> Result<Vec<Build>> {
-    let build = |arm: &Arm| {
-        tell(&format!("{}: obtaining {}", arm.name, arm.build));
-        Ok(rqps_servers::resolve(dirs, &arm.build)?)
-    };
-    plan.arms.iter().map(build).collect()
+fn resolve_builds(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
+    plan.arms.iter().map(|arm| Ok(rqps_servers::resolve_watched(dirs, &arm.build, watch)?)).collect()
 }
 
 /// Makes a run folder for a plan below `results`.
@@ -52,6 +50,7 @@ pub fn begin(
         // Better known before hours of measuring than after.
         Perf::find()?;
     }
+    let driver = described(plan.workload.driver)?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = host_facts(dirs)?;
@@ -66,7 +65,7 @@ pub fn begin(
         .zip(&ingredients)
         .map(|(arm, made_of)| record(arm, arm.name == plan.base, made_of, None, None))
         .collect();
-    let meta = meta(&plan, schedule.actions.len() as u32, program_version);
+    let meta = meta(&plan, driver, schedule.actions.len() as u32, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
     Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
@@ -83,7 +82,7 @@ pub struct Resume {
 
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
 /// A run that is complete is taken up only when it has blocks and is to get `more` time.
-pub fn resume(path: &Path, dirs: &Dirs, how: Resume, tell: impl FnMut(&str)) -> Result<Execution> {
+pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> Result<Execution> {
     let Resume { other_host, more } = how;
     // What is read is what the next step stands on: nobody else may be writing from here on.
     let folder = RunFolder::at(path)?;
@@ -96,7 +95,7 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, tell: impl FnMut(&str)) -> 
         (Status::Complete, None) => return Err(Error::Complete(path.to_owned())),
         _ => {}
     }
-    let mut execution = reopened(&run, writer, dirs, other_host, tell)?;
+    let mut execution = reopened(&run, writer, dirs, other_host, watch)?;
     execution.take_up(&run)?;
     if let Some(more) = more {
         execution.give_time(more);
@@ -109,12 +108,12 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, tell: impl FnMut(&str)) -> 
 ///
 /// # Errors
 /// As [`resume`], and when this host cannot take profiles.
-pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, tell: impl FnMut(&str)) -> Result<Execution> {
+pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, watch: &mut Watch<'_>) -> Result<Execution> {
     Perf::find()?;
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
     dirs.create_work()?;
-    reopened(&RunFolder::open(path)?, writer, dirs, other_host, tell)
+    reopened(&RunFolder::open(path)?, writer, dirs, other_host, watch)
 }
 
 fn reopened(
@@ -122,7 +121,7 @@ fn reopened(
     writer: RunWriter,
     dirs: &Dirs,
     other_host: bool,
-    tell: impl FnMut(&str),
+    watch: &mut Watch<'_>,
 ) -> Result<Execution> {
     let plan_path = run.folder.plan_path();
     let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
@@ -133,7 +132,7 @@ fn reopened(
     let plan = Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting())
         .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
         .plan;
-    let mut ingredients = resolve_builds(&plan, dirs, tell)?;
+    let mut ingredients = resolve_builds(&plan, dirs, watch)?;
     let ingredients = plan
         .arms
         .iter()
@@ -161,11 +160,16 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
     Err(Error::Changed { arm: then.name.clone(), then: then.build_hash.clone(), now: now.hash.clone() })
 }
 
-/// Names the exact version where the plan asks for the newest of a series: a resumed run must not get a newer one.
+/// Names the exact version where the plan asks for the newest of a series, and the commit where it asks for a branch: a
+/// resumed run must not get newer ones. A source without a commit may change meanwhile: what was built from it stays.
 fn pin_versions(plan: &mut Plan, ingredients: &[Ingredients]) {
     for (arm, made_of) in plan.arms.iter_mut().zip(ingredients) {
-        if let BuildSource::Version(version) = &mut arm.build.source {
-            version.clone_from(&made_of.build.version);
+        let build = &made_of.build;
+        match (&mut arm.build.source, &build.commit) {
+            (BuildSource::Version(version), _) => version.clone_from(&build.version),
+            (BuildSource::Source(source), Some(commit)) => source.reference = Some(commit.clone()),
+            (source @ BuildSource::Source(_), None) => *source = BuildSource::Path(build.root.clone()),
+            (BuildSource::Path(_), _) => {}
         }
     }
 }

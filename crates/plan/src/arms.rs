@@ -12,8 +12,11 @@ use crate::model::Arm;
 use crate::parse::{PlanContext, check_folder_name};
 use crate::problem::{Problems, nearest};
 use crate::reader::{Found, Node, Section};
+use crate::source::{DEFAULT_FLAVOUR, SourceSpec};
 
 const ARM_KEYS: [&str; 6] = ["name", "build", "config", "env", "control", "after_load"];
+const PATH_KEYS: [&str; 2] = ["path", "dbms"];
+const SOURCE_KEYS: [&str; 4] = ["source", "ref", "flavour", "dbms"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
 const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", { path = \"/usr/lib/postgresql/15\" }, or \
                             { path = \"/opt/mysql\", dbms = \"mysql\" }.";
@@ -209,25 +212,41 @@ fn read_build(
             }
         },
         DeValue::Table(table) => {
-            let inner = Section::new(place.clone(), at.clone(), table, problems);
-            inner.check_keys(&["path", "dbms"], |_| None);
-            if inner.node("path").is_none() {
-                problems.missing(&at, &place, "a build in { } needs a path", BUILD_REMEDY);
-            }
-            let known = Dbms::ALL.map(|dbms| (dbms.name(), dbms));
-            let dbms = inner.choice("dbms", &known).unwrap_or(Dbms::Postgres);
-            BuildSpec::from_path(dbms, inner.text("path")?.value)
+            read_build_table(&Section::new(place.clone(), at.clone(), table, problems), problems)?
         }
         other => {
             section.wrong_type(key, at, other, "a build, such as \"postgres-18.1\"");
             return None;
         }
     };
-    if let BuildSource::Path(path) = &spec.source {
-        spec = BuildSpec::from_path(spec.dbms, absolute(rules.directory, path));
+    match &mut spec.source {
+        BuildSource::Version(_) => {}
+        BuildSource::Path(path) => *path = absolute(rules.directory, path),
+        BuildSource::Source(source) => *source = source.clone().at(rules.directory),
     }
     report(problems, &at, place, (rules.context.known_build)(&spec), &spec.dbms.build_remedy());
     Some(spec)
+}
+
+/// `{ path = "..", dbms = ".." }` or `{ source = "..", ref = "..", flavour = "..", dbms = ".." }`.
+fn read_build_table(section: &Section<'_>, problems: &Problems<'_>) -> Option<BuildSpec> {
+    let known = Dbms::ALL.map(|dbms| (dbms.name(), dbms));
+    let is_source = section.node("source").is_some();
+    let keys: &[&str] = if is_source { &SOURCE_KEYS } else { &PATH_KEYS };
+    section.check_keys(keys, |_| None);
+    let dbms = section.choice("dbms", &known).unwrap_or(Dbms::Postgres);
+    if is_source {
+        let place = section.text("source")?.value.to_owned();
+        let reference = section.text("ref").map(|found| found.value.to_owned());
+        let flavour = section.text("flavour").map_or(DEFAULT_FLAVOUR, |found| found.value).to_owned();
+        let source = BuildSource::Source(SourceSpec { place, reference, flavour });
+        return Some(BuildSpec { dbms, source });
+    }
+    if section.node("path").is_none() {
+        let what = "a build in { } needs a path, or a source";
+        problems.missing(&section.at, section.place.as_str(), what, BUILD_REMEDY);
+    }
+    Some(BuildSpec::from_path(dbms, section.text("path")?.value))
 }
 
 /// A config's name, or the absolute path of its file: anything with a `/` or that ends in `.conf` or `.cnf` is a path.

@@ -1,4 +1,4 @@
-//! How a plan names a database program: by version, or by the directory it is installed in.
+//! How a plan names a database program: by version, by the directory it is installed in, or by its source code.
 //!
 //! This is only the name as written. Finding, downloading and hashing the program is the business of `rqps-servers`.
 
@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::source::SourceSpec;
 
 /// A database management system that rqps can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -86,6 +88,8 @@ pub enum BuildSource {
     Version(String),
     /// A directory that holds the server program, as written (a relative path starts at the working directory).
     Path(PathBuf),
+    /// Source code that is compiled first.
+    Source(SourceSpec),
 }
 
 /// A build as a plan or a command line names it: `postgres-18.1`, `mysql-8.0`, or a directory. A path with a `/` in it is
@@ -111,6 +115,7 @@ impl BuildSpec {
         match &self.source {
             BuildSource::Version(version) => format!("{}-{version}", self.dbms),
             BuildSource::Path(path) => format!("{}-at-{}", self.dbms, path_label(path)),
+            BuildSource::Source(source) => format!("{}-of-{}", self.dbms, source.label()),
         }
     }
 }
@@ -140,11 +145,18 @@ impl fmt::Display for BuildSpec {
             BuildSource::Path(path) => {
                 let text = path.to_string_lossy();
                 match self.dbms {
-                    Dbms::Postgres if text.contains('/') && named_dbms(&text).is_none() => f.write_str(&text),
+                    Dbms::Postgres
+                        if text.contains('/')
+                            && named_dbms(&text).is_none()
+                            && flavoured(&text).is_none() =>
+                    {
+                        f.write_str(&text)
+                    }
                     Dbms::Postgres => write!(f, "./{text}"),
                     dbms => write!(f, "{dbms}:{text}"),
                 }
             }
+            BuildSource::Source(source) => write!(f, "{}{source}", self.dbms),
         }
     }
 }
@@ -158,6 +170,11 @@ impl FromStr for BuildSpec {
                 "" => Err(BuildError::NoDirectory(dbms)),
                 path => Ok(BuildSpec::from_path(dbms, path)),
             };
+        }
+        if let Some((dbms, rest)) = flavoured(text) {
+            let (flavour, place) =
+                rest.split_once(':').ok_or_else(|| BuildError::NoSource(text.to_owned()))?;
+            return Ok(BuildSpec { dbms, source: BuildSource::Source(SourceSpec::parse(place, flavour)) });
         }
         if text.contains('/') {
             return Ok(BuildSpec::from_path(Dbms::Postgres, text));
@@ -180,6 +197,12 @@ impl FromStr for BuildSpec {
 /// The DBMS before a `:`, and what stands behind it.
 fn named_dbms(text: &str) -> Option<(Dbms, &str)> {
     let (name, rest) = text.split_once(':')?;
+    Some((name.parse().ok()?, rest))
+}
+
+/// The DBMS before a `+`, and what stands behind it: flavour, `:`, source.
+fn flavoured(text: &str) -> Option<(Dbms, &str)> {
+    let (name, rest) = text.split_once('+')?;
     Some((name.parse().ok()?, rest))
 }
 
@@ -220,6 +243,8 @@ pub enum BuildError {
     BadVersion(Dbms, String),
     /// Neither version nor directory.
     NotABuild(String),
+    /// A flavour without the source that it is for.
+    NoSource(String),
 }
 
 impl BuildError {
@@ -234,6 +259,7 @@ impl BuildError {
             BuildError::NoDirectory(dbms) => format!("\"{dbms}:\" does not say which directory"),
             BuildError::BadVersion(_, text) => format!("\"{text}\" is not a version"),
             BuildError::NotABuild(text) => format!("\"{text}\" is not a build"),
+            BuildError::NoSource(text) => format!("\"{text}\" does not say where the source is"),
         }
     }
 
@@ -248,6 +274,7 @@ impl BuildError {
                 let (release, series) = dbms.example_versions();
                 format!("write \"{dbms}-{release}\", or \"{dbms}-{series}\" for its newest release")
             }
+            BuildError::NoSource(text) => format!("write \"{text}:/src/postgres@REL_18_STABLE\""),
             BuildError::NoDirectory(dbms) => format!("write \"{dbms}:{}\"", dbms.example_directory()),
             BuildError::UnknownDbms(_) | BuildError::NotABuild(_) => {
                 "write \"postgres-18.1\", \"mysql-8.0\", or a directory such as \"/usr/lib/postgresql/15\" or \
@@ -270,7 +297,12 @@ mod tests {
     fn text_forms_round_trip() {
         let versions = ["postgres-18.1", "postgres-9.6.24", "mysql-8.0.31", "mysql-8.0", "mariadb-11.4"];
         let directories = ["/usr/lib/postgresql/15", "./pg", "mysql:/opt/my sql", "mariadb:my", "./mysql:x"];
-        for text in versions.into_iter().chain(directories) {
+        let sources = [
+            "postgres+o2nofp:/src/pg@REL_18_6",
+            "mysql+/my/fast.toml:/src/mysql-8.4.tar.gz",
+            "postgres+clang:/odd@x@",
+        ];
+        for text in versions.into_iter().chain(directories).chain(sources) {
             let spec: BuildSpec = text.parse().unwrap();
             assert_eq!(spec.to_string(), text);
         }
@@ -280,7 +312,7 @@ mod tests {
         };
         assert_eq!(directory("postgres:/pg"), (Dbms::Postgres, PathBuf::from("/pg")));
         assert_eq!(directory("mysql:my"), (Dbms::Mysql, PathBuf::from("my")));
-        for bare in ["pg-head", "mysql:/x"] {
+        for bare in ["pg-head", "mysql:/x", "postgres+o2nofp:/x"] {
             let bare = BuildSpec::from_path(Dbms::Postgres, bare);
             assert_eq!(bare.to_string().parse::<BuildSpec>().unwrap().label(), bare.label());
         }
@@ -308,6 +340,7 @@ mod tests {
         assert!(message("8.0").contains("\"mysql-8.0\""));
         assert!(message("postgres").contains("does not say which version"));
         assert!(message("mysql:").contains("write \"mysql:/opt/mysql\""));
+        assert!(message("postgres+o2nofp").contains("write \"postgres+o2nofp:/src"));
         assert!(message("server").contains("is not a build"));
         assert!(message("postgres-1.2.3.4").contains("is not a version"));
     }

@@ -18,6 +18,7 @@ mod reader;
 pub mod schedule;
 pub mod shipped;
 mod show;
+mod source;
 mod steps;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
@@ -32,3 +33,4 @@ pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
 pub use schedule::{Action, ActionKind, Limit, Measure, Schedule, Settle, schedule};
 pub use show::render_schedule;
+pub use source::{DEFAULT_FLAVOUR, SourceSpec};

@@ -210,6 +210,12 @@ fn libc_of(content: &[u8], root: &Path) -> Option<String> {
     Some(format!("{whose} glibc {version}"))
 }
 
+/// The C library that programs built here run with.
+pub(crate) fn system_libc() -> String {
+    let own = fs::read("/proc/self/exe").ok();
+    own.and_then(|program| libc_of(&program, Path::new("/nowhere"))).unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
 /// From the banner that the library prints when it is run as a program.
 fn glibc_version(library: &[u8]) -> Option<String> {
     let banner = library.split(|byte| *byte == 0).find(|text| text.starts_with(b"GNU C Library"))?;

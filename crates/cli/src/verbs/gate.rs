@@ -65,8 +65,10 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
 
 fn arm(name: &str, build: &str, config: &str) -> anyhow::Result<Arm> {
     let mut build: BuildSpec = build.parse().map_err(|error| Usage(format!("--{name}: {error}")))?;
-    if let BuildSource::Path(path) = &build.source {
-        build.source = BuildSource::Path(std::path::absolute(path)?);
+    match &mut build.source {
+        BuildSource::Version(_) => {}
+        BuildSource::Path(path) => *path = std::path::absolute(&path)?,
+        BuildSource::Source(source) => *source = source.clone().at(&std::env::current_dir()?),
     }
     Ok(Arm { name: name.to_owned(), ..Arm::new(build, config) })
 }

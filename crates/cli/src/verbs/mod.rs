@@ -1,5 +1,6 @@
 //! The verbs, one a file.
 
+pub mod build;
 pub mod builds;
 pub mod calibrate;
 pub mod clean;

@@ -114,10 +114,13 @@ fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
     rqps_servers::load_config(dbms, name).map(|_| ()).map_err(|e| e.to_string())
 }
 
-/// Directories are looked into; whether a version exists is known only once it is fetched.
+/// Directories are looked into, sources must be there; whether a version exists is known only once it is fetched.
 fn known_build(spec: &BuildSpec) -> Result<(), String> {
     match &spec.source {
         BuildSource::Version(_) => Ok(()),
+        BuildSource::Source(source) => {
+            rqps_servers::source::check(spec.dbms, source).map_err(|error| error.to_string())
+        }
         BuildSource::Path(path) if path.join("bin/postgres").is_file() => Ok(()),
         BuildSource::Path(path) => Err(format!("there is no {}", path.join("bin/postgres").display())),
     }

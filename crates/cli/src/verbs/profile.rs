@@ -4,8 +4,9 @@ use super::run::write_report;
 use crate::Usage;
 use crate::args::{OutputFormat, ProfileArgs};
 use crate::context::Context;
+use crate::obtaining::obtaining;
 use crate::out;
-use crate::progress::{Progress, doing};
+use crate::progress::Progress;
 use rqps_executor::{ProfileRequest, ProfiledTests};
 use rqps_plan::limits;
 use std::ops::RangeInclusive;
@@ -17,8 +18,9 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let path = context.run_path(&args.run)?;
     let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
     let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
-    let mut execution =
-        doing("obtaining the builds", || rqps_executor::reopen(&path, &context.dirs, args.force, |_| {}))?;
+    let mut execution = obtaining(context, "obtaining the builds", None, |watch| {
+        rqps_executor::reopen(&path, &context.dirs, args.force, watch)
+    })?;
     let planned = execution.plan().profile;
     let wanted = ProfileRequest {
         tests: match args.tests.as_slice() {

@@ -3,8 +3,8 @@
 use crate::Usage;
 use crate::args::ResumeArgs;
 use crate::context::Context;
+use crate::obtaining::obtaining;
 use crate::out;
-use crate::progress::doing;
 use std::process::ExitCode;
 
 /// Runs the verb.
@@ -13,8 +13,9 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();
     let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
     let how = rqps_executor::Resume { other_host: args.force, more };
-    let mut execution =
-        doing("looking at what is done", || rqps_executor::resume(&path, &context.dirs, how, |_| {}))?;
+    let mut execution = obtaining(context, "looking at what is done", None, |watch| {
+        rqps_executor::resume(&path, &context.dirs, how, watch)
+    })?;
     if args.keep_data {
         execution.keep_data();
     }

@@ -3,7 +3,8 @@
 use super::plan::read_plan;
 use crate::args::{RunArgs, SectionArgs};
 use crate::context::Context;
-use crate::progress::{Progress, doing};
+use crate::obtaining::obtaining;
+use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
 use rqps_executor::{Execution, Finish};
 use rqps_plan::Plan;
@@ -28,9 +29,9 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// Obtains what a plan needs and makes its run folder.
 pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
-    let ingredients = doing(&format!("obtaining the builds of {} arms", plan.arms.len()), || {
-        rqps_executor::resolve(&plan, &context.dirs, |_| {})
-    })?;
+    let what = format!("obtaining the builds of {} arms", plan.arms.len());
+    let ingredients =
+        obtaining(context, &what, None, |watch| rqps_executor::resolve(&plan, &context.dirs, watch))?;
     for (arm, made_of) in plan.arms.iter().zip(&ingredients) {
         let build = &made_of.build;
         let (version, hash, config) = (build.label(), build.short_hash(), &made_of.config.name);

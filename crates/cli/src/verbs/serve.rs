@@ -2,6 +2,7 @@
 
 use crate::args::ServeArgs;
 use crate::context::Context;
+use crate::obtaining::obtaining;
 use crate::progress::doing;
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_executor::server::{Tables, load};
@@ -14,7 +15,9 @@ use std::time::Duration;
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
-    let build = doing(&format!("obtaining {}", args.build), || rqps_servers::resolve(&context.dirs, &build))?;
+    let build = obtaining(context, &format!("obtaining {}", args.build), None, |watch| {
+        rqps_servers::resolve_watched(&context.dirs, &build, watch)
+    })?;
     let place = context.dirs.work.join(format!("serve-{}", std::process::id()));
     let spec = ServerSpec {
         config: rqps_servers::load_config(build.dbms, &args.config)?,

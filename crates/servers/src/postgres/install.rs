@@ -107,6 +107,7 @@ fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Res
         size_bytes: files.size_bytes(),
         family: Family::of_build(&unpacked.join("bin"), &unpacked, &version_text),
         version_text,
+        commit: None,
         notes: Vec::new(),
     };
     cache.keep(&unpacked, build, sha256_hex(&archive))

@@ -1,0 +1,36 @@
+//! `build`: compile a database from its source code.
+
+use super::builds::list;
+use crate::args::BuildArgs;
+use crate::context::Context;
+use crate::obtaining::obtaining;
+use crate::{Usage, out};
+use rqps_plan::{Dbms, SourceSpec};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &BuildArgs) -> anyhow::Result<ExitCode> {
+    let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
+    let spec = spec(args)?;
+    let what = format!("building {dbms} from {}", args.source);
+    let build = obtaining(context, &what, args.jobs, |watch| {
+        rqps_servers::source::build(&context.dirs, dbms, &spec, watch)
+    })?;
+    out::tell(&format!("origin  {}", build.origin));
+    if let Some(log) = rqps_servers::source::log_of(&build) {
+        out::tell(&format!("log     {}", log.display()));
+    }
+    list(context, &[build])?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is there under the very name is taken as it is, even with an `@` in it.
+fn spec(args: &BuildArgs) -> anyhow::Result<SourceSpec> {
+    let spec = if Path::new(&args.source).exists() {
+        SourceSpec { place: args.source.clone(), reference: None, flavour: args.flavour.clone() }
+    } else {
+        SourceSpec::parse(&args.source, &args.flavour)
+    };
+    Ok(spec.at(&std::env::current_dir()?))
+}

@@ -1,0 +1,248 @@
+//! Where source code is and what it is: a directory, a tarball or a commit of a git repository. None of them is ever
+//! built in; a copy of it is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rqps_plan::{Dbms, SourceSpec};
+use sha2::{Digest, Sha256};
+
+use super::error::SourceError;
+use super::git::{self, Repository};
+use super::watch::Watch;
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::identity::{hex, sha256_hex};
+
+/// More files than any DBMS's source has: a directory with more is something else.
+const FILES_MAX: usize = 400_000;
+
+/// What an earlier build leaves in a directory that it was made in: the copy's build would mix the two.
+const BUILT_IN: [&str; 2] = ["config.status", "CMakeCache.txt"];
+
+/// Source code that has been found.
+#[derive(Debug)]
+pub(crate) struct Source {
+    kind: Kind,
+    /// What it is, wherever it lies: kind and hash.
+    pub identity: String,
+    /// Where it came from, as a phrase.
+    pub origin: String,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Directory { path: PathBuf, files: Vec<PathBuf> },
+    Tarball(PathBuf),
+    Git(Repository),
+}
+
+impl Source {
+    /// Finds what a spec names, and its identity. Repositories that are elsewhere are fetched.
+    pub fn find(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Source> {
+        let not_source =
+            |reason: String| Error::from(SourceError::NotSource { place: spec.place.clone(), dbms, reason });
+        if spec.is_remote() {
+            return Source::of_git(Repository::mirror(dirs, spec, watch)?);
+        }
+        let path = Path::new(&spec.place);
+        let path = &std::path::absolute(path).map_err(Error::file("examine", path))?;
+        let what = fs::metadata(path).map_err(|error| not_source(format!("{error}: correct the path")))?;
+        if what.is_file() && spec.reference.is_none() {
+            return Source::of_tarball(path);
+        }
+        if what.is_file() {
+            return Err(not_source("only git repositories have references: leave out `@REF`".to_owned()));
+        }
+        if spec.reference.is_some() || git::is_bare(path) {
+            return Source::of_git(Repository::local(path, spec.reference.as_deref())?);
+        }
+        if let Some(left) = BUILT_IN.iter().find(|left| path.join(left).exists() && !git::is_checkout(path)) {
+            let remedy = "run `make distclean` in it, or name a fresh copy or a git repository";
+            return Err(not_source(format!("{left} shows that it was built in: {remedy}")));
+        }
+        Source::of_directory(path, &not_source)
+    }
+
+    fn of_git(repository: Repository) -> Result<Source> {
+        Ok(Source {
+            identity: format!("commit {}", repository.commit),
+            origin: format!(
+                "{} at commit {}",
+                repository.place,
+                &repository.commit[..12.min(repository.commit.len())]
+            ),
+            kind: Kind::Git(repository),
+        })
+    }
+
+    fn of_tarball(path: &Path) -> Result<Source> {
+        let content = fs::read(path).map_err(Error::file("read", path))?;
+        Ok(Source {
+            identity: format!("tarball {}", sha256_hex(&content)),
+            origin: format!("tarball {}", path.display()),
+            kind: Kind::Tarball(path.to_path_buf()),
+        })
+    }
+
+    fn of_directory(path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
+        let files = match git::files_of_checkout(path)? {
+            Some(files) => files,
+            None => files_below(path)?,
+        };
+        if files.len() > FILES_MAX {
+            return Err(not_source(format!(
+                "it holds more than {FILES_MAX} files: name the source's own folder"
+            )));
+        }
+        let at = git::description(path).map(|commit| format!(" at commit {commit}")).unwrap_or_default();
+        Ok(Source {
+            identity: format!("tree {}", hash_of(path, &files)?),
+            origin: format!("directory {}{at}", path.display()),
+            kind: Kind::Directory { path: path.to_path_buf(), files },
+        })
+    }
+
+    /// The commit, of a git repository.
+    pub fn commit(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Git(repository) => Some(&repository.commit),
+            _ => None,
+        }
+    }
+
+    /// Copies it into an empty directory.
+    pub fn lay_out(&self, into: &Path) -> Result<()> {
+        match &self.kind {
+            Kind::Directory { path, files } => copy(path, files, into),
+            Kind::Tarball(path) => unpack(path, into),
+            Kind::Git(repository) => repository.check_out(into),
+        }
+    }
+}
+
+/// All files of a directory but git's own, relative to it, sorted.
+fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(relative) = open.pop() {
+        let directory = root.join(&relative);
+        for entry in fs::read_dir(&directory).map_err(Error::file("list", &directory))? {
+            let entry = entry.map_err(Error::file("list", &directory))?;
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            let path = relative.join(entry.file_name());
+            let kind = entry.file_type().map_err(Error::file("examine", entry.path()))?;
+            if kind.is_dir() { open.push(path) } else { files.push(path) }
+        }
+        if files.len() > FILES_MAX {
+            break;
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// sha256 over path, mode (whether it can be executed) and content of each file; of a link its target.
+fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
+    let mut hasher = Sha256::new();
+    for relative in files {
+        let path = root.join(relative);
+        let meta = fs::symlink_metadata(&path).map_err(Error::file("examine", &path))?;
+        hasher.update(relative.as_os_str().as_encoded_bytes());
+        if meta.is_symlink() {
+            let target = fs::read_link(&path).map_err(Error::file("examine", &path))?;
+            hasher.update(b"\0link\0");
+            hasher.update(target.as_os_str().as_encoded_bytes());
+        } else {
+            let content = fs::read(&path).map_err(Error::file("read", &path))?;
+            let executable = meta.permissions().mode() & 0o100 != 0;
+            hasher.update(format!("\0{executable}\0{}\n", content.len()));
+            hasher.update(&content);
+        }
+    }
+    Ok(hex(&hasher.finalize()))
+}
+
+/// Times are kept: generated files that are older than what they are made from would be made again, by programs that the
+/// build does not need otherwise.
+fn copy(root: &Path, files: &[PathBuf], into: &Path) -> Result<()> {
+    for relative in files {
+        let (from, to) = (root.join(relative), into.join(relative));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(Error::file("create", parent))?;
+        }
+        let meta = fs::symlink_metadata(&from).map_err(Error::file("examine", &from))?;
+        if meta.is_symlink() {
+            let target = fs::read_link(&from).map_err(Error::file("examine", &from))?;
+            std::os::unix::fs::symlink(target, &to).map_err(Error::file("create", &to))?;
+            continue;
+        }
+        fs::copy(&from, &to).map_err(Error::file("copy", &from))?;
+        let modified = meta.modified().map_err(Error::file("examine", &from))?;
+        let kept = fs::File::options().write(true).open(&to).and_then(|file| file.set_modified(modified));
+        // A file that its own mode protects from us keeps the copy's time.
+        drop(kept);
+    }
+    Ok(())
+}
+
+/// By the system's `tar`, which knows every compression that sources are published in. The one folder that a source's
+/// tarball holds is left out of the paths.
+fn unpack(tarball: &Path, into: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.args(["--extract", "--no-same-owner", "--strip-components=1", "--file"]).arg(tarball);
+    tar.arg("--directory").arg(into);
+    let output = tar.output().map_err(Error::file("run tar on", tarball))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::file("unpack", tarball)(std::io::Error::other(said)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(place: &Path) -> SourceSpec {
+        SourceSpec {
+            place: place.to_string_lossy().into_owned(),
+            reference: None,
+            flavour: "o2nofp".to_owned(),
+        }
+    }
+
+    fn find(place: &Path) -> Result<Source> {
+        let dirs = Dirs { cache: place.join("no-cache"), work: place.join("no-work") };
+        Watch::nobody(|watch| Source::find(&dirs, Dbms::Postgres, &spec(place), watch))
+    }
+
+    #[test]
+    fn a_directory_is_its_content_and_keeps_times_and_modes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, twin, copied) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("c"));
+        for tree in [&source, &twin] {
+            fs::create_dir_all(tree.join("src")).unwrap();
+            fs::write(tree.join("src/main.c"), "int main;").unwrap();
+            fs::write(tree.join("configure"), "#!/bin/sh").unwrap();
+            fs::set_permissions(tree.join("configure"), fs::Permissions::from_mode(0o755)).unwrap();
+            std::os::unix::fs::symlink("src/main.c", tree.join("link")).unwrap();
+        }
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        fs::File::options().write(true).open(source.join("src/main.c")).unwrap().set_modified(old).unwrap();
+        let found = find(&source).unwrap();
+        assert_eq!(found.identity, find(&twin).unwrap().identity);
+        found.lay_out(&copied).unwrap();
+        assert_eq!(found.identity, find(&copied).unwrap().identity);
+        assert_eq!(fs::metadata(copied.join("src/main.c")).unwrap().modified().unwrap(), old);
+        fs::set_permissions(twin.join("configure"), fs::Permissions::from_mode(0o644)).unwrap();
+        assert_ne!(found.identity, find(&twin).unwrap().identity);
+        fs::write(source.join("config.status"), "").unwrap();
+        let message = find(&source).unwrap_err().to_string();
+        assert!(message.contains("make distclean"), "{message}");
+    }
+}
