@@ -1,5 +1,5 @@
-//! What a thread of MySQL or MariaDB is for, in words that are the same for every version: from the name that it
-//! gave itself in the kernel.
+//! What a thread of MySQL or MariaDB is for, in words that are the same for every version: from the name that
+//! performance_schema has for it, else from the one it gave itself in the kernel.
 
 /// Role of the first thread, which accepts connections.
 pub(crate) const MAIN: &str = "main";
@@ -7,6 +7,20 @@ pub(crate) const MAIN: &str = "main";
 const OTHER_SESSION: &str = "other session";
 /// Role of threads of which nothing is known.
 const UNKNOWN: &str = "other thread";
+
+/// Names of performance_schema, without their path and ending, whose role is another word.
+const INSTRUMENTS: [(&str, &str); 10] = [
+    ("one_connection", OTHER_SESSION),
+    ("srv_purge", "purge"),
+    ("srv_worker", "purge worker"),
+    ("srv_master", "master"),
+    ("page_flush", "page cleaner"),
+    ("page_flush_coordinator", "page cleaner"),
+    ("srv_lock_timeout", "lock timeout"),
+    ("srv_error_monitor", "error monitor"),
+    ("srv_monitor", "monitor"),
+    ("thread_pool", "task pool"),
+];
 
 /// Names that MySQL 8.0 and later give their threads, which the kernel cuts after 15 characters, without the number
 /// at their end.
@@ -32,6 +46,14 @@ const NAMES: [(&str, &str); 19] = [
     ("ib_srv_mon", "monitor"),
 ];
 
+/// Role of a thread by its name in performance_schema: `thread/innodb/io_read_thread` is `io read`.
+pub(crate) fn role_of_instrument(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.strip_suffix("_thread").unwrap_or(name);
+    let known = INSTRUMENTS.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| name.replace('_', " "), |(_, role)| (*role).to_owned())
+}
+
 /// Role of a thread by its name in the kernel.
 pub(crate) fn role_of_name(name: &str) -> String {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
@@ -49,6 +71,17 @@ mod tests {
 
     #[test]
     fn threads_of_all_versions_have_the_same_roles() {
+        for (path, role) in [
+            ("thread/sql/one_connection", OTHER_SESSION),
+            ("thread/sql/main", MAIN),
+            ("thread/innodb/page_cleaner_thread", "page cleaner"),
+            ("thread/innodb/page_flush_coordinator_thread", "page cleaner"),
+            ("thread/innodb/log_writer_thread", "log writer"),
+            ("thread/innodb/srv_purge_thread", "purge"),
+            ("thread/sql/signal_handler", "signal handler"),
+        ] {
+            assert_eq!(role_of_instrument(path), role, "{path}");
+        }
         for (name, role) in [
             ("connection", OTHER_SESSION),
             ("ib_io_rd-3", "io read"),

@@ -1,0 +1,61 @@
+//! The plan the server chooses for a statement, with its estimated costs. The statement is planned, never executed.
+
+use rqps_wire::Table;
+use rqps_wire::mysql::Connection;
+
+use super::{ask, cell};
+use crate::error::{Error, Result};
+use crate::server::QueryPlan;
+
+/// First version of MySQL that shows a plan as a tree.
+const TREE_SINCE: u32 = 80_018;
+/// What it shows instead for statements whose plan it can't show so: those that write.
+const NO_TREE: &str = "<not executable by iterator executor>";
+/// What may be explained. EXPLAIN itself takes more, and ANALYZE after it would execute the statement.
+const EXPLAINED: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
+
+/// The plan of one SELECT, INSERT, UPDATE or DELETE with its values written out (a statement with parameters may get
+/// another plan). A semicolon at the end is allowed, one inside is not, as a second statement would be executed.
+///
+/// The text is the tree where the version has one for the statement, else the table that EXPLAIN has always given.
+pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
+    let statement = sql.trim().trim_end_matches(';');
+    let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    if statement.contains(';') || !EXPLAINED.contains(&first.as_str()) {
+        return Err(Error::NotOneStatement { sql: sql.to_string() });
+    }
+    let text = match tree(connection, statement)? {
+        Some(tree) => tree,
+        None => {
+            let format = if connection.is_mariadb() { "" } else { "FORMAT=TRADITIONAL " };
+            as_text(&ask(connection, "a query plan", &format!("EXPLAIN {format}{statement}"))?)
+        }
+    };
+    let json = ask(connection, "a query plan", &format!("EXPLAIN FORMAT=JSON {statement}"))?;
+    Ok(QueryPlan { text, json: json.value().unwrap_or_default().to_owned() })
+}
+
+fn tree(connection: &mut Connection, statement: &str) -> Result<Option<String>> {
+    if connection.is_mariadb() || connection.server_version_num() < TREE_SINCE {
+        return Ok(None);
+    }
+    let table = ask(connection, "a query plan", &format!("EXPLAIN FORMAT=TREE {statement}"))?;
+    let tree = table.value().unwrap_or_default().trim_end();
+    Ok((!tree.contains(NO_TREE)).then(|| tree.to_owned()))
+}
+
+/// The columns that have anything in them, below their names.
+fn as_text(table: &Table) -> String {
+    let used = (0..table.columns.len()).filter(|&at| table.rows.iter().any(|row| cell(row, at).is_some()));
+    let used: Vec<usize> = used.collect();
+    let head = used.iter().map(|&at| table.columns[at].as_str()).collect();
+    let mut lines: Vec<Vec<&str>> = vec![head];
+    lines.extend(table.rows.iter().map(|row| used.iter().map(|&at| cell(row, at).unwrap_or("-")).collect()));
+    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..used.len()).map(width).collect();
+    let padded = |line: &Vec<&str>| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    lines.iter().map(padded).collect::<Vec<_>>().join("\n")
+}

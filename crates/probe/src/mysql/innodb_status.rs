@@ -1,0 +1,177 @@
+//! What `SHOW ENGINE INNODB STATUS` says in numbers. It is text for people, and each version words it somewhat
+//! differently; but for the log's positions and for what is pending there is no other source that all versions have.
+
+use rqps_wire::mysql::Connection;
+
+use super::{ask, cell};
+use crate::error::{Error, Result};
+
+/// Figures that a line has, in the order of the line. A line is known by words that it contains; a version whose line
+/// has fewer figures has the first of them.
+struct Line {
+    section: &'static str,
+    words: &'static str,
+    names: &'static [&'static str],
+}
+
+const SEMAPHORES: &str = "SEMAPHORES";
+const TRANSACTIONS: &str = "TRANSACTIONS";
+const FILE_IO: &str = "FILE I/O";
+const LOG: &str = "LOG";
+const BUFFER_POOL: &str = "BUFFER POOL AND MEMORY";
+const ROWS: &str = "ROW OPERATIONS";
+
+/// What stands between the figures of transactions and the statements of sessions, which may say anything.
+const SESSIONS_FOLLOW: &str = "LIST OF TRANSACTIONS FOR EACH SESSION:";
+
+const fn line(section: &'static str, words: &'static str, names: &'static [&'static str]) -> Line {
+    Line { section, words, names }
+}
+
+const LINES: [Line; 30] = [
+    line(SEMAPHORES, "reservation count", &["wait_array_reservations"]),
+    line(SEMAPHORES, "signal count", &["wait_array_signals"]),
+    line(SEMAPHORES, "Mutex spin waits", &["mutex_spin_waits", "mutex_spin_rounds", "mutex_os_waits"]),
+    line(SEMAPHORES, "RW-shared spins", &["rw_shared_spins", "rw_shared_rounds", "rw_shared_os_waits"]),
+    line(SEMAPHORES, "RW-excl spins", &["rw_excl_spins", "rw_excl_rounds", "rw_excl_os_waits"]),
+    line(SEMAPHORES, "RW-sx spins", &["rw_sx_spins", "rw_sx_rounds", "rw_sx_os_waits"]),
+    line(TRANSACTIONS, "Trx id counter", &["trx_id_counter"]),
+    line(TRANSACTIONS, "Purge done for", &["purge_done_trx"]),
+    line(TRANSACTIONS, "History list length", &[HISTORY_LIST_LENGTH]),
+    line(FILE_IO, "Pending flushes (fsync) log:", &["pending_log_flushes", "pending_pool_flushes"]),
+    line(FILE_IO, "Pending flushes (fsync):", &["pending_flushes"]),
+    line(FILE_IO, "OS file reads", &["file_reads", "file_writes", "fsyncs"]),
+    line(LOG, "Log sequence number", &[LSN]),
+    line(LOG, "Log flushed up to", &["lsn_flushed"]),
+    line(LOG, "Pages flushed up to", &["lsn_pages_flushed"]),
+    line(LOG, "Last checkpoint at", &[LSN_CHECKPOINT]),
+    line(LOG, "pending log writes", &["pending_log_writes", "pending_checkpoint_writes"]),
+    line(LOG, "pending log flushes", &["pending_log_writes", "pending_checkpoint_writes"]),
+    line(BUFFER_POOL, "Buffer pool size ", &["pool_pages"]),
+    line(BUFFER_POOL, "Free buffers", &["free_pages"]),
+    line(BUFFER_POOL, "Database pages", &["data_pages"]),
+    line(BUFFER_POOL, "Modified db pages", &[DIRTY_PAGES]),
+    line(BUFFER_POOL, "Pending reads", &["pending_reads"]),
+    line(
+        BUFFER_POOL,
+        "Pending writes:",
+        &["pending_writes_lru", "pending_writes_flush_list", "pending_writes_single_page"],
+    ),
+    line(BUFFER_POOL, "Pages made young", &["pages_young", "pages_not_young"]),
+    line(BUFFER_POOL, "Pages read ", &["pages_read", "pages_created", "pages_written"]),
+    line(ROWS, "queries inside InnoDB", &["queries_inside", "queries_queued"]),
+    line(ROWS, "read views open", &["read_views"]),
+    line(ROWS, "Number of rows", &["rows_inserted", "rows_updated", "rows_deleted", "rows_read"]),
+    line(
+        ROWS,
+        "Number of system rows",
+        &["system_rows_inserted", "system_rows_updated", "system_rows_deleted", "system_rows_read"],
+    ),
+];
+
+/// Row versions of the past that wait for the purge.
+pub const HISTORY_LIST_LENGTH: &str = "history_list_length";
+/// End of the redo log, bytes from its very beginning.
+pub const LSN: &str = "lsn";
+/// From where a crash now would recover, bytes from the log's very beginning.
+pub const LSN_CHECKPOINT: &str = "lsn_checkpoint";
+/// Redo log written since then, bytes.
+pub const CHECKPOINT_AGE_BYTES: &str = "checkpoint_age_bytes";
+/// Pages of the buffer pool that differ from their place on disk.
+pub const DIRTY_PAGES: &str = "dirty_pages";
+
+/// The figures, each with its name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InnodbStatus {
+    /// In the order of the text.
+    pub figures: Vec<(&'static str, f64)>,
+}
+
+impl InnodbStatus {
+    /// A figure by its name; none where this version does not tell.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.figures.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// Everything that is asked for and not done: reads, writes, flushes.
+    #[must_use]
+    pub fn pending_io(&self) -> f64 {
+        self.figures.iter().filter(|(name, _)| name.starts_with("pending_")).map(|(_, value)| value).sum()
+    }
+}
+
+/// Asks for it and understands it.
+///
+/// # Errors
+/// When the server does not answer, or answers without the positions of its log.
+pub fn read(connection: &mut Connection) -> Result<InnodbStatus> {
+    let table = ask(connection, "state of InnoDB", "SHOW ENGINE INNODB STATUS")?;
+    let text = table.rows.first().and_then(|row| cell(row, 2)).unwrap_or_default();
+    let status = parse(text);
+    match status.get(LSN) {
+        Some(_) => Ok(status),
+        None => {
+            Err(Error::Answer { what: "state of InnoDB".to_owned(), found: "no log positions".to_owned() })
+        }
+    }
+}
+
+/// The figures of a text. Of lines that come twice the first counts: a buffer pool of several instances is told as a
+/// whole first.
+fn parse(text: &str) -> InnodbStatus {
+    let mut status = InnodbStatus::default();
+    let mut section = "";
+    for line in text.lines().map(str::trim) {
+        match LINES.iter().find(|known| known.section == line) {
+            Some(known) => section = known.section,
+            None if is_title(line) => section = "",
+            None if line == SESSIONS_FOLLOW => section = "",
+            None => status.add_line(section, line),
+        }
+    }
+    if let (Some(end), Some(checkpoint)) = (status.get(LSN), status.get(LSN_CHECKPOINT)) {
+        status.add(CHECKPOINT_AGE_BYTES, end - checkpoint);
+    }
+    status
+}
+
+/// Titles of sections are in capitals.
+fn is_title(line: &str) -> bool {
+    line.chars().any(char::is_alphabetic) && !line.chars().any(|c| c.is_lowercase() || c.is_numeric())
+}
+
+impl InnodbStatus {
+    fn add_line(&mut self, section: &str, line: &str) {
+        if section == FILE_IO && line.starts_with("Pending normal aio reads:") {
+            let (reads, writes) = line.split_once("aio writes:").unwrap_or((line, ""));
+            self.add("pending_aio_reads", in_brackets(reads));
+            self.add("pending_aio_writes", in_brackets(writes));
+            return;
+        }
+        // Averages and rates are the only figures with a fraction.
+        if line.contains('.') {
+            return;
+        }
+        let known = LINES.iter().find(|known| known.section == section && line.contains(known.words));
+        for (name, value) in known.iter().flat_map(|known| known.names.iter().zip(integers(line))) {
+            self.add(name, value);
+        }
+    }
+
+    fn add(&mut self, name: &'static str, value: f64) {
+        if self.get(name).is_none() {
+            self.figures.push((name, value));
+        }
+    }
+}
+
+fn integers(text: &str) -> impl Iterator<Item = f64> {
+    text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok())
+}
+
+/// The sum of a list: old versions have the sum before it.
+fn in_brackets(text: &str) -> f64 {
+    let list = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    list.map_or(0.0, |(list, _)| integers(list).sum())
+}

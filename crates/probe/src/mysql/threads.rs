@@ -1,0 +1,58 @@
+//! Which thread of the kernel does what: the server knows its threads by numbers of its own, the kernel counts their
+//! CPU by its.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rqps_wire::Table;
+use rqps_wire::mysql::Connection;
+
+use super::{ask, cell, number, roles, watches_itself};
+use crate::error::Result;
+
+/// First versions whose performance_schema has the kernel's ids: of MySQL, of MariaDB.
+const OS_IDS_SINCE: (u32, u32) = (50_700, 100_500);
+
+/// Every thread that performance_schema knows.
+const SCHEMA_SQL: &str = "\
+    SELECT thread_os_id, processlist_id, name FROM performance_schema.threads WHERE thread_os_id IS NOT NULL";
+/// What MariaDB knows without it: sessions, and those background threads that look like sessions. Their work shows in
+/// their state.
+const PROCESSLIST_SQL: &str = "\
+    SELECT tid, id, CASE WHEN command = 'Daemon' THEN state ELSE 'thread/sql/one_connection' END \
+    FROM information_schema.processlist";
+
+/// The kernel thread that serves each of these connections now; none for one that has gone, and for all where the
+/// server does not tell: MySQL 5.6, and MySQL with performance_schema off.
+pub fn os_threads(connection: &mut Connection, connection_ids: &[u32]) -> Result<Vec<Option<u32>>> {
+    let mut known: HashMap<u32, u32> = HashMap::new();
+    for table in tables(connection)? {
+        known.extend(table.rows.iter().filter_map(|row| Some((number::<u32>(row, 1)?, number(row, 0)?))));
+    }
+    Ok(connection_ids.iter().map(|id| known.get(id).copied()).collect())
+}
+
+/// What each thread is for, by kernel thread id, of those that the server tells of now. Sessions are `other session`.
+pub fn roles(connection: &mut Connection) -> Result<BTreeMap<u32, String>> {
+    let mut known = BTreeMap::new();
+    for table in tables(connection)? {
+        let role =
+            |row: &Vec<Option<String>>| Some((number(row, 0)?, roles::role_of_instrument(cell(row, 2)?)));
+        known.extend(table.rows.iter().filter_map(role));
+    }
+    Ok(known)
+}
+
+/// What the server tells: kernel id, connection id, name; the better source last.
+fn tables(connection: &mut Connection) -> Result<Vec<Table>> {
+    let mut tables = Vec::new();
+    let since = if connection.is_mariadb() {
+        tables.push(ask(connection, "threads of sessions", PROCESSLIST_SQL)?);
+        OS_IDS_SINCE.1
+    } else {
+        OS_IDS_SINCE.0
+    };
+    if connection.server_version_num() >= since && watches_itself(connection)? {
+        tables.push(ask(connection, "threads", SCHEMA_SQL)?);
+    }
+    Ok(tables)
+}

@@ -1,0 +1,99 @@
+//! What sessions wait for: by performance_schema where it watches single waits, else by the state that each session
+//! shows. Row locks are always known, since InnoDB tells of them itself.
+
+use std::collections::BTreeMap;
+
+use rqps_wire::mysql::Connection;
+
+use super::{ask, cell, number, watches_itself};
+use crate::error::Result;
+use crate::waits::{Look, RUNNING};
+
+/// Kind of sessions that wait for a lock on rows or tables.
+const LOCK: &str = "Lock";
+/// Kind of sessions whose client has nothing for them to do.
+const CLIENT: &str = "Client";
+
+/// Whether single waits are watched.
+const CONSUMER_SQL: &str = "\
+    SELECT enabled FROM performance_schema.setup_consumers WHERE name = 'events_waits_current'";
+
+/// How names of waits start, and the kind of wait that is. The rest of the name is the event.
+const KINDS: [(&str, &str); 10] = [
+    ("wait/io/file/", "IO"),
+    ("wait/io/socket/", CLIENT),
+    ("wait/io/lock/", LOCK),
+    ("wait/lock/", LOCK),
+    ("wait/synch/mutex/", "Mutex"),
+    ("wait/synch/rwlock/", "RWLock"),
+    ("wait/synch/prlock/", "RWLock"),
+    ("wait/synch/sxlock/", "RWLock"),
+    ("wait/synch/cond/", "Cond"),
+    ("idle", CLIENT),
+];
+
+/// Looks at the sessions of these connections through `connection`.
+///
+/// # Errors
+/// When the server does not answer.
+pub fn look(mut connection: Connection, connection_ids: &[u32]) -> Result<impl Look + use<>> {
+    let watches_waits = watches_itself(&mut connection)?
+        && ask(&mut connection, "whether waits are watched", CONSUMER_SQL)?.value() == Some("YES");
+    let sql = sql(connection_ids, watches_waits);
+    Ok(move || {
+        let table = ask(&mut connection, "what sessions wait for", &sql)?;
+        // Waits nest: the last of a session is the innermost, which is what it waits for.
+        let mut sessions = BTreeMap::new();
+        for row in &table.rows {
+            sessions.insert(number::<u64>(row, 0), state(row));
+        }
+        Ok(sessions.into_values().collect())
+    })
+}
+
+/// Connection id, command, state, 1 where it waits for a row lock, the wait in progress.
+fn sql(connection_ids: &[u32], watches_waits: bool) -> String {
+    let ids: Vec<String> = connection_ids.iter().map(u32::to_string).collect();
+    let ids = ids.join(",");
+    let locked = "LEFT JOIN information_schema.innodb_trx x \
+        ON x.trx_mysql_thread_id = p.id AND x.trx_state = 'LOCK WAIT'";
+    if watches_waits {
+        format!(
+            "SELECT p.id, p.command, p.state, x.trx_id IS NOT NULL, w.event_name FROM \
+             (SELECT thread_id, processlist_id AS id, processlist_command AS command, \
+             processlist_state AS state FROM performance_schema.threads WHERE processlist_id IN ({ids})) p \
+             LEFT JOIN performance_schema.events_waits_current w \
+             ON w.thread_id = p.thread_id AND w.end_event_id IS NULL \
+             {locked} ORDER BY p.id, w.event_id"
+        )
+    } else {
+        format!(
+            "SELECT p.id, p.command, p.state, x.trx_id IS NOT NULL, NULL \
+             FROM information_schema.processlist p {locked} WHERE p.id IN ({ids})"
+        )
+    }
+}
+
+/// Kind and event of one session's state.
+fn state(row: &[Option<String>]) -> (String, String) {
+    let pair = |kind: &str, event: &str| (kind.to_owned(), event.to_owned());
+    if cell(row, 3) == Some("1") {
+        return pair(LOCK, "row");
+    }
+    if cell(row, 1) == Some("Sleep") {
+        return pair(CLIENT, "Sleep");
+    }
+    if let Some(wait) = cell(row, 4) {
+        let known = KINDS.iter().find_map(|(start, kind)| Some((*kind, wait.strip_prefix(start)?)));
+        // What is left, the handling of a table, is work.
+        return known.map_or_else(|| pair(RUNNING, ""), |(kind, event)| pair(kind, event));
+    }
+    let shown = cell(row, 2).unwrap_or_default();
+    match shown.strip_prefix("Waiting for ").or_else(|| shown.strip_prefix("waiting for ")) {
+        Some(what) if what.contains("lock") => pair(LOCK, what),
+        // A commit writes the logs.
+        Some("handler commit") => pair("IO", "commit"),
+        Some(what) => pair("Other", what),
+        None => pair(RUNNING, ""),
+    }
+}
