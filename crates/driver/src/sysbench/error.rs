@@ -1,5 +1,6 @@
 //! Why sysbench gave no result.
 
+use super::process::CRASHED;
 use std::path::PathBuf;
 
 /// Words by which sysbench's drivers tell that the server is gone or going: libpq's, and MySQL's error numbers.
@@ -57,7 +58,9 @@ impl Error {
     /// Whether its sessions found the server gone or going.
     pub fn lost_server(&self) -> bool {
         match self {
-            Error::Failed { words, .. } => LOST_SERVER_WORDS.iter().any(|sign| words.contains(sign)),
+            Error::Failed { words, .. } => {
+                words.contains(CRASHED) || LOST_SERVER_WORDS.iter().any(|sign| words.contains(sign))
+            }
             _ => false,
         }
     }

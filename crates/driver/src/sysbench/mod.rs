@@ -164,7 +164,10 @@ impl Lead<'_> {
                 Heard::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
                 Heard::Line(line) => self.gathered.take(line)?,
                 Heard::Nothing => {}
-                Heard::End => return Err(self.lost(process, "it ended early".to_owned())),
+                Heard::End => {
+                    let words = process.end();
+                    return Err(self.lost(process, words));
+                }
             }
             self.observer.progress(phase, self.since.elapsed().as_secs_f64(), self.gathered.events_so_far());
             if self.observer.cancelled() {

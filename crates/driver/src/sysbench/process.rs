@@ -3,12 +3,16 @@
 use super::error::Error;
 use super::output::Line;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How long a sysbench that met an error is listened to before it is ended: its words come from several threads.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+const SEGMENTATION_FAULT: i32 = 11;
+/// What 1.0.20 makes of a Postgres session that the server has ended.
+pub(super) const CRASHED: &str = "it crashed, as 1.0.20 does when it loses a session";
 /// Lines that are kept for an error's message.
 const WORDS_MAX: usize = 12;
 
@@ -77,6 +81,15 @@ impl Process {
     pub fn finish(mut self, doing: &'static str) -> Result<(), Error> {
         let status = self.child.wait().map_err(Error::Start)?;
         if status.success() { Ok(()) } else { Err(self.failed(doing, status.to_string())) }
+    }
+
+    /// What became of it, once its output is closed although it still had to say something.
+    pub fn end(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) if status.signal() == Some(SEGMENTATION_FAULT) => CRASHED.to_owned(),
+            Ok(status) => format!("it ended early ({status})"),
+            Err(error) => format!("it ended early ({error})"),
+        }
     }
 
     /// Listens to what else it has to say of an error, ends it, and makes that the error.

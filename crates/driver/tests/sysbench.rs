@@ -1,0 +1,255 @@
+//! The real sysbench on a real server: every test runs, windows have exact ends, figures add up, errors are told in
+//! sysbench's own words.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use rqps_driver::sysbench::{Target, run};
+use rqps_driver::{EndedBy, Limit, Observer, Pace, StepError, StepSpec, Warmup, Work};
+use rqps_servers::testing::Scratch;
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Host, Session};
+use rqps_workloads::expect::TableState;
+use rqps_workloads::microbenchmarks::{test_by_name, tests};
+use rqps_workloads::{Dialect, dialect};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const ROWS: u64 = 2_000;
+const NAME: &str = "rqps client";
+
+fn endpoint(server: &Scratch) -> Endpoint {
+    let place = server.endpoint();
+    Endpoint {
+        host: Host::Unix(place.socket_dir.clone()),
+        port: place.port,
+        user: place.user.clone(),
+        password: place.password.clone(),
+        database: place.database.clone(),
+    }
+}
+
+/// A server with two loaded tables.
+fn loaded() -> (Scratch, Endpoint, Connection) {
+    let server = Scratch::start("18").unwrap();
+    let endpoint = endpoint(&server);
+    let mut admin = Connection::connect(&endpoint, "test").unwrap();
+    for table in 1..=2 {
+        let name = dialect::table_name(table);
+        let rows = format!(
+            "INSERT INTO {name} SELECT n, n, repeat('1', 119), repeat('2', 59) FROM generate_series(1, {ROWS}) n"
+        );
+        let sql = dialect::create_table(Dialect::Postgres, table);
+        for sql in sql.into_iter().chain([rows]).chain(dialect::finish_table(Dialect::Postgres, table, ROWS))
+        {
+            admin.query(&sql).unwrap();
+        }
+    }
+    (server, endpoint, admin)
+}
+
+fn spec(test: &str, limit: Limit) -> StepSpec {
+    StepSpec {
+        test: test_by_name(test).unwrap(),
+        step: test.to_owned(),
+        dialect: Dialect::Postgres,
+        tables: 2,
+        clients: 2,
+        seed: 1,
+        draws: 1,
+        warmup: Warmup::Time(Duration::ZERO),
+        limit,
+        removed_rows_max: None,
+        pace: Pace::Closed,
+        state: TableState { rows: ROWS, complete: true, concurrent_writes: true },
+        flush: None,
+    }
+}
+
+/// Looks at the sessions at both ends of the window.
+struct Looks<'a> {
+    admin: &'a mut Connection,
+    client: u32,
+    sessions: Vec<u32>,
+    warm_sessions: Vec<u32>,
+    closed: bool,
+    /// Asks for the end once the window is this old, in seconds.
+    cancels_at: f64,
+    asked_to_end_statements: bool,
+}
+
+impl<'a> Looks<'a> {
+    fn new(admin: &'a mut Connection) -> Self {
+        Self {
+            admin,
+            client: 0,
+            sessions: Vec::new(),
+            warm_sessions: Vec::new(),
+            closed: false,
+            cancels_at: f64::INFINITY,
+            asked_to_end_statements: false,
+        }
+    }
+
+    fn all_stand_still(&mut self) {
+        // A client has its answer a moment before its session says that it is idle.
+        std::thread::sleep(Duration::from_millis(20));
+        let sql =
+            format!("SELECT pid, state FROM pg_stat_activity WHERE application_name = '{NAME}' ORDER BY pid");
+        let seen = self.admin.query(&sql).unwrap().rows;
+        let mut expected = self.sessions.clone();
+        expected.sort_unstable();
+        let idle = |pid: &u32| vec![Some(pid.to_string()), Some("idle".to_owned())];
+        assert_eq!(seen, expected.iter().map(idle).collect::<Vec<_>>());
+        assert!(Path::new(&format!("/proc/{}", self.client)).exists());
+    }
+}
+
+impl Observer for Looks<'_> {
+    fn client_process(&mut self, pid: u32) {
+        self.client = pid;
+    }
+    fn sessions_ended(&mut self, sessions: &[u32]) {
+        self.warm_sessions = sessions.to_vec();
+    }
+    fn window_opens(&mut self, sessions: &[u32]) {
+        self.sessions = sessions.to_vec();
+        self.all_stand_still();
+    }
+    fn window_closes(&mut self) {
+        self.closed = true;
+        self.all_stand_still();
+    }
+    fn statistics_complete(&mut self) {
+        assert!(!Path::new(&format!("/proc/{}", self.client)).exists());
+    }
+    fn progress(&mut self, phase: &'static str, elapsed_s: f64, _events: u64) {
+        if phase == "measure" && elapsed_s >= self.cancels_at {
+            self.cancels_at = 0.0;
+        }
+    }
+    fn cancelled(&mut self) -> bool {
+        self.cancels_at == 0.0
+    }
+    fn end_statements(&mut self) {
+        self.asked_to_end_statements = true;
+    }
+    fn force(&mut self) {}
+}
+
+#[test]
+fn every_test_runs_and_its_queries_are_those_of_the_test() {
+    let (_server, endpoint, mut admin) = loaded();
+    for test in tests() {
+        let mut looks = Looks::new(&mut admin);
+        // `delete` comes before `insert` in the order of tests, and nothing reads between the two.
+        let result = run(&spec(test.name, Limit::Events(7)), &Target::postgres(&endpoint, NAME), &mut looks);
+        let result = result.unwrap_or_else(|error| panic!("{}: {error}", test.name));
+        assert_eq!(result.events, 7, "{}", test.name);
+        assert_eq!(result.ended_by, EndedBy::Work);
+        assert_eq!(result.work.window.iter().sum::<u64>(), 7);
+        assert_eq!(result.event_ns.len(), 7, "{}", test.name);
+        if result.retries.is_empty() {
+            assert_eq!(result.queries, 7 * u64::from(test.queries_per_event()), "{}", test.name);
+            assert_eq!(result.statements, 7 * u64::from(test.statements_per_event()), "{}", test.name);
+        }
+        if test.writes() && test.name != "delete" {
+            assert_eq!((result.noop_statements, result.changed_rows > 0), (0, true), "{}", test.name);
+        }
+        assert_eq!(result.queries_each_second.iter().sum::<u64>(), result.queries, "{}", test.name);
+    }
+}
+
+#[test]
+fn a_window_of_time_is_as_long_as_it_should_be_and_its_warm_up_does_not_count() {
+    let (_server, endpoint, mut admin) = loaded();
+    let calls = "SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE indexrelname = 'sbtest1_pkey'";
+    let mut looks = Looks::new(&mut admin);
+    let mut one = spec("point-query", Limit::Time(Duration::from_millis(1300)));
+    (one.tables, one.warmup) = (1, Warmup::Time(Duration::from_millis(300)));
+    let result = run(&one, &Target::postgres(&endpoint, NAME), &mut looks).unwrap();
+    assert_eq!(looks.warm_sessions.len(), 2);
+    assert!(looks.warm_sessions.iter().all(|pid| !looks.sessions.contains(pid)));
+    let elapsed = result.elapsed.as_secs_f64();
+    assert!((1.29..1.4).contains(&elapsed), "{elapsed}");
+    assert_eq!((result.ended_by, result.queries), (EndedBy::Time, result.events));
+    assert_eq!(result.queries_each_second.len(), 2, "{:?}", result.queries_each_second);
+    let (p50, mean) = (result.event_ns.value_at_quantile(0.5) as f64, elapsed * 2e9 / result.events as f64);
+    assert!(p50 < mean * 1.5 && p50 > mean * 0.1, "{p50} {mean}");
+    // The server has met exactly the events of both.
+    let warm: u64 = result.work.warmup.iter().sum();
+    assert!(warm > 0);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let met: u64 = admin.query(calls).unwrap().value().unwrap().parse().unwrap();
+        if met == warm + result.events {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{met} index scans, {warm} + {} events", result.events);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn work_is_repeated_and_deletes_end_at_their_share() {
+    let (_server, endpoint, mut admin) = loaded();
+    let work = Work { warmup: vec![3, 8], window: vec![40, 60] };
+    let mut looks = Looks::new(&mut admin);
+    let result =
+        run(&spec("update-index", Limit::Work(work)), &Target::postgres(&endpoint, NAME), &mut looks);
+    let result = result.unwrap();
+    assert_eq!((result.events, result.work.warmup.iter().sum::<u64>()), (100, 11));
+    let mut deletes = spec("delete", Limit::Time(Duration::from_secs(20)));
+    deletes.removed_rows_max = Some(ROWS);
+    deletes.warmup = Warmup::Time(Duration::from_millis(20));
+    let mut looks = Looks::new(&mut admin);
+    let result = run(&deletes, &Target::postgres(&endpoint, NAME), &mut looks).unwrap();
+    assert_eq!(result.ended_by, EndedBy::RemovedRows);
+    // Half of both tables, give or take what chance does.
+    let removed = result.removed_rows as f64 / ROWS as f64;
+    assert!((0.93..1.07).contains(&removed), "{removed}");
+    let left = admin.query("SELECT (SELECT count(*) FROM sbtest1) + (SELECT count(*) FROM sbtest2)").unwrap();
+    assert_eq!(left.value().unwrap(), (2 * ROWS - result.removed_rows).to_string());
+    assert_eq!(result.noop_statements + result.changed_rows, result.events);
+}
+
+#[test]
+fn errors_are_sysbenchs_own_words_and_a_cancelled_step_leaves_no_client() {
+    let (_server, endpoint, mut admin) = loaded();
+    let mut looks = Looks::new(&mut admin);
+    let mut missing = spec("update-inlist", Limit::Events(10));
+    missing.tables = 3;
+    let error = run(&missing, &Target::postgres(&endpoint, NAME), &mut looks).unwrap_err();
+    assert!(error.to_string().contains("relation \"sbtest3\" does not exist"), "{error}");
+    let nowhere = Endpoint { host: Host::Unix("/nowhere".into()), ..endpoint.clone() };
+    let error =
+        run(&spec("scan", Limit::Events(10)), &Target::postgres(&nowhere, NAME), &mut looks).unwrap_err();
+    assert!(error.to_string().contains("/nowhere"), "{error}");
+    assert!(matches!(&error, StepError::Sysbench(error) if error.lost_server()), "{error}");
+    looks.cancels_at = 0.3;
+    let start = Instant::now();
+    let cancelled = run(
+        &spec("scan", Limit::Time(Duration::from_secs(60))),
+        &Target::postgres(&endpoint, NAME),
+        &mut looks,
+    );
+    assert!(matches!(cancelled, Err(StepError::Cancelled)), "{cancelled:?}");
+    assert!(looks.asked_to_end_statements && !looks.closed && start.elapsed() < Duration::from_secs(10));
+    assert!(!Path::new(&format!("/proc/{}", looks.client)).exists());
+    // A session that is lost in the window: the others do not go on without it.
+    looks.cancels_at = f64::INFINITY;
+    let mut killer = Connection::connect(&endpoint, "killer").unwrap();
+    let killing = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        let sql = format!(
+            "SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity WHERE application_name = '{NAME}'"
+        );
+        killer.simple(&sql).map(|_| ())
+    });
+    let lost = run(
+        &spec("point-query", Limit::Time(Duration::from_secs(60))),
+        &Target::postgres(&endpoint, NAME),
+        &mut looks,
+    );
+    killing.join().unwrap().unwrap();
+    assert!(matches!(&lost, Err(StepError::Sysbench(error)) if error.lost_server()), "{lost:?}");
+}
