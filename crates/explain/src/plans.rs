@@ -10,8 +10,10 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 
+mod blocks;
 mod changes;
 mod expression;
+mod iterators;
 mod tree;
 
 use tree::Tree;
@@ -47,6 +49,8 @@ pub fn changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<String> {
     }
 }
 
+/// A row that MySQL or MariaDB reads by its whole key before the statement runs.
+const CONST_ACCESS: &str = "const access";
 /// More changes than these are counted, not told.
 const CHANGES_TOLD_MAX: usize = 3;
 /// Longest line of a plan that is kept as evidence; lists of keys can be thousands of characters long.
@@ -248,3 +252,5 @@ fn change_of_text(base: &str, arm: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_mysql;

@@ -74,7 +74,7 @@ impl Way {
 
 /// The ways to tables. What is below the heap's part of a bitmap belongs to it.
 fn ways(tree: &Tree) -> Vec<Way> {
-    let is_way = |node: &&Node| node.table.is_some() && node.kind.contains("Scan");
+    let is_way = |node: &&Node| node.is_way();
     let of_node = |node: &Node| {
         let mut indexes: Vec<(String, String)> = node.index.iter().cloned().collect();
         if node.kind.starts_with("Bitmap") {
@@ -130,11 +130,10 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<String> {
 
 /// The nodes that are no way to a table, but for those that come and go with parallel workers.
 fn steps(tree: &Tree) -> Vec<String> {
-    let is_way = |node: &Node| node.table.is_some() && node.kind.contains("Scan");
     let comes_with_others = |kind: &str| {
         ["Bitmap", "Gather", "Partial "].iter().any(|start| kind.starts_with(start)) || kind == "Hash"
     };
-    let is_step = |node: &&Node| !is_way(node) && !comes_with_others(&node.kind);
+    let is_step = |node: &&Node| !node.is_way() && !comes_with_others(&node.kind);
     let name = |node: &Node| node.kind.trim_start_matches("Finalize ").to_owned();
     tree.nodes().into_iter().filter(is_step).map(name).collect()
 }

@@ -1,5 +1,5 @@
-//! A query plan as a tree, from the JSON of any version from 9.6 to 18, with what makes it another plan and nothing
-//! else.
+//! A query plan as a tree with what makes it another plan and nothing else. Here from the JSON of any version of
+//! Postgres from 9.6 to 18; `blocks.rs` and `iterators.rs` make the same trees for MySQL and MariaDB.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,6 +7,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::expression::normalised;
+use super::{blocks, iterators};
 
 /// Fields that make a plan another one, besides its nodes, relations and indexes. All others are costs, estimates, or
 /// say the same in other words.
@@ -46,7 +47,7 @@ pub(super) struct Node {
     pub workers: u64,
     /// Conditions and keys by their label, without literals.
     pub keys: BTreeMap<&'static str, String>,
-    /// `InitPlan` or `SubPlan` where it is one.
+    /// `InitPlan`, `SubPlan` or `subquery` where it is one.
     pub role: Option<&'static str>,
     /// What it takes its rows from.
     pub inputs: Vec<Node>,
@@ -62,10 +63,16 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Reads `EXPLAIN (FORMAT JSON)`; none where it is not that.
+    /// Reads the JSON of any DBMS; none where it is not that.
     pub(super) fn parse(json: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(json).ok()?;
-        let statement = value.as_array().and_then(|statements| statements.first()).unwrap_or(&value);
+        let of_mysql = blocks::root(&value).or_else(|| iterators::root(&value));
+        of_mysql.map(|root| Self { root, jit: false }).or_else(|| Self::of_postgres(&value))
+    }
+
+    /// Reads `EXPLAIN (FORMAT JSON)` of Postgres.
+    fn of_postgres(value: &Value) -> Option<Self> {
+        let statement = value.as_array().and_then(|statements| statements.first()).unwrap_or(value);
         let plan = statement.get("Plan")?;
         let mut names = Names::default();
         names.collect(plan);
@@ -92,6 +99,18 @@ impl Tree {
 }
 
 impl Node {
+    /// A step that is no way to a table.
+    pub(super) fn step(kind: impl Into<String>, inputs: Vec<Node>) -> Self {
+        let (table, index, keys) = (None, None, BTreeMap::new());
+        Self { kind: kind.into(), parallel: false, table, index, workers: 0, keys, role: None, inputs }
+    }
+
+    /// Whether it finds rows of a table.
+    pub(super) fn is_way(&self) -> bool {
+        let is_named = |word: &&str| self.kind.contains(*word);
+        self.table.is_some() && ["Scan", "scan", "access"].iter().any(|word| is_named(&word))
+    }
+
     fn write(&self, depth: usize, text: &mut String) {
         let part =
             |word: &str, name: Option<&str>| name.map(|name| format!(" {word} {name}")).unwrap_or_default();
@@ -164,13 +183,13 @@ fn inputs(plan: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// A table's name without the number behind it, and the number: tables of a test are alike, as are partitions.
-fn stem(table: &str) -> (&str, &str) {
+pub(super) fn stem(table: &str) -> (&str, &str) {
     let stem = table.trim_end_matches(|c: char| c.is_ascii_digit());
     if stem.is_empty() { (table, "") } else { (stem, &table[stem.len()..]) }
 }
 
 /// An index's name without the number of its table: `sbtest3_pkey` and `k_3` of `sbtest3`.
-fn stem_of_index(index: &str, number: &str) -> String {
+pub(super) fn stem_of_index(index: &str, number: &str) -> String {
     if number.is_empty() {
         return index.to_owned();
     }
