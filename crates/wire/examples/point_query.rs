@@ -3,22 +3,23 @@
 //!
 //! ```sh
 //! cargo build --release -p rqps-wire --example point_query
-//! perf stat -e instructions:u target/release/examples/point_query /run/db 5432 bench secret bench \
-//!     'SELECT c FROM sbtest1 WHERE id = $1' 100000
+//! perf stat -e instructions:u target/release/examples/point_query \
+//!     postgres /run/db 5432 bench secret bench 'SELECT c FROM sbtest1 WHERE id = $1' 100000
 //! ```
+//!
+//! The first argument is `mysql` for MySQL and MariaDB, whose placeholders are question marks.
 
 use std::error::Error;
 
-use rqps_wire::postgres::{Connection, Params};
-use rqps_wire::{Endpoint, Host, ParamList, ParamType, Session};
+use rqps_wire::{Endpoint, Host, ParamList, ParamType, Session, mysql, postgres};
 
 /// Parameters run through this many values, from 1.
 const KEYS: i64 = 1000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [directory, port, user, password, database, sql, count] = arguments.as_slice() else {
-        return Err("usage: point_query SOCKET_DIR PORT USER PASSWORD DATABASE SQL COUNT".into());
+    let [dbms, directory, port, user, password, database, sql, count] = arguments.as_slice() else {
+        return Err("usage: point_query DBMS SOCKET_DIR PORT USER PASSWORD DATABASE SQL COUNT".into());
     };
     let endpoint = Endpoint {
         host: Host::Unix(directory.into()),
@@ -28,18 +29,26 @@ fn main() -> Result<(), Box<dyn Error>> {
         database: database.clone(),
     };
     let count: u64 = count.parse()?;
+    let rows = match dbms.as_str() {
+        "postgres" => run(postgres::Connection::connect(&endpoint, "point_query")?, sql, count)?,
+        "mysql" => run(mysql::Connection::connect(&endpoint, "point_query")?, sql, count)?,
+        _ => return Err(format!("unknown DBMS {dbms}: use postgres or mysql").into()),
+    };
+    println!("{count} queries, {rows} rows");
+    Ok(())
+}
 
-    let mut connection = Connection::connect(&endpoint, "point_query")?;
-    let statement = connection.prepare(sql, &[ParamType::Int8])?;
-    let mut params = Params::new();
+/// Runs the query `count` times; returns how many rows came.
+fn run<S: Session>(mut session: S, sql: &str, count: u64) -> Result<u64, rqps_wire::Error> {
+    let statement = session.prepare(sql, &[ParamType::Int8])?;
+    let mut params = S::Params::default();
     let mut rows = 0;
     let mut key = 0;
     for _ in 0..count {
         key = if key == KEYS { 1 } else { key + 1 };
         params.clear();
         params.push_int(key);
-        rows += connection.execute(&statement, &params)?.rows;
+        rows += session.execute(&statement, &params)?.rows;
     }
-    println!("{count} queries, {rows} rows");
-    Ok(())
+    Ok(rows)
 }

@@ -27,7 +27,7 @@
 //! | a login is answered within | 30 s |
 //! | prepared statements of one connection | 10,000 |
 //! | parameters of one execution | 65,535, by the protocol |
-//! | a statement, its parameters included | the server's `max_allowed_packet` |
+//! | a statement, its parameters included | shorter than the server's `max_allowed_packet` |
 //! | a counted row | as long as the server sends one |
 //! | rows kept by one [`Connection::query`] | 256 MiB |
 //! | a statement, once logged in | no time limit |
@@ -95,7 +95,8 @@ impl Connection {
         self.version.is_mariadb
     }
 
-    /// The server's `max_allowed_packet` at the login, in bytes: no statement may be longer.
+    /// The server's `max_allowed_packet` at the login, in bytes: every statement must be shorter, by at
+    /// least one byte and the command's one.
     #[must_use]
     pub fn packet_bytes_max(&self) -> usize {
         self.packet_bytes_max
@@ -109,7 +110,7 @@ impl Connection {
 
     /// Sends one command with `sql`.
     fn ask(&mut self, command: u8, sql: &str) -> Result<(), Error> {
-        if sql.len() >= self.packet_bytes_max {
+        if sql.len() + 1 >= self.packet_bytes_max {
             return Err(self.too_long(sql.len()));
         }
         packet::command(&mut self.outbox, command, sql.as_bytes());
@@ -138,7 +139,14 @@ impl Connection {
     #[inline]
     fn exchange(&mut self, sql: &str) -> Result<Outcome, Error> {
         self.send(sql)?;
-        let reply = collect(&mut self.inbox, &mut self.socket);
+        self.count_reply(sql)
+    }
+
+    /// Counts the reply to what is in the outbox.
+    #[inline]
+    fn count_reply(&mut self, sql: &str) -> Result<Outcome, Error> {
+        let number = packet::reply_number(self.outbox.len());
+        let reply = collect(&mut self.inbox, &mut self.socket, number);
         self.conclude(reply, sql)
     }
 
@@ -159,11 +167,12 @@ impl Connection {
     fn unsent(&mut self, cause: io::Error, sql: &str) -> Error {
         // What has arrived can still be read, and no more is waited for.
         self.socket.shut_down();
-        let last_words = match collect(&mut self.inbox, &mut self.socket) {
-            Err(Trouble::Lost { last_words, .. }) => last_words,
-            Err(Trouble::Rejected(error)) => Some(error.message),
-            _ => None,
-        };
+        let last_words =
+            match collect(&mut self.inbox, &mut self.socket, packet::reply_number(self.outbox.len())) {
+                Err(Trouble::Lost { last_words, .. }) => last_words,
+                Err(Trouble::Rejected(error)) => Some(error.message),
+                _ => None,
+            };
         self.failure(Trouble::Lost { cause, last_words }, sql)
     }
 
@@ -207,8 +216,7 @@ impl Session for Connection {
     #[inline]
     fn simple(&mut self, sql: &str) -> Result<Outcome, Error> {
         self.ask(packet::QUERY, sql)?;
-        let reply = collect(&mut self.inbox, &mut self.socket);
-        self.conclude(reply, sql)
+        self.count_reply(sql)
     }
 
     fn backend_id(&self) -> u32 {

@@ -71,6 +71,12 @@ fn split(out: &mut Vec<u8>, mut number: u8) {
     }
 }
 
+/// The number that a reply to a command of `bytes` bytes, headers included, begins with.
+#[inline]
+pub(super) fn reply_number(bytes: usize) -> u8 {
+    if bytes < PAYLOAD_BYTES_MAX { 1 } else { (bytes / (HEADER_BYTES + PAYLOAD_BYTES_MAX) + 1) as u8 }
+}
+
 /// Reads whole packets one after another, and that they are numbered so.
 pub(super) struct Packets {
     /// The number that the next one must have.
@@ -92,12 +98,14 @@ impl Packets {
                 .first_chunk::<HEADER_BYTES>()
                 .ok_or_else(|| unexpected("no header"))?;
             let bytes = u32::from_le_bytes([l0, l1, l2, 0]) as usize;
-            let packet = inbox.take(source, HEADER_BYTES + bytes)?;
-            let part = packet.get(HEADER_BYTES..).unwrap_or_default();
             // A server that ends the connection unasked numbers its last words as it likes.
-            if number != self.next && part.first() != Some(&ERROR) {
+            if number != self.next
+                && inbox.peek(source, HEADER_BYTES + bytes.min(1))?.get(HEADER_BYTES) != Some(&ERROR)
+            {
                 return Err(out_of_order(number, self.next));
             }
+            let packet = inbox.take(source, HEADER_BYTES + bytes)?;
+            let part = packet.get(HEADER_BYTES..).unwrap_or_default();
             self.next = number.wrapping_add(1);
             let room = bytes_max.saturating_sub(payload.len());
             payload.extend_from_slice(part.get(..room).unwrap_or(part));
@@ -125,6 +133,7 @@ mod tests {
             command(&mut out, QUERY, &vec![b'x'; body_bytes]);
             let packets = 1 + (body_bytes + 1) / PAYLOAD_BYTES_MAX;
             assert_eq!(out.len(), body_bytes + 1 + packets * HEADER_BYTES);
+            assert_eq!(usize::from(reply_number(out.len())), packets);
             let payload =
                 Packets { next: 0 }.read(&mut Inbox::new(64), &mut out.as_slice(), usize::MAX).unwrap();
             assert!(payload.len() == body_bytes + 1 && payload[0] == QUERY, "{body_bytes}");

@@ -29,7 +29,7 @@ impl Connection {
     }
 
     fn read_answer(&mut self, answer: &mut Answer) -> Result<Reply<()>, Trouble> {
-        let mut packets = Packets { next: 1 };
+        let mut packets = Packets { next: packet::reply_number(self.outbox.len()) };
         loop {
             let start = self.next_packet(&mut packets)?;
             let status = match start.first() {

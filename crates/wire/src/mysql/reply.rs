@@ -37,9 +37,12 @@ pub(super) struct ServerError {
     pub(super) message: String,
 }
 
-/// Errors by which a server ends the connection: shutdown (1053, 1077, 1079), aborted or killed
-/// connections (1152, 1184, 1927), idle for too long (4031).
-const FAREWELLS: [u16; 7] = [1053, 1077, 1079, 1152, 1184, 1927, 4031];
+/// Whether a server ends the connection by this error: it shuts down (1053, 1077, 1079), the connection
+/// was aborted or killed (1152, 1184, 1927), what came over it was wrong (1153 to 1161), or nothing for
+/// too long (4031).
+fn is_farewell(code: u16) -> bool {
+    matches!(code, 1053 | 1077 | 1079 | 1152..=1161 | 1184 | 1927 | 4031)
+}
 
 impl From<io::Error> for Trouble {
     #[cold]
@@ -54,7 +57,7 @@ impl From<io::Error> for Trouble {
 impl From<ServerError> for Trouble {
     #[cold]
     fn from(error: ServerError) -> Self {
-        if FAREWELLS.contains(&error.code) {
+        if is_farewell(error.code) {
             let cause = io::Error::from(io::ErrorKind::ConnectionAborted);
             return Self::Lost { cause, last_words: Some(error.message) };
         }
@@ -62,10 +65,14 @@ impl From<ServerError> for Trouble {
     }
 }
 
-/// Reads a reply to its end, counting rows.
+/// Reads a reply that begins with packet `number` to its end, counting rows.
 #[inline]
-pub(super) fn collect(inbox: &mut Inbox, socket: &mut impl Read) -> Result<Reply<Outcome>, Trouble> {
-    let mut progress = Progress::new();
+pub(super) fn collect(
+    inbox: &mut Inbox,
+    socket: &mut impl Read,
+    number: u8,
+) -> Result<Reply<Outcome>, Trouble> {
+    let mut progress = Progress::new(number);
     if inbox.unread().is_empty() {
         inbox.fill(socket)?;
     }
@@ -111,3 +118,7 @@ pub(super) fn server_error(payload: &[u8]) -> io::Result<ServerError> {
     }
     Ok(ServerError { code, sqlstate, message: text(reader.0) })
 }
+
+#[cfg(test)]
+#[path = "reply_tests.rs"]
+mod tests;

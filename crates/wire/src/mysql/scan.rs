@@ -56,10 +56,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Before the first byte of a reply.
+    /// Before the first byte of a reply that begins with packet `number`.
     #[inline]
-    pub(super) fn new() -> Self {
-        Self { outcome: Outcome::default(), status: 0, number: 1, due: Due::Start, continued: false }
+    pub(super) fn new(number: u8) -> Self {
+        Self { outcome: Outcome::default(), status: 0, number, due: Due::Start, continued: false }
     }
 }
 

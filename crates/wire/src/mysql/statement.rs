@@ -65,7 +65,7 @@ impl Connection {
 
     /// Reads the reply to a preparation: the statement's number and how many parameters it has.
     fn read_prepared(&mut self) -> Result<Reply<(u32, usize)>, Trouble> {
-        let mut packets = Packets { next: 1 };
+        let mut packets = Packets { next: packet::reply_number(self.outbox.len()) };
         let start = self.next_packet(&mut packets)?;
         let mut reader = Reader(&start);
         reader.bytes(1)?;
@@ -93,7 +93,7 @@ impl Connection {
             return Err(miscounted(params.len(), statement.params, &statement.sql));
         }
         prepared.execution(&mut self.outbox, params);
-        if self.outbox.len() - HEADER_BYTES > self.packet_bytes_max {
+        if self.outbox.len() - HEADER_BYTES >= self.packet_bytes_max {
             return Err(self.too_long(self.outbox.len()));
         }
         let outcome = self.exchange(&statement.sql)?;

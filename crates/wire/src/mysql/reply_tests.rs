@@ -1,0 +1,194 @@
+//! Replies as a server may send them, cut at every kind of place: whatever the cuts and however
+//! small the read buffer, the outcome is the same.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Outcome;
+use crate::mysql::packet::{EOF, OK, PAYLOAD_BYTES_MAX};
+
+/// A server that has said all it will say, delivered in pieces of the given sizes.
+struct Scripted<'a> {
+    bytes: &'a [u8],
+    cuts: &'a [usize],
+    reads: usize,
+}
+
+impl Read for Scripted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let cut = self.cuts.get(self.reads % self.cuts.len().max(1)).copied().unwrap_or(usize::MAX);
+        self.reads += 1;
+        let (piece, rest) = self.bytes.split_at(cut.min(buffer.len()).min(self.bytes.len()));
+        buffer[..piece.len()].copy_from_slice(piece);
+        self.bytes = rest;
+        Ok(piece.len())
+    }
+}
+
+/// Packets numbered one after another.
+struct Script {
+    bytes: Vec<u8>,
+    number: u8,
+}
+
+impl Script {
+    fn new() -> Self {
+        Self { bytes: Vec::new(), number: 1 }
+    }
+
+    fn packet(&mut self, payload: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
+        self.bytes.push(self.number);
+        self.bytes.extend_from_slice(payload);
+        self.number = self.number.wrapping_add(1);
+        self
+    }
+
+    fn ok(&mut self, affected: u8, status: u8) -> &mut Self {
+        self.packet(&[OK, affected, 0, status, 0, 0, 0])
+    }
+
+    fn eof(&mut self, status: u8) -> &mut Self {
+        self.packet(&[EOF, 0, 0, status, 0])
+    }
+
+    fn error(&mut self, code: u16) -> &mut Self {
+        let [low, high] = code.to_le_bytes();
+        self.packet(&[&[ERROR, low, high], b"#40001broken".as_slice()].concat())
+    }
+}
+
+/// One result of a reply.
+#[derive(Clone, Debug)]
+enum Part {
+    Rows { definitions: usize, rows: u64, row_bytes: usize, first: u8 },
+    Changed(u8),
+}
+
+fn parts() -> impl Strategy<Value = Vec<Part>> {
+    // A row may begin with what also begins an EOF, if it is too long for one.
+    let rows =
+        (0..4_usize, 0..300_u64, 9..400_usize, prop_oneof![Just(OK), Just(EOF), Just(0xfb), 1..0xfb_u8])
+            .prop_map(|(definitions, rows, row_bytes, first)| Part::Rows {
+                definitions,
+                rows,
+                row_bytes,
+                first,
+            });
+    let part = prop_oneof![3 => rows, 1 => (0..251_u8).prop_map(Part::Changed)];
+    prop::collection::vec(part, 1..5)
+}
+
+/// The bytes of a reply made of `parts`, ended by an error or not, with the outcome expected.
+fn reply(parts: &[Part], fails: bool) -> (Vec<u8>, Outcome) {
+    let (mut script, mut outcome) = (Script::new(), Outcome::default());
+    for (at, part) in parts.iter().enumerate() {
+        let status = if at + 1 < parts.len() || fails { 8 } else { 1 };
+        match part {
+            Part::Rows { definitions, rows, row_bytes, first } => {
+                script.packet(&[2, 0]);
+                for _ in 0..*definitions {
+                    script.packet(b"\x03def\x03sbt");
+                }
+                script.eof(0);
+                let mut row = vec![b'x'; *row_bytes];
+                row[0] = *first;
+                for _ in 0..*rows {
+                    script.packet(&row);
+                }
+                script.eof(status);
+                outcome.rows += rows;
+            }
+            Part::Changed(count) => {
+                script.ok(*count, status);
+                outcome.affected += u64::from(*count);
+            }
+        }
+    }
+    if fails {
+        script.error(1213);
+    }
+    (script.bytes, outcome)
+}
+
+proptest! {
+    #[test]
+    fn cuts_do_not_change_the_outcome(
+        parts in parts(),
+        fails: bool,
+        cuts in prop::collection::vec(1..700_usize, 1..8),
+        buffer_bytes in 5..600_usize,
+    ) {
+        let (bytes, outcome) = reply(&parts, fails);
+        // A second reply right behind: nothing of it may be taken or lost.
+        let twice = [bytes.as_slice(), bytes.as_slice()].concat();
+        let mut server = Scripted { bytes: &twice, cuts: &cuts, reads: 0 };
+        let mut inbox = Inbox::new(buffer_bytes);
+        for _ in 0..2 {
+            match collect(&mut inbox, &mut server, 1) {
+                Ok(reply) if !fails => prop_assert_eq!(reply, Reply { result: outcome, status: 1 }),
+                Err(Trouble::Rejected(error)) if fails => prop_assert_eq!(error.code, 1213),
+                other => prop_assert!(false, "unexpected: {:?}", other),
+            }
+        }
+        prop_assert!(inbox.unread().is_empty() && server.bytes.is_empty());
+    }
+
+    #[test]
+    fn stream_that_ends_early_is_a_lost_connection(
+        parts in parts(),
+        cuts in prop::collection::vec(1..700_usize, 1..8),
+        missing in 1..9_usize,
+    ) {
+        let (bytes, _) = reply(&parts, false);
+        let rest = &bytes[..bytes.len().saturating_sub(missing)];
+        let reply = collect(&mut Inbox::new(64), &mut Scripted { bytes: rest, cuts: &cuts, reads: 0 }, 1);
+        let is_lost = matches!(reply, Err(Trouble::Lost { .. }));
+        prop_assert!(is_lost);
+    }
+}
+
+fn collect_all(bytes: &[u8]) -> Result<Reply<Outcome>, Trouble> {
+    collect(&mut Inbox::new(64), &mut Scripted { bytes, cuts: &[], reads: 0 }, 1)
+}
+
+/// Rows of exactly one, and of more than one, of the longest packets. What continues a row may look
+/// like an error or an end.
+#[test]
+fn rows_of_several_packets_count_once() {
+    let whole = vec![b'x'; PAYLOAD_BYTES_MAX];
+    let mut script = Script::new();
+    script.packet(&[1]).packet(b"\x03def").eof(0);
+    script.packet(&whole).packet(b"");
+    script.packet(&whole).packet(&[ERROR, 1, 2, 3]);
+    script.packet(&whole).packet(&[EOF, 0, 0, 1, 0]);
+    script.packet(b"short").eof(1);
+    assert_eq!(collect_all(&script.bytes).unwrap().result.rows, 4);
+}
+
+#[test]
+fn announced_end_is_a_loss_with_last_words() {
+    let mut script = Script::new();
+    // Unasked, so numbered as if it were the first.
+    script.number = 0;
+    script.error(1053);
+    let reply = collect_all(&script.bytes);
+    assert!(matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "broken"));
+}
+
+#[test]
+fn what_has_no_place_is_malformed() {
+    let misnumbered = {
+        let mut script = Script::new();
+        script.packet(&[1]);
+        script.number += 1;
+        script.packet(b"\x03def").eof(0).eof(1);
+        script.bytes
+    };
+    let local_file = Script::new().packet(b"\xfb/etc/passwd").bytes.clone();
+    let cut_short = Script::new().packet(&[OK, 1]).bytes.clone();
+    for bytes in [misnumbered.as_slice(), &local_file, &cut_short, b"SSH-2.0-OpenSSH_9.2p1", b"E\0\0\0\x10"] {
+        let reply = collect_all(bytes);
+        assert!(matches!(reply, Err(Trouble::Malformed(_))), "{bytes:?}: {reply:?}");
+    }
+}
