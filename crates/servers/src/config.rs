@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rqps_plan::Dbms;
 use serde::{Deserialize, Serialize};
 
+use crate::build::Build;
 use crate::dbms::{self, System};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
@@ -34,6 +35,16 @@ pub struct Config {
     pub other_sections: Vec<String>,
     /// The text as read, with included files in place.
     pub text: String,
+}
+
+impl Config {
+    /// The value of an option for older versions, when the build is one.
+    pub(crate) fn value_before(&self, build: &Build, option: &str) -> Option<&ValueBefore> {
+        let version_num = |version: &str| dbms::of(build.dbms).version_num(version);
+        self.before
+            .iter()
+            .find(|before| before.option == option && build.version_num() < version_num(&before.version))
+    }
 }
 
 /// Another value of an option for versions before one: written as a comment behind the option, `# rqps:

@@ -1,7 +1,8 @@
 //! A server's data directory and what rqps keeps beside it.
 //!
 //! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.lock`, locked while an
-//! rqps works on it; `X.server.json`, the process that serves it; `X.sock/`, its Unix socket; `X.initdb/`,
+//! rqps works on it; `X.server.json`, the process that serves it; `X.sock/`, its Unix socket; `X.server.tmp/`,
+//! its temporary files, where it needs a place for them; `X.initdb/`,
 //! the next `X` while it is being made. Only what carries the marker is ever removed.
 
 use std::ffi::OsString;
@@ -171,6 +172,21 @@ impl DataDir {
         Ok(path)
     }
 
+    /// Creates anew a directory for the server's temporary files, on the disk of its data.
+    pub fn create_temp_dir(&self, user: &ServerUser) -> Result<PathBuf> {
+        let path = self.temp_dir();
+        if path.is_dir() {
+            fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
+        }
+        DirBuilder::new().mode(0o700).create(&path).map_err(Error::file("create", &path))?;
+        user.give(&path)?;
+        Ok(path)
+    }
+
+    fn temp_dir(&self) -> PathBuf {
+        self.beside(".server.tmp")
+    }
+
     /// Notes which process serves this directory.
     pub fn write_record(&self, pid: u32, socket_dir: &Path) -> Result<()> {
         let Some(process) = Identity::of(pid) else {
@@ -183,11 +199,12 @@ impl DataDir {
         fs::write(&path, text).map_err(Error::file("write", &path))
     }
 
-    /// After a stop: takes away the note and the socket.
+    /// After a stop: takes away the note, the socket and temporary files.
     pub fn clear_record(&self) {
         // Nothing depends on them; the next start replaces both.
         let _gone = fs::remove_file(self.record_path());
         let _gone = fs::remove_dir_all(self.socket_dir());
+        let _gone = fs::remove_dir_all(self.temp_dir());
     }
 
     /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns

@@ -22,7 +22,7 @@ use crate::user::ServerUser;
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// A start is given up after this long in any case: recovery of some 100 GB of WAL fits in.
-const START_MAX: Duration = Duration::from_secs(2 * 3600);
+pub(crate) const START_MAX: Duration = Duration::from_secs(2 * 3600);
 
 /// Where one server listens, and for how many.
 #[derive(Debug, Clone)]

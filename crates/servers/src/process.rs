@@ -53,15 +53,18 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
 
 /// Every process that runs this program with this working directory.
 pub(crate) fn running_in(directory: &Path, exe: &Path) -> Vec<u32> {
-    let (Ok(directory), Ok(exe)) = (fs::canonicalize(directory), fs::canonicalize(exe)) else {
+    let Ok(exe) = fs::canonicalize(exe) else {
         return Vec::new();
     };
-    pids()
-        .filter(|pid| {
-            fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == directory)
-                && exe_of(*pid).is_some_and(|its| its == exe)
-        })
-        .collect()
+    working_in(directory).into_iter().filter(|pid| exe_of(*pid).is_some_and(|its| its == exe)).collect()
+}
+
+/// Every process with this working directory.
+pub(crate) fn working_in(directory: &Path) -> Vec<u32> {
+    let Ok(directory) = fs::canonicalize(directory) else {
+        return Vec::new();
+    };
+    pids().filter(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == directory)).collect()
 }
 
 /// Every process whose working directory is this one or below it.

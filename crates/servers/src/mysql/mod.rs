@@ -4,18 +4,23 @@ mod apt;
 pub(crate) mod conf;
 mod debian;
 mod directory;
+mod init;
 mod install;
 pub(crate) mod layout;
 mod maven;
+mod options;
 mod parts;
 mod programs;
 mod recipe;
 mod relocate;
-mod tarball;
+mod settings;
+mod shipped;
 pub(crate) mod source;
+mod start;
+mod tarball;
 pub(crate) mod version;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rqps_plan::Dbms;
 use rustix::process::Signal;
@@ -24,14 +29,20 @@ use crate::build::{Address, Build, Published};
 use crate::data_dir::{DataDir, Marker};
 use crate::dbms::{ServerCommand, Signals, Start, System};
 use crate::dirs::Dirs;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::guard::DeathSignal;
 use crate::host::HostLimits;
 use crate::init::Making;
 use crate::option::Line;
 use crate::source::SourceCode;
 use crate::spec::Applied;
+use crate::user::ServerUser;
+use layout::Layout;
+use settings::Settings;
 use source::MysqlSource;
+
+/// The socket's name in its directory.
+const SOCKET: &str = "mysqld.sock";
 
 /// One of the two behind the seam.
 pub(crate) struct Mysql {
@@ -41,10 +52,6 @@ pub(crate) struct Mysql {
 impl Mysql {
     fn is_mariadb(&self) -> bool {
         self.dbms == Dbms::Mariadb
-    }
-
-    fn unsupported(&self, path: &Path) -> Error {
-        Error::NotABuild { path: PathBuf::from(path), reason: format!("rqps has no {} builds", self.dbms) }
     }
 }
 
@@ -74,11 +81,11 @@ impl System for Mysql {
     }
 
     fn shipped(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        if self.is_mariadb() { &shipped::MARIADB } else { &shipped::MYSQL }
     }
 
-    fn shipped_text(&self, _name: &str, _limits: &HostLimits) -> Option<String> {
-        None
+    fn shipped_text(&self, name: &str, limits: &HostLimits) -> Option<String> {
+        shipped::text(self.shipped(), name, limits)
     }
 
     fn line(&self, section: &mut String, line: &str) -> std::result::Result<Line, String> {
@@ -86,19 +93,23 @@ impl System for Mysql {
     }
 
     fn fill(&self, making: &Making<'_>) -> Result<Applied> {
-        Err(self.unsupported(&making.spec.build.root))
+        init::fill(making)
     }
 
-    fn check_data_dir(&self, _data_dir: &DataDir, build: &Build, _marker: &Marker) -> Result<()> {
-        Err(self.unsupported(&build.root))
+    fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()> {
+        start::check_data_dir(data_dir, build, marker)
     }
 
-    fn check_shut_down(&self, _data_dir: &Path) -> std::result::Result<(), String> {
-        Err(format!("rqps has no {} builds", self.dbms))
+    fn check_shut_down(&self, data_dir: &Path) -> std::result::Result<(), String> {
+        start::check_shut_down(data_dir)
     }
 
-    fn server_at_work(&self, _data_dir: &Path) -> Option<u32> {
-        None
+    fn note_shut_down(&self, data_dir: &DataDir, user: &ServerUser) -> Result<()> {
+        start::note_shut_down(&data_dir.path, user)
+    }
+
+    fn server_at_work(&self, data_dir: &Path) -> Option<u32> {
+        start::server_at_work(data_dir)
     }
 
     fn socket_port(&self) -> u16 {
@@ -106,23 +117,38 @@ impl System for Mysql {
     }
 
     fn socket_name(&self, _port: u16) -> String {
-        "mysqld.sock".to_owned()
+        SOCKET.to_owned()
     }
 
     fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
-        Err(self.unsupported(&start.spec.build.root))
+        let Start { spec, data_dir, user, listen } = *start;
+        let layout = Layout::find(&spec.build.root)?;
+        let settings = Settings {
+            build: &spec.build,
+            layout: &layout,
+            user,
+            data_dir: &data_dir.path,
+            temp_dir: data_dir.create_temp_dir(user)?,
+            instrumented: spec.instrument.is_some(),
+            placed: spec.cpus.is_some(),
+        };
+        let file = data_dir.path.join(settings::FILE);
+        let applied = settings.apply(&spec.config, listen, &file)?;
+        start::forget_shut_down(&data_dir.path)?;
+        let arguments = vec![format!("--defaults-file={}", file.display()).into()];
+        Ok(ServerCommand { applied, program: layout.server, arguments })
     }
 
-    fn is_ready(&self, _data_dir: &Path, _build: &Build, _pid: u32, _socket: &Path) -> bool {
-        false
+    fn is_ready(&self, _data_dir: &Path, _build: &Build, _pid: u32, socket: &Path) -> bool {
+        start::is_ready(socket)
     }
 
-    fn may_retry(&self, _tail: &str) -> bool {
-        false
+    fn may_retry(&self, tail: &str) -> bool {
+        start::may_retry(tail)
     }
 
-    fn hint(&self, _tail: &str) -> String {
-        String::new()
+    fn hint(&self, tail: &str) -> String {
+        start::hint(tail)
     }
 
     /// A server is one process; what it left is recovered.

@@ -11,9 +11,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use super::{programs, version};
+use super::programs;
 use crate::build::Build;
-use crate::config::{Config, ValueBefore};
+use crate::config::Config;
 use crate::data_dir::write_private;
 use crate::error::{Error, Result};
 use crate::launch::Listen;
@@ -103,7 +103,7 @@ impl Settings<'_> {
                 Some("rqps sets it itself".to_owned())
             } else if !of_extension && !listed.contains(option) && !self.answers_to(option)? {
                 Some(format!("PostgreSQL {version} does not know it"))
-            } else if let Some(before) = self.value_before(config, option) {
+            } else if let Some(before) = config.value_before(self.build, option) {
                 kept.push((option.clone(), before.value.clone()));
                 Some(format!(
                     "{1} is used: the config has it for versions before {0}",
@@ -120,13 +120,6 @@ impl Settings<'_> {
             }));
         }
         Ok((kept, left_out))
-    }
-
-    /// The value for older versions, when the build is one.
-    fn value_before<'c>(&self, config: &'c Config, option: &str) -> Option<&'c ValueBefore> {
-        config.before.iter().find(|before| {
-            before.option == option && self.build.version_num() < version::number(&before.version)
-        })
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {

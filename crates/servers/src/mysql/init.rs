@@ -1,0 +1,215 @@
+//! Making a data directory: the system tables, then the accounts and the database for the work.
+//!
+//! A server's own program makes the system tables: `--initialize-insecure` from 5.7 on, `--bootstrap` with the SQL of
+//! the build before, the build's script for MariaDB. The accounts are made by a server that reads statements before it
+//! takes sessions, so no client is needed, and nobody but that server ever sees an account without a password.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rqps_plan::Dbms;
+use rustix::process::Signal;
+
+use super::layout::Layout;
+use super::settings::Settings;
+use super::start::{is_ready, note_shut_down};
+use super::{SOCKET, settings};
+use crate::data_dir::write_private;
+use crate::error::{Error, Result};
+use crate::guard::{DeathSignal, Guarded};
+use crate::init::{Making, clone};
+use crate::launch::{Listen, START_MAX};
+use crate::log::{Log, TAIL_LINES};
+use crate::process;
+use crate::server::{DATABASE, USER};
+use crate::spec::Applied;
+
+/// The first MySQL that makes its system tables itself.
+const INITIALIZES_SINCE: u32 = 50_700;
+
+/// The first MariaDB that keeps accounts in another table than `mysql.user`.
+const GLOBAL_PRIV_SINCE: u32 = 100_400;
+
+/// Directories and SQL of builds that do not initialize themselves; they speak of the database `mysql`.
+const SYSTEM_TABLES: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"];
+
+/// Where sessions come from.
+const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
+
+/// See [`crate::dbms::System::fill`].
+pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
+    let layout = Layout::find(&making.spec.build.root)?;
+    let temp_dir = making.staging.join("tmp");
+    fs::create_dir(&temp_dir).map_err(Error::file("create", &temp_dir))?;
+    making.user.give(&temp_dir)?;
+    let settings = Settings {
+        build: &making.spec.build,
+        layout: &layout,
+        user: making.user,
+        data_dir: &making.staged,
+        temp_dir,
+        instrumented: false,
+        placed: false,
+    };
+    let work = Work { making, layout: &layout, file: making.staging.join(settings::FILE) };
+    // Nobody is to reach it before it is whole.
+    let listen = Listen { tcp: false, ..making.listen.clone() };
+    let applied = settings.apply(&making.spec.config, &listen, &work.file)?;
+    work.system_tables()?;
+    work.accounts()?;
+    note_shut_down(&making.staged, making.user)?;
+    Ok(applied)
+}
+
+struct Work<'a> {
+    making: &'a Making<'a>,
+    layout: &'a Layout,
+    /// The server's options while it is made.
+    file: std::path::PathBuf,
+}
+
+impl Work<'_> {
+    fn version_num(&self) -> u32 {
+        self.making.spec.build.version_num()
+    }
+
+    fn is_mariadb(&self) -> bool {
+        self.making.spec.build.dbms == Dbms::Mariadb
+    }
+
+    fn defaults_file(&self) -> String {
+        format!("--defaults-file={}", self.file.display())
+    }
+
+    fn system_tables(&self) -> Result<()> {
+        if self.is_mariadb() {
+            self.by_script()
+        } else if self.version_num() >= INITIALIZES_SINCE {
+            self.by_server("initialize", "--initialize-insecure", Stdio::null())
+        } else {
+            self.by_bootstrap()
+        }
+    }
+
+    fn by_script(&self) -> Result<()> {
+        let missing = || Error::NotABuild {
+            path: self.layout.basedir.clone(),
+            reason: "it has no mariadb-install-db, nor mysql_install_db".to_owned(),
+        };
+        let script = self.layout.install_db.as_ref().ok_or_else(missing)?;
+        let (log, file) = self.making.log()?;
+        let mut guarded = Guarded::new(script, self.making.user, DeathSignal::Kill)?;
+        guarded
+            .command()
+            .arg(self.defaults_file())
+            .arg(format!("--basedir={}", self.layout.basedir.display()))
+            .arg(format!("--datadir={}", self.making.staged.display()))
+            // Without asking for the host's name.
+            .args(["--force", "--skip-name-resolve"])
+            .stdout(clone(&file, &log)?)
+            .stderr(file);
+        let status = guarded.spawn()?.wait().map_err(Error::file("wait for", script))?;
+        self.making.outcome("install-db", status, &log)
+    }
+
+    fn by_bootstrap(&self) -> Result<()> {
+        let database = self.making.staged.join("mysql");
+        fs::create_dir(&database).map_err(Error::file("create", &database))?;
+        self.making.user.give(&database)?;
+        let mut sql = "USE mysql;\n".to_owned();
+        for name in SYSTEM_TABLES {
+            let path = self.layout.share_dir.join(name);
+            sql.push_str(&fs::read_to_string(&path).map_err(Error::file("read", &path))?);
+            sql.push('\n');
+        }
+        let path = self.making.staging.join("system.sql");
+        write_private(&path, sql.as_bytes(), self.making.user)?;
+        let file = File::open(&path).map_err(Error::file("open", &path))?;
+        self.by_server("bootstrap", "--bootstrap", file.into())
+    }
+
+    fn by_server(&self, step: &'static str, option: &str, stdin: Stdio) -> Result<()> {
+        let (log, file) = self.making.log()?;
+        let mut guarded = Guarded::new(&self.layout.server, self.making.user, DeathSignal::Kill)?;
+        guarded
+            .command()
+            .arg(self.defaults_file())
+            .arg(option)
+            .stdin(stdin)
+            .stdout(clone(&file, &log)?)
+            .stderr(file);
+        let status = guarded.spawn()?.wait().map_err(Error::file("wait for", &self.layout.server))?;
+        self.making.outcome(step, status, &log)
+    }
+
+    /// Has a server execute the statements, and stops it. It stops by itself at the first that fails, or goes on
+    /// without the rest; the database is made last.
+    fn accounts(&self) -> Result<()> {
+        let Making { data_dir, user, staging, staged, .. } = self.making;
+        let path = staging.join("accounts.sql");
+        write_private(&path, self.statements().as_bytes(), user)?;
+        let socket = data_dir.create_socket_dir(user)?.join(SOCKET);
+        let (log, file) = self.making.log()?;
+        let mut guarded = Guarded::new(&self.layout.server, user, DeathSignal::Kill)?;
+        guarded
+            .command()
+            .arg(self.defaults_file())
+            .arg(format!("--init-file={}", path.display()))
+            .stdout(clone(&file, &log)?)
+            .stderr(file);
+        let mut child = guarded.spawn()?;
+        let start = Instant::now();
+        let mut told = false;
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(Error::file("wait for", &self.layout.server))? {
+                break status;
+            }
+            if start.elapsed() > START_MAX {
+                // It has no place any more.
+                let _ended = child.kill().and_then(|()| child.wait());
+                return Err(self.making.failed("create accounts", "not ready", log.tail(TAIL_LINES)));
+            }
+            if !told && is_ready(&socket) {
+                told = true;
+                // It can only fail when the process has just ended.
+                let _sent = process::signal(child.id(), Signal::TERM);
+            }
+            thread::sleep(Duration::from_millis(10));
+        };
+        self.made(&log, status)?;
+        if staged.join(DATABASE).is_dir() {
+            return Ok(());
+        }
+        Err(self.making.failed("create accounts", "a statement failed", log.tail(TAIL_LINES)))
+    }
+
+    fn made(&self, log: &Log, status: std::process::ExitStatus) -> Result<()> {
+        self.making.outcome("create accounts", status, log)
+    }
+
+    /// One statement a line. The accounts that the system tables came with go.
+    fn statements(&self) -> String {
+        let mut sql = "SET SESSION sql_log_bin = 0;\n".to_owned();
+        for host in HOSTS {
+            sql.push_str(&format!(
+                "CREATE USER '{USER}'@'{host}' IDENTIFIED BY '{}';\nGRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH \
+                 GRANT OPTION;\n",
+                self.making.password
+            ));
+        }
+        sql.push_str(&match (self.is_mariadb(), self.version_num()) {
+            (false, INITIALIZES_SINCE..) => "DROP USER 'root'@'localhost';\n".to_owned(),
+            (true, GLOBAL_PRIV_SINCE..) => format!(
+                "DELETE FROM mysql.global_priv WHERE User NOT IN ('{USER}', 'mariadb.sys', 'PUBLIC');\nDELETE FROM \
+                 mysql.db;\n"
+            ),
+            _ => format!("DELETE FROM mysql.user WHERE User <> '{USER}';\nDELETE FROM mysql.db;\n"),
+        });
+        sql.push_str(&format!(
+            "FLUSH PRIVILEGES;\nDROP DATABASE IF EXISTS test;\nCREATE DATABASE {DATABASE};\n"
+        ));
+        sql
+    }
+}

@@ -1,0 +1,299 @@
+//! From a config to the `my.cnf` of one server: the config's options as far as the build knows them, then what rqps
+//! itself sets. The build reads the result, without a server, before one is started with it.
+//!
+//! The rule for options: one is known when the build lists it. An unknown option is left out and reported; a known one
+//! with a value that the build refuses is an error, one whose value it changes is reported.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use super::conf::{canonical, rendered};
+use super::layout::Layout;
+use super::options::{self, Known};
+use crate::build::Build;
+use crate::config::Config;
+use crate::data_dir::write_private;
+use crate::error::{Error, Result};
+use crate::launch::Listen;
+use crate::log::last_lines;
+use crate::spec::{Applied, LeftOut};
+use crate::user::ServerUser;
+
+/// The file in a data directory that holds the server's options.
+pub(crate) const FILE: &str = "my.cnf";
+
+/// Connections beyond the clients': probes, monitors, the one reserved for superusers.
+const CONNECTIONS_EXTRA: u32 = 20;
+
+/// Options that say where a server lives and who may reach it, which is rqps's business.
+const OWN_OPTIONS: [&str; 26] = [
+    "basedir",
+    "bind_address",
+    "character_sets_dir",
+    "chroot",
+    "console",
+    "datadir",
+    "init_file",
+    "language",
+    "lc_messages_dir",
+    "log_error",
+    "mysqlx",
+    "mysqlx_bind_address",
+    "mysqlx_port",
+    "mysqlx_socket",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "secure_file_priv",
+    "skip_grant_tables",
+    "skip_mysqlx",
+    "skip_name_resolve",
+    "skip_networking",
+    "slow_query_log_file",
+    "socket",
+    "tmpdir",
+    "user",
+];
+
+/// Options that make others meaningless for builds that know them.
+const SUPERSEDED: [(&str, &[&str]); 2] = [
+    ("innodb_redo_log_capacity", &["innodb_log_file_size", "innodb_log_files_in_group"]),
+    ("innodb_data_file_buffering", &["innodb_flush_method"]),
+];
+
+/// The first MySQL that takes NULL for `secure_file_priv`, and to which its compiled-in directory is a must.
+const SECURE_FILE_PRIV_SINCE: u32 = 50_706;
+
+/// What a server says of values that it does not take.
+const COMPLAINTS: [&str; 5] =
+    ["Error while setting value", "Unknown suffix", "unknown variable", "unknown option", "ambiguous option"];
+
+/// Options with their values.
+type Options = Vec<(String, String)>;
+
+/// A build working on a data directory.
+pub(crate) struct Settings<'a> {
+    pub build: &'a Build,
+    pub layout: &'a Layout,
+    pub user: &'a ServerUser,
+    pub data_dir: &'a Path,
+    pub temp_dir: PathBuf,
+    /// Whether it runs under an instrument.
+    pub instrumented: bool,
+    /// Whether sessions are placed on CPUs.
+    pub placed: bool,
+}
+
+impl Settings<'_> {
+    /// Writes the server's options to `path` and has the build read them.
+    pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
+        let known = options::known(self.build, self.layout, self.user)?;
+        let (kept, left_out) = self.sort_out(config, &known);
+        let mut applied =
+            Applied { left_out, added: self.own_settings(listen, &known), config_as_used: String::new() };
+        let taken = self.write(path, config, &kept, &mut applied)?;
+        let connections: u32 =
+            taken.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
+        let needed = listen.clients_max + CONNECTIONS_EXTRA;
+        if connections < needed {
+            if let Some((option, value)) = kept.iter().find(|(name, _)| name == "max_connections") {
+                let reason = format!("{} clients need {needed}", listen.clients_max);
+                applied.left_out.push(LeftOut { option: option.clone(), value: value.clone(), reason });
+            }
+            applied.added.push(("max_connections".to_owned(), needed.to_string()));
+            self.write(path, config, &kept, &mut applied)?;
+        }
+        Ok(applied)
+    }
+
+    /// Writes the file; returns what the build makes of it. Values that it changes are added to those left out.
+    fn write(
+        &self,
+        path: &Path,
+        config: &Config,
+        kept: &[(String, String)],
+        applied: &mut Applied,
+    ) -> Result<Known> {
+        applied.config_as_used = render(config, kept, applied);
+        write_private(path, applied.config_as_used.as_bytes(), self.user)?;
+        let (taken, output) = self.read_by_build(path)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let complaints = complaints(&said);
+        if output.status.success() && complaints.is_empty() {
+            note_adjusted(&said, kept, applied);
+            return Ok(taken);
+        }
+        Err(Error::ConfigRefused {
+            dbms: self.build.dbms,
+            version: self.build.version.clone(),
+            config: config.name.clone(),
+            message: if complaints.is_empty() {
+                format!("  its server program ended with {}:\n{}", output.status, last_lines(&said, 5))
+            } else {
+                complaints
+            },
+        })
+    }
+
+    fn read_by_build(&self, path: &Path) -> Result<(Known, Output)> {
+        let scratch = self.temp_dir.join("read");
+        fs::create_dir(&scratch).map_err(Error::file("create", &scratch))?;
+        self.user.give(&scratch)?;
+        let read = options::with_file(self.layout, self.user, path, &scratch);
+        fs::remove_dir_all(&scratch).map_err(Error::file("remove", &scratch))?;
+        read
+    }
+
+    /// Options that the build takes, and those left out.
+    fn sort_out(&self, config: &Config, known: &Known) -> (Options, Vec<LeftOut>) {
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        for (option, value) in &config.options {
+            let reason = if OWN_OPTIONS.contains(&option.as_str()) {
+                Some("rqps sets it itself".to_owned())
+            } else if !known.has(option) {
+                Some(format!("{} {} does not know it", self.build.dbms, self.build.version))
+            } else if let Some(other) = superseded_by(option, config, known) {
+                Some(format!("{other} takes its place"))
+            } else if let Some(before) = config.value_before(self.build, option) {
+                kept.push((option.clone(), before.value.clone()));
+                Some(format!(
+                    "{1} is used: the config has it for versions before {0}",
+                    before.version, before.value
+                ))
+            } else {
+                kept.push((option.clone(), value.clone()));
+                None
+            };
+            left_out.extend(reason.map(|reason| LeftOut {
+                option: option.clone(),
+                value: value.clone(),
+                reason,
+            }));
+        }
+        left_out.extend(config.other_sections.iter().map(|section| LeftOut {
+            option: format!("[{section}]"),
+            value: String::new(),
+            reason: "the section is not the server's".to_owned(),
+        }));
+        (kept, left_out)
+    }
+
+    fn own_settings(&self, listen: &Listen, known: &Known) -> Options {
+        let Layout { basedir, share_dir, plugin_dir, .. } = self.layout;
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        let mut own = vec![
+            ("basedir", shown(basedir)),
+            ("datadir", shown(self.data_dir)),
+            ("lc_messages_dir", shown(share_dir)),
+            ("tmpdir", shown(&self.temp_dir)),
+            ("socket", shown(&listen.socket_dir.join(super::SOCKET))),
+            ("pid_file", shown(&listen.socket_dir.join("mysqld.pid"))),
+            // Reverse look-ups would depend on the host's resolver.
+            ("skip_name_resolve", "ON".to_owned()),
+            ("slow_query_log_file", "slow.log".to_owned()),
+        ];
+        let charsets = share_dir.join("charsets");
+        if charsets.is_dir() {
+            own.push(("character_sets_dir", shown(&charsets)));
+        }
+        own.extend(plugin_dir.as_ref().map(|plugin_dir| ("plugin_dir", shown(plugin_dir))));
+        if listen.tcp {
+            own.extend([("bind_address", "127.0.0.1".to_owned()), ("port", listen.port.to_string())]);
+        } else {
+            own.push(("skip_networking", "ON".to_owned()));
+        }
+        if known.has("mysqlx") {
+            own.push(("mysqlx", "OFF".to_owned()));
+        }
+        if self.build.dbms == rqps_plan::Dbms::Mysql && self.build.version_num() >= SECURE_FILE_PRIV_SINCE {
+            own.push(("secure_file_priv", "NULL".to_owned()));
+        }
+        if self.instrumented {
+            // What an instrument does not know of the kernel's asynchronous I/O, it does wrong.
+            own.push(("innodb_use_native_aio", "OFF".to_owned()));
+        }
+        if self.placed {
+            // A thread that was kept for the next session stays where the last one ran.
+            own.push(("thread_cache_size", "0".to_owned()));
+        }
+        own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// The option that takes the place of this one, when the config has it and the build knows it.
+fn superseded_by(option: &str, config: &Config, known: &Known) -> Option<&'static str> {
+    let given = |name: &str| config.options.iter().any(|(given, _)| given == name);
+    SUPERSEDED
+        .iter()
+        .find(|(newer, older)| older.contains(&option) && known.has(newer) && given(newer))
+        .map(|(newer, _)| *newer)
+}
+
+fn render(config: &Config, kept: &[(String, String)], applied: &Applied) -> String {
+    let rule = "#".repeat(80);
+    let mut text = format!("{rule}\n# Config {} (sha256 {})\n{rule}\n[mysqld]\n", config.name, config.hash);
+    for (option, value) in kept {
+        text.push_str(&rendered(option, value));
+        text.push('\n');
+    }
+    for left in &applied.left_out {
+        let option = rendered(&left.option, &left.value);
+        text.push_str(&format!("# left out: {option} ({})\n", left.reason));
+    }
+    text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
+    for (option, value) in &applied.added {
+        text.push_str(&rendered(option, value));
+        text.push('\n');
+    }
+    text
+}
+
+/// What the server says about options that it does not take, without times.
+fn complaints(stderr: &str) -> String {
+    let lines: Vec<String> = stderr
+        .lines()
+        .filter(|line| COMPLAINTS.iter().any(|sign| line.contains(sign)))
+        .map(|line| line.find("[ERROR]").map_or(line, |at| &line[at..]))
+        .map(|line| format!("  {line}"))
+        .collect();
+    lines.join("\n")
+}
+
+/// Values that the server changes to what it can take, from `option 'x': unsigned value 1 adjusted to 100`.
+fn note_adjusted(stderr: &str, kept: &[(String, String)], applied: &mut Applied) {
+    for line in stderr.lines() {
+        let Some((option, adjusted)) = adjustment(line) else {
+            continue;
+        };
+        let Some((option, value)) = kept.iter().find(|(name, _)| *name == option) else {
+            continue;
+        };
+        let reason = format!("{adjusted} is used: the server takes nothing nearer");
+        if !applied.left_out.iter().any(|left| left.option == *option && left.reason == reason) {
+            applied.left_out.push(LeftOut { option: option.clone(), value: value.clone(), reason });
+        }
+    }
+}
+
+fn adjustment(line: &str) -> Option<(String, &str)> {
+    let (_, rest) = line.split_once("option '")?;
+    let (option, rest) = rest.split_once('\'')?;
+    let (_, adjusted) = rest.split_once(" adjusted to ")?;
+    Some((canonical(option), adjusted.trim().trim_end_matches('.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_are_short_and_adjustments_are_read() {
+        let stderr = "2026-11-22T06:52:10.188572Z 0 [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')\n\
+                      2026-11-22T06:52:10.188762Z 0 [ERROR] Aborting\n\
+                      2026-11-22T06:52:10.1Z 0 [Warning] option 'innodb-io-capacity': unsigned value 1 adjusted to 100.\n";
+        assert_eq!(complaints(stderr), "  [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')");
+        let adjusted = stderr.lines().filter_map(adjustment).next();
+        assert_eq!(adjusted, Some(("innodb_io_capacity".to_owned(), "100")));
+    }
+}
