@@ -9,6 +9,10 @@ use crate::server::QueryPlan;
 
 /// First version of MySQL that shows a plan as a tree.
 const TREE_SINCE: u32 = 80_018;
+/// First version of MySQL that has two kinds of JSON. Its newer one, which the hypergraph optimizer
+/// always gives, shows nothing of statements that write; its older one is what all other versions have.
+const TWO_JSONS_SINCE: u32 = 80_300;
+const OLD_JSON_SQL: &str = "SET SESSION explain_json_format_version = 1";
 /// What it shows instead for statements whose plan it can't show so: those that write.
 const NO_TREE: &str = "<not executable by iterator executor>";
 /// What may be explained. EXPLAIN itself takes more, and ANALYZE after it would execute the statement.
@@ -31,8 +35,17 @@ pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
             as_text(&ask(connection, "a query plan", &format!("EXPLAIN {format}{statement}"))?)
         }
     };
-    let json = ask(connection, "a query plan", &format!("EXPLAIN FORMAT=JSON {statement}"))?;
-    Ok(QueryPlan { text, json: json.value().unwrap_or_default().to_owned() })
+    Ok(QueryPlan { text, json: json(connection, statement)? })
+}
+
+fn json(connection: &mut Connection, statement: &str) -> Result<String> {
+    let sql = format!("EXPLAIN FORMAT=JSON {statement}");
+    let has_two = !connection.is_mariadb() && connection.server_version_num() >= TWO_JSONS_SINCE;
+    if has_two {
+        ask(connection, "the older plan format", OLD_JSON_SQL)?;
+    }
+    let table = ask(connection, "a query plan", &sql)?;
+    Ok(table.value().unwrap_or_default().to_owned())
 }
 
 fn tree(connection: &mut Connection, statement: &str) -> Result<Option<String>> {

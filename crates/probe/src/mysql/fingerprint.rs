@@ -19,13 +19,15 @@ const TABLES_SQL: &str = "\
     FROM information_schema.tables WHERE table_schema = DATABASE() AND engine = 'InnoDB' ORDER BY table_name";
 
 /// Settings that say where files are and which server it is; and those of the session that asks.
-const NOT_STATE: [&str; 20] = [
+const NOT_STATE: [&str; 22] = [
     "basedir",
     "character_sets_dir",
     "datadir",
+    "explain_json_format_version",
     "foreign_key_checks",
     "general_log_file",
     "hostname",
+    "information_schema_stats_expiry",
     "lc_messages_dir",
     "log_bin_basename",
     "log_bin_index",

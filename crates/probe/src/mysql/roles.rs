@@ -9,7 +9,7 @@ const OTHER_SESSION: &str = "other session";
 const UNKNOWN: &str = "other thread";
 
 /// Names of performance_schema, without their path and ending, whose role is another word.
-const INSTRUMENTS: [(&str, &str); 10] = [
+const INSTRUMENTS: [(&str, &str); 11] = [
     ("one_connection", OTHER_SESSION),
     ("srv_purge", "purge"),
     ("srv_worker", "purge worker"),
@@ -20,6 +20,7 @@ const INSTRUMENTS: [(&str, &str); 10] = [
     ("srv_error_monitor", "error monitor"),
     ("srv_monitor", "monitor"),
     ("thread_pool", "task pool"),
+    ("InnoDB purge coordinator", "purge"),
 ];
 
 /// Names that MySQL 8.0 and later give their threads, which the kernel cuts after 15 characters, without the number
@@ -46,12 +47,17 @@ const NAMES: [(&str, &str); 19] = [
     ("ib_srv_mon", "monitor"),
 ];
 
-/// Role of a thread by its name in performance_schema: `thread/innodb/io_read_thread` is `io read`.
+/// Role of a thread by its name in performance_schema: `thread/innodb/io_read_thread` is `io read`; or by the state of a
+/// background thread in MariaDB's list of sessions: `InnoDB purge worker`.
 pub(crate) fn role_of_instrument(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name =
+        path.strip_prefix("thread/").and_then(|path| path.split_once('/')).map_or(path, |(_, name)| name);
     let name = name.strip_suffix("_thread").unwrap_or(name);
-    let known = INSTRUMENTS.iter().find(|(known, _)| *known == name);
-    known.map_or_else(|| name.replace('_', " "), |(_, role)| (*role).to_owned())
+    match INSTRUMENTS.iter().find(|(known, _)| *known == name) {
+        Some((_, role)) => (*role).to_owned(),
+        None if path.starts_with("thread/mysqlx/") => format!("mysqlx {}", name.replace('_', " ")),
+        None => name.trim_start_matches("InnoDB ").replace('_', " "),
+    }
 }
 
 /// Role of a thread by its name in the kernel.
@@ -79,6 +85,9 @@ mod tests {
             ("thread/innodb/log_writer_thread", "log writer"),
             ("thread/innodb/srv_purge_thread", "purge"),
             ("thread/sql/signal_handler", "signal handler"),
+            ("thread/mysqlx/worker", "mysqlx worker"),
+            ("InnoDB purge coordinator", "purge"),
+            ("InnoDB purge worker", "purge worker"),
         ] {
             assert_eq!(role_of_instrument(path), role, "{path}");
         }

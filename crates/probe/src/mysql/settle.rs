@@ -11,9 +11,10 @@ use crate::host;
 /// A server's debt at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettleFacts {
-    /// Transactions whose old row versions wait for the purge. Some servers keep a few for good.
+    /// Transactions whose old row versions wait for the purge. A server at rest keeps some tens.
     pub history_list_length: u64,
-    /// Transactions begun that the purge has not come to.
+    /// Transaction numbers that the purge has not come to. Those that changed nothing are among them, so a server at rest
+    /// may keep a few.
     pub unpurged_transactions: u64,
     /// Pages of the buffer pool that differ from their place on disk.
     pub dirty_pages: u64,
