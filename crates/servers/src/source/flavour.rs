@@ -259,12 +259,12 @@ mod tests {
     fn every_shipped_flavour_is_whole_for_every_dbms() {
         for (name, about) in shipped_flavours() {
             assert!(about.len() > 10, "{name}: {about}");
-            for (dbms, systems) in [
-                (Dbms::Postgres, &POSTGRES[..1]),
-                (Dbms::Postgres, &POSTGRES[1..]),
+            let systems: [(Dbms, &[System]); 3] = [
+                (Dbms::Postgres, &POSTGRES),
                 (Dbms::Mysql, &[System::Cmake]),
                 (Dbms::Mariadb, &[System::Cmake]),
-            ] {
+            ];
+            for (dbms, systems) in systems {
                 let flavour = Flavour::load(name, dbms, systems).unwrap();
                 assert!(!flavour.at("10.6").options.is_empty(), "{name} {dbms}");
             }
@@ -298,6 +298,9 @@ mod tests {
             options.contains(&"--enable-debug".to_owned())
                 && options.contains(&"--enable-cassert".to_owned())
         );
+        fs::write(&path, "extends = \"o2nofp\"\n[postgres]\nsystem = \"meson\"\n").unwrap();
+        let flavour = Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap();
+        assert!(flavour.at("18").options.contains(&"-Dliburing=enabled".to_owned()));
         fs::write(&path, "extends = \"./mine.toml\"\n").unwrap();
         let message =
             Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap_err().to_string();
