@@ -4,7 +4,6 @@ use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
 use rqps_report::Section;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Did it get slower, by how much, and why? Runs the same work against several versions or configurations of a
@@ -541,21 +540,24 @@ pub struct ServeArgs {
 pub struct DriveArgs {
     /// The test; `load` creates and fills the tables
     pub test: String,
-    /// Address, or directory of the Unix socket
-    #[arg(long, env = "PGHOST", value_name = "HOST")]
-    pub host: String,
-    /// Port
-    #[arg(long, env = "PGPORT", default_value_t = 5432)]
-    pub port: u16,
-    /// User
-    #[arg(long, env = "PGUSER")]
-    pub user: String,
-    /// Password
-    #[arg(long, env = "PGPASSWORD", default_value = "", hide_env_values = true)]
-    pub password: String,
-    /// Database
-    #[arg(long, env = "PGDATABASE", default_value = "postgres")]
-    pub database: String,
+    /// DBMS of the server [env: RQPS_DBMS] [default: postgres]
+    #[arg(long, value_name = "DBMS")]
+    pub dbms: Option<String>,
+    /// Address, or directory of the Unix socket [env: PGHOST; MYSQL_UNIX_PORT, MYSQL_HOST; RQPS_HOST]
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// Port [env: PGPORT; MYSQL_TCP_PORT; RQPS_PORT] [default: 5432 or 3306]
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// User [env: PGUSER; RQPS_USER]
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Password [env: PGPASSWORD; MYSQL_PWD; RQPS_PASSWORD]
+    #[arg(long)]
+    pub password: Option<String>,
+    /// Database [env: PGDATABASE; RQPS_DATABASE] [default: postgres or test]
+    #[arg(long)]
+    pub database: Option<String>,
     /// Tables that are there
     #[arg(long, default_value_t = 1)]
     pub tables: u32,
@@ -583,7 +585,7 @@ pub struct DriveArgs {
     /// Seed
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// After `load`, VACUUM ANALYZE the tables
+    /// After `load`, VACUUM ANALYZE the tables; ANALYZE them on MySQL and MariaDB
     #[arg(long)]
     pub vacuum: bool,
 }
@@ -595,14 +597,4 @@ pub enum LoadDriver {
     Rqps,
     /// The installed sysbench, 1.0.20 or later
     Sysbench,
-}
-
-impl DriveArgs {
-    /// The address, when `host` is one.
-    pub fn ip(&self) -> Option<IpAddr> {
-        match self.host.as_str() {
-            "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
-            host => host.parse().ok(),
-        }
-    }
 }

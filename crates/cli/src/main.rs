@@ -7,6 +7,7 @@ mod listing;
 mod obtaining;
 mod out;
 mod progress;
+mod reach;
 mod verbs;
 
 use args::{Cli, Verb};

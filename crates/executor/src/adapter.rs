@@ -1,14 +1,16 @@
 //! Everything the executor asks of a DBMS. The rest of the crate names none.
 
 use crate::error::Result;
+use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::tables::{LoadTimes, Tables};
+use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_plan::Dbms;
 use rqps_probe::counters::{CounterDelta, CounterSet};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::work::Work;
-use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting};
+use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
 use rqps_store::Settle;
 
 use rqps_wire::{Endpoint, Error as Wire, Table};
@@ -27,6 +29,9 @@ pub(crate) type SettleTick<'a> = dyn FnMut(&'static str, f64) -> bool + 'a;
 pub(crate) trait Adapter: Sync {
     /// How SQL is spelled.
     fn dialect(&self) -> Dialect;
+
+    /// Whether each session is served by a process of its own.
+    fn session_is_a_process(&self) -> bool;
 
     /// A session for administration, under this name.
     fn connect(&self, endpoint: &Endpoint, name: &str) -> std::result::Result<Box<dyn Admin>, Wire>;
@@ -61,6 +66,9 @@ pub(crate) trait Adapter: Sync {
         gives_way: bool,
         observer: &mut dyn Observer,
     ) -> std::result::Result<StepResult, StepError>;
+
+    /// How sysbench reaches a server; its sessions have the name of our clients' where they have one.
+    fn sysbench_target(&self, endpoint: &Endpoint) -> Target;
 
     /// Asks the server to end the statements that sessions of this name have in flight. Returns at once: a server that
     /// hangs must not hang the one who wants to be rid of it.
@@ -102,6 +110,9 @@ pub(crate) trait Admin: Send {
     /// The session's number on the server, which is what a client's session says of itself too.
     fn backend_id(&self) -> u32;
 
+    /// What is done before each measured step.
+    fn begin_step(&mut self) -> std::result::Result<(), Wire>;
+
     /// Has the server write what finished work changed to where a killed server finds it again.
     fn make_durable(&mut self) -> std::result::Result<(), Wire>;
 
@@ -123,6 +134,12 @@ pub(crate) trait Admin: Send {
     /// The server's counters now.
     fn counters(&mut self) -> Result<CounterSet>;
 
+    /// The kernel's numbers of what serves these sessions: processes or threads; 0 where the server doesn't tell.
+    fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>>;
+
+    /// What the server's work is done in, and what for, at this moment.
+    fn work_in(&mut self) -> Result<WorkIn>;
+
     /// Looks many times a second what these sessions wait for, from now on.
     fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<WaitSampler>;
 }
@@ -130,6 +147,7 @@ pub(crate) trait Admin: Send {
 /// The adapter of a DBMS.
 pub(crate) fn adapter(dbms: Dbms) -> &'static dyn Adapter {
     match dbms {
-        Dbms::Postgres | Dbms::Mysql | Dbms::Mariadb => &Postgres,
+        Dbms::Postgres => &Postgres,
+        Dbms::Mysql | Dbms::Mariadb => &Mysql,
     }
 }

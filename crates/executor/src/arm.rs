@@ -5,7 +5,7 @@ use crate::error::{Death, Error, Result, tells_of_full_disk};
 use crate::log::LOOK_THROUGH_LINES;
 use crate::measure::CLIENT_NAME;
 use crate::outside::Outside;
-use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget, WorkIn};
+use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
 use rqps_store::{ServerSetting, Setting};
 use rqps_wire::{Endpoint, Host};
@@ -45,7 +45,6 @@ pub(crate) struct ActiveArm {
     pub adapter: &'static dyn Adapter,
     pub server: Server,
     pub endpoint: Endpoint,
-    pub target: ServerTarget,
     pub perf: PerfCounters,
     pub data_dir: PathBuf,
 }
@@ -55,8 +54,7 @@ impl ActiveArm {
     /// when the user wants to stop.
     pub fn start(index: usize, name: &str, spec: &ServerSpec, outside: &Outside<'_>) -> Result<Self> {
         let server = Server::start_unless(spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
-        let pid = server.pid();
-        let perf = PerfCounters::attach(pid);
+        let perf = PerfCounters::attach(server.pid());
         let endpoint = endpoint(&server);
         let adapter = adapter(spec.build.dbms);
         outside.serve(adapter, &endpoint);
@@ -66,7 +64,6 @@ impl ActiveArm {
             adapter,
             server,
             endpoint,
-            target: ServerTarget { pid, work_in: WorkIn::Processes },
             perf,
             data_dir: spec.data_dir.clone(),
         })
@@ -75,6 +72,11 @@ impl ActiveArm {
     /// A session for administration.
     pub fn admin(&self, doing: &str) -> Result<Box<dyn Admin>> {
         self.adapter.connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
+    }
+
+    /// What a probe is to watch, at this moment.
+    pub fn target(&self, admin: &mut dyn Admin) -> Result<ServerTarget> {
+        Ok(ServerTarget { pid: self.server.pid(), work_in: admin.work_in()? })
     }
 
     /// Has the server write what finished work changed to where a killed server finds it again.
@@ -190,6 +192,8 @@ pub(crate) fn record(
     let is_known = says.is_some();
     let says = says.unwrap_or_default();
     let Ingredients { build, config } = ingredients;
+    let fact = |(name, value): (&str, &str)| Setting { name: name.to_owned(), value: value.to_owned() };
+    let family = build.family.facts().map(fact);
     let left_out = applied.map_or(&[][..], |applied| &applied.left_out);
     let managed = applied.map_or(&[][..], |applied| &applied.added);
     let text = applied.map_or(&config.text, |applied| &applied.config_as_used);
@@ -219,7 +223,7 @@ pub(crate) fn record(
         control: arm.control,
         env: arm.env.clone(),
         after_load: arm.after_load.clone(),
-        facts: says.facts,
+        facts: says.facts.into_iter().chain(family).collect(),
         settings: says.settings,
     }
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 /// Changes when a statement, a parameter or the order of the steps changes: runs of two revisions don't compare.
 const WORKLOAD_REVISION: &str = "1";
 
-/// The run's parameters.
-pub(crate) fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Meta {
+/// The run's parameters; `driver` is described where it is not our own.
+pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, program_version: &str) -> Meta {
     let workload = &plan.workload;
     let warmup = match workload.warmup {
         Warmup::Seconds(seconds) => format!("{seconds} s"),
@@ -49,6 +49,7 @@ pub(crate) fn meta(plan: &Plan, actions_total: u32, program_version: &str) -> Me
         ],
     };
     let mut method: Vec<_> = method.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    method.extend(driver.map(|described| ("driver".to_owned(), described)));
     if plan.isolated.is_some() {
         let of_arms = plan.arms.iter().map(|arm| adapter(arm.build.dbms).method_of_blocks());
         let undisturbed: BTreeSet<_> = of_arms.collect();

@@ -15,6 +15,9 @@ pub enum Error {
     /// Reading counters.
     #[error(transparent)]
     Probe(#[from] rqps_probe::Error),
+    /// The program that is to send the load.
+    #[error(transparent)]
+    Sysbench(rqps_driver::sysbench::Error),
     /// A session that administers or loads.
     #[error("arm {arm}, {doing}: {source}")]
     Session {
@@ -195,11 +198,18 @@ impl fmt::Display for Death {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// SQLSTATEs of sessions that end because their server does: shutdown, crash of another process, not accepting.
-const DYING: [&str; 3] = ["57P01", "57P02", "57P03"];
+const DYING: [&str; 4] = ["57P01", "57P02", "57P03", "08S01"];
 
 /// How servers and the system call a disk that takes no more.
-const DISK_FULL_WORDS: [&str; 4] =
-    ["No space left on device", "Disk quota exceeded", "File too large", "Check free disk space"];
+const DISK_FULL_WORDS: [&str; 7] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "File too large",
+    "Check free disk space",
+    "is full",
+    "Disk full",
+    "Errcode: 28",
+];
 
 impl Error {
     /// Wraps a session's error with what it was for.
@@ -236,6 +246,7 @@ impl Error {
             | Self::NoMore(_)
             | Self::NotInRun { .. }
             | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
+            | Self::Sysbench(_)
             | Self::DataGone { .. } => true,
             Self::Store(error) => error.is_usage(),
             Self::Servers(error) => error.is_usage(),
@@ -267,7 +278,11 @@ impl Error {
         match self.wire() {
             Some(Wire::Closed { .. } | Wire::Connect { .. }) => true,
             Some(error) => error.sqlstate().is_some_and(|state| DYING.contains(&state)),
-            None => matches!(self, Self::Probe(rqps_probe::Error::ServerGone { .. })),
+            None => match self {
+                Self::Probe(rqps_probe::Error::ServerGone { .. }) => true,
+                Self::Step { source: rqps_driver::StepError::Sysbench(error), .. } => error.lost_server(),
+                _ => false,
+            },
         }
     }
 

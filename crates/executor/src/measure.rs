@@ -3,12 +3,13 @@
 use crate::adapter::Admin;
 use crate::arm::ActiveArm;
 use crate::base::BaseStep;
+use crate::driver::run_step;
 use crate::error::{Error, Result};
 use crate::literals::explainable_sql;
 use crate::observe::{StepFindings, observation};
 use crate::outside::Outside;
 use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work};
-use rqps_plan::{Limit, Measure, Plan, Warmup, WriteWork};
+use rqps_plan::{Driver, Limit, Measure, Plan, Warmup, WriteWork};
 use rqps_probe::counters::{CounterDelta, CounterSet};
 use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::{Observation, QueryPlan, now_ms};
@@ -86,6 +87,7 @@ pub(crate) fn measure_as(
 ) -> Result<StepOutput> {
     let Specified { mut spec, describes, gives_way } = how;
     let mut admin = arm.admin("preparing a step")?;
+    admin.begin_step().map_err(Error::session(&arm.name, "preparing a step"))?;
     let (state_before, plans) = if describes {
         (admin.fingerprint()?, plans(&mut *admin, spec.dialect, plan, measure)?)
     } else {
@@ -94,7 +96,7 @@ pub(crate) fn measure_as(
     let flush = admin.flush();
     spec.flush =
         flush.map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() });
-    let adapter = arm.adapter;
+    let (adapter, driver) = (arm.adapter, plan.workload.driver);
     let endpoint = arm.endpoint.clone();
     let mut eyes = Eyes {
         admin,
@@ -102,7 +104,9 @@ pub(crate) fn measure_as(
         outside,
         flush,
         sessions: Vec::new(),
-        owes_events: !matches!(spec.limit, rqps_driver::Limit::Time(_)),
+        client_pid: None,
+        // Those of sysbench end with their last event.
+        owes_events: driver == Driver::Rqps && !matches!(spec.limit, rqps_driver::Limit::Time(_)),
         queries_per_event: f64::from(measure.test.queries_per_event()),
         open: None,
         counters_before: None,
@@ -112,7 +116,7 @@ pub(crate) fn measure_as(
         started_at_ms: 0,
         trouble: None,
     };
-    let outcome = adapter.run_step(&spec, &endpoint, gives_way, &mut eyes);
+    let outcome = run_step(driver, adapter, &spec, &endpoint, gives_way, &mut eyes);
     eyes.into_output((plan, measure), &spec, outcome, state_before, plans)
 }
 
@@ -225,8 +229,10 @@ struct Eyes<'a, 'b> {
     outside: &'a mut Outside<'b>,
     /// How sessions hand their statistics in; none where the server has them at any time.
     flush: Option<FlushProcedure>,
-    /// Ids of the sessions that are measured, which are those of their processes.
+    /// The processes or threads that serve the sessions that are measured.
     sessions: Vec<u32>,
+    /// The process of the clients, where that is not ours.
+    client_pid: Option<u32>,
     /// Sessions stay after the window.
     owes_events: bool,
     queries_per_event: f64,
@@ -252,11 +258,15 @@ impl Eyes<'_, '_> {
     }
 
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
-        self.sessions = sessions.to_vec();
+        self.sessions = self.admin.served_by(sessions)?;
+        let target = self.arm.target(&mut *self.admin)?;
         self.counters_before = Some(self.counters_now()?);
         self.started_at_ms = now_ms();
         let perf = self.arm.perf.clone();
-        let probe = WindowProbe::new(self.arm.target.clone(), sessions.to_vec(), Some(perf.clone()));
+        let mut probe = WindowProbe::new(target, self.sessions.clone(), Some(perf.clone()));
+        if let Some(pid) = self.client_pid {
+            probe = probe.client(pid);
+        }
         let sampler = Sampler::start(Some(perf))?;
         let start = probe.begin()?;
         self.open = Some(OpenWindow { probe, start, sampler });
@@ -283,7 +293,7 @@ impl Eyes<'_, '_> {
 
     fn read_counters(&mut self) -> Result<()> {
         if self.flush.is_some() && !self.owes_events {
-            self.wait_for_sessions_to_leave();
+            wait_for_sessions_to_leave(&self.sessions);
         }
         let after = self.counters_now()?;
         if let Some(before) = self.counters_before.take() {
@@ -291,19 +301,29 @@ impl Eyes<'_, '_> {
         }
         Ok(())
     }
+}
 
-    /// Sessions that have ended hand in their statistics as their processes go. Asking the server whether
-    /// they have gone would be counted.
-    fn wait_for_sessions_to_leave(&self) {
-        let start = Instant::now();
-        let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
-        while self.sessions.iter().any(is_there) && start.elapsed() < LEAVE_MOST {
-            std::thread::sleep(Duration::from_millis(2));
-        }
+/// Sessions that have ended hand in their statistics as their processes go. Asking the server whether
+/// they have gone would be counted.
+fn wait_for_sessions_to_leave(sessions: &[u32]) {
+    let start = Instant::now();
+    let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
+    while sessions.iter().any(is_there) && start.elapsed() < LEAVE_MOST {
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 impl Observer for Eyes<'_, '_> {
+    fn client_process(&mut self, pid: u32) {
+        self.client_pid = Some(pid);
+    }
+
+    fn sessions_ended(&mut self, sessions: &[u32]) {
+        if self.flush.is_some() {
+            wait_for_sessions_to_leave(sessions);
+        }
+    }
+
     fn window_opens(&mut self, sessions: &[u32]) {
         let opened = self.open_window(sessions);
         self.note_trouble(opened);

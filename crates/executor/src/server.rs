@@ -1,9 +1,10 @@
 //! Work on a server outside a run: what one loads, looks through or drives by hand.
 
 use crate::adapter::adapter;
+use crate::driver::run_step;
 pub use crate::tables::{LoadTimes, Tables};
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
-use rqps_plan::Dbms;
+use rqps_plan::{Dbms, Driver};
 use rqps_wire::{Endpoint, Error};
 use rqps_workloads::Dialect;
 
@@ -40,15 +41,16 @@ pub fn vacuum(
     adapter(dbms).vacuum(endpoint, tables, &mut look)
 }
 
-/// Runs one step.
+/// Runs one step with a driver.
 ///
 /// # Errors
-/// As [`rqps_driver::run_step`].
+/// As [`rqps_driver::run_step`] or [`rqps_driver::sysbench::run`].
 pub fn drive(
     dbms: Dbms,
+    driver: Driver,
     endpoint: &Endpoint,
     spec: &StepSpec,
     observer: &mut dyn Observer,
 ) -> Result<StepResult, StepError> {
-    adapter(dbms).run_step(spec, endpoint, false, observer)
+    run_step(driver, adapter(dbms), spec, endpoint, false, observer)
 }

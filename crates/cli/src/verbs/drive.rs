@@ -1,13 +1,14 @@
 //! `drive`: one test against a server that is there, as other load generators do it.
 
-use crate::args::{DriveArgs, OutputFormat};
+use crate::args::{DriveArgs, LoadDriver, OutputFormat};
 use crate::context::Context;
 use crate::progress::doing;
+use crate::reach::{dbms, endpoint};
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup};
 use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
-use rqps_plan::Dbms;
-use rqps_wire::{Endpoint, Host};
+use rqps_plan::{Dbms, Driver};
+use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Test, microbenchmarks, step};
 use serde_json::json;
@@ -19,16 +20,11 @@ use std::time::Duration;
 /// Runs the verb.
 pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
-    let endpoint = Endpoint {
-        host: args.ip().map_or_else(|| Host::Unix(args.host.clone().into()), Host::Tcp),
-        port: args.port,
-        user: args.user.clone(),
-        password: args.password.clone(),
-        database: args.database.clone(),
-    };
+    let dbms = dbms(args)?;
+    let endpoint = endpoint(args, dbms)?;
     context.catch_signals()?;
     if args.test == "load" {
-        return load_tables(context, args, &endpoint);
+        return load_tables(context, args, (dbms, &endpoint));
     }
     if args.vacuum {
         return Err(Usage("--vacuum belongs to `load`".to_owned()).into());
@@ -38,8 +34,8 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
         let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
         return Err(Usage(format!("no test `{}`{hint}", args.test)).into());
     };
-    let spec = spec(args, test)?;
-    let result = drive(Dbms::Postgres, &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop)))?;
+    let spec = spec(args, dbms, test)?;
+    let result = drive(dbms, driver(args), &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop)))?;
     out::print_line(&rendered(context, test, &result))?;
     if let Some(why) = &result.invalid {
         out::tell(&format!("rqps: invalid: {why}"));
@@ -48,11 +44,14 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyhow::Result<ExitCode> {
+fn load_tables(
+    context: &Context,
+    args: &DriveArgs,
+    (dbms, endpoint): (Dbms, &Endpoint),
+) -> anyhow::Result<ExitCode> {
     let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
-    let loaded = doing("loading", || {
-        load(Dbms::Postgres, endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
-    })?;
+    let loaded =
+        doing("loading", || load(dbms, endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
     let Some(times) = loaded else {
         return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
     };
@@ -64,7 +63,7 @@ fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyh
     })?;
     if args.vacuum {
         let all = doing("vacuuming", || {
-            vacuum(Dbms::Postgres, endpoint, args.tables, || !context.stop.load(Ordering::Relaxed))
+            vacuum(dbms, endpoint, args.tables, || !context.stop.load(Ordering::Relaxed))
         })?;
         if !all {
             return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
@@ -73,7 +72,14 @@ fn load_tables(context: &Context, args: &DriveArgs, endpoint: &Endpoint) -> anyh
     Ok(ExitCode::SUCCESS)
 }
 
-fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
+fn driver(args: &DriveArgs) -> Driver {
+    match args.driver {
+        LoadDriver::Rqps => Driver::Rqps,
+        LoadDriver::Sysbench => Driver::Sysbench,
+    }
+}
+
+fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<StepSpec> {
     let positive = |name: &str, ok: bool| {
         if ok { Ok(()) } else { Err(Usage(format!("--{name} must be above zero"))) }
     };
@@ -85,7 +91,7 @@ fn spec(args: &DriveArgs, test: &'static Test) -> anyhow::Result<StepSpec> {
     Ok(StepSpec {
         test,
         step: test.name.to_owned(),
-        dialect: dialect(Dbms::Postgres),
+        dialect: dialect(dbms),
         tables: args.tables,
         clients: args.clients,
         seed: args.seed,

@@ -4,8 +4,10 @@ use crate::args::ServeArgs;
 use crate::context::Context;
 use crate::obtaining::obtaining;
 use crate::progress::doing;
+use crate::reach::environment;
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_executor::server::{Tables, load};
+use rqps_plan::Dbms;
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
@@ -55,9 +57,9 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
         }
     }
     let code = match args.command.split_first() {
-        Some((program, rest)) => with_command(context, &server, program, rest)?,
+        Some((program, rest)) => with_command(context, (spec.build.dbms, &server), program, rest)?,
         None => {
-            wait_for_signal(context, &server);
+            wait_for_signal(context, spec.build.dbms, &server);
             ExitCode::SUCCESS
         }
     };
@@ -66,28 +68,15 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     Ok(code)
 }
 
-fn environment(server: &Server) -> Vec<(&'static str, String)> {
-    let at = server.endpoint();
-    let host = at.tcp.map_or_else(|| at.socket_dir.display().to_string(), |ip| ip.to_string());
-    vec![
-        ("PGHOST", host),
-        ("PGPORT", at.port.to_string()),
-        ("PGUSER", at.user.clone()),
-        ("PGPASSWORD", at.password.clone()),
-        ("PGDATABASE", at.database.clone()),
-        ("RQPS_SERVER_PID", server.pid().to_string()),
-    ]
-}
-
 fn with_command(
     context: &Context,
-    server: &Server,
+    (dbms, server): (Dbms, &Server),
     program: &str,
     rest: &[String],
 ) -> anyhow::Result<ExitCode> {
     let mut child = Command::new(program)
         .args(rest)
-        .envs(environment(server))
+        .envs(environment(dbms, &rqps_executor::endpoint(server), server.pid()))
         .spawn()
         .map_err(|e| Usage(format!("can't run {program}: {e}")))?;
     loop {
@@ -102,8 +91,8 @@ fn with_command(
     }
 }
 
-fn wait_for_signal(context: &Context, server: &Server) {
-    for (name, value) in environment(server) {
+fn wait_for_signal(context: &Context, dbms: Dbms, server: &Server) {
+    for (name, value) in environment(dbms, &rqps_executor::endpoint(server), server.pid()) {
         out::tell(&format!("export {name}={value}"));
     }
     out::tell("Ctrl-C stops the server and removes its data");

@@ -7,6 +7,7 @@
 use super::block::{Visit, window_step};
 use super::data::{Seat, warm};
 use super::{Blocks, Hand};
+use crate::adapter::adapter;
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::outside::Outside;
@@ -49,6 +50,9 @@ pub(super) fn source(plan: &Plan) -> Source {
     match rqps_probe::counts_instructions() {
         Ok(()) => without("hardware counters of the processor".to_owned()),
         Err(why) if !wanted => without(format!("none, as the plan wants it ({why})")),
+        Err(why) if !plan.arms.iter().all(|arm| adapter(arm.build.dbms).session_is_a_process()) => without(
+            format!("none ({why}; a program can count those of a process, but these sessions are threads)"),
+        ),
         Err(why) => match instrument::available() {
             Some(version) => {
                 Source { text: format!("counted under {version} ({why})"), counted_by: Some(version) }

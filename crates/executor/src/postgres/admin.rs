@@ -5,7 +5,7 @@ use crate::error::Result;
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, waits};
 use rqps_probe::waits::WaitSampler;
-use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting};
+use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
 use rqps_wire::postgres::Connection;
 
 use rqps_wire::{Error as Wire, Session, Table};
@@ -17,6 +17,10 @@ impl Admin for Connection {
 
     fn backend_id(&self) -> u32 {
         Session::backend_id(self)
+    }
+
+    fn begin_step(&mut self) -> std::result::Result<(), Wire> {
+        Ok(())
     }
 
     /// With `synchronous_commit = off` the last moments of finished work are in memory only, and would be lost with a
@@ -51,6 +55,15 @@ impl Admin for Connection {
 
     fn counters(&mut self) -> Result<CounterSet> {
         Ok(counters::snapshot(self)?)
+    }
+
+    /// A session's number is that of its process.
+    fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
+        Ok(sessions.to_vec())
+    }
+
+    fn work_in(&mut self) -> Result<WorkIn> {
+        Ok(WorkIn::Processes)
     }
 
     fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<WaitSampler> {

@@ -10,6 +10,7 @@ use crate::adapter::{Adapter, Admin, Debt, LoadTick, Look, SettleTick};
 use crate::error::Result;
 use crate::measure::{CLIENT_NAME, give_way};
 use crate::tables::{LoadTimes, Reach, Tables};
+use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec, run_step};
 use rqps_probe::counters::CounterDelta;
 use rqps_probe::work::Work;
@@ -24,6 +25,10 @@ pub(crate) struct Postgres;
 impl Adapter for Postgres {
     fn dialect(&self) -> Dialect {
         Dialect::Postgres
+    }
+
+    fn session_is_a_process(&self) -> bool {
+        true
     }
 
     fn connect(&self, endpoint: &Endpoint, name: &str) -> std::result::Result<Box<dyn Admin>, Wire> {
@@ -66,6 +71,10 @@ impl Adapter for Postgres {
             Connection::connect(endpoint, CLIENT_NAME)
         };
         run_step(spec, connect, observer)
+    }
+
+    fn sysbench_target(&self, endpoint: &Endpoint) -> Target {
+        Target::postgres(endpoint, CLIENT_NAME)
     }
 
     fn end_statements(&self, endpoint: &Endpoint, name: &str) {

@@ -4,6 +4,7 @@
 use super::{ProfileRequest, file_of};
 use crate::adapter::Admin;
 use crate::arm::ActiveArm;
+use crate::driver::run_step;
 use crate::error::{Error, Result};
 use crate::isolated::{Visit, window_step};
 use crate::observe::{StepFindings, window};
@@ -93,12 +94,13 @@ impl<'a> Sampling<'a> {
         let step = window_step(plan, test);
         let spec = self.spec((plan, &step), arm.adapter.dialect());
         let frequency_hz = self.frequency_hz(step.clients)?;
-        let monitor = arm.admin("looking what sessions wait for")?;
-        let ignored = HashSet::from([monitor.backend_id()]);
+        let mut monitor = arm.admin("looking what sessions wait for")?;
+        let ignored = HashSet::from_iter(monitor.served_by(&[monitor.backend_id()])?);
         let endpoint = arm.endpoint.clone();
         // Before this thread is pinned, since perf runs where its parent does.
         let how = (frequency_hz, self.call_graph);
-        let recorder = Recorder::start(self.perf, arm.target.pid, how, dir)?;
+        let target = arm.target(&mut *monitor)?;
+        let recorder = Recorder::start(self.perf, target, how, dir)?;
         let alone = match plan.protocol {
             Protocol::Isolated => session_cpus(&CpuSet::online()?, step.clients, 0),
             Protocol::Sequence => None,
@@ -110,7 +112,7 @@ impl<'a> Sampling<'a> {
         let pinned = alone.as_ref().map(pin_this_thread).transpose()?;
         let adapter = arm.adapter;
         let mut eyes = Eyes::new(arm, outside, recorder, monitor);
-        let outcome = adapter.run_step(&spec, &endpoint, alone.is_some(), &mut eyes);
+        let outcome = run_step(plan.workload.driver, adapter, &spec, &endpoint, alone.is_some(), &mut eyes);
         let (result, seen) = eyes.into_seen(&step.step, outcome)?;
         drop(pinned);
         outside.watcher.goes_on("folding stacks", 0.0, None);
@@ -207,6 +209,8 @@ struct Eyes<'a, 'b> {
     recorder: Option<Recorder>,
     /// The session that looks what others wait for.
     monitor: Option<Box<dyn Admin>>,
+    /// The process of the clients, where that is not ours.
+    client_pid: Option<u32>,
     open: Option<Open>,
     seen: Option<Seen>,
     /// The first thing that went wrong: the step then gives no profile.
@@ -221,17 +225,22 @@ impl<'a, 'b> Eyes<'a, 'b> {
         monitor: Box<dyn Admin>,
     ) -> Self {
         let (recorder, monitor) = (Some(recorder), Some(monitor));
-        Self { arm, outside, recorder, monitor, open: None, seen: None, trouble: None }
+        Self { arm, outside, recorder, monitor, client_pid: None, open: None, seen: None, trouble: None }
     }
 
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
-        let Some(monitor) = self.monitor.take() else {
+        let Some(mut monitor) = self.monitor.take() else {
             return Ok(());
         };
-        let probe = WindowProbe::new(self.arm.target.clone(), sessions.to_vec(), Some(self.arm.perf.clone()));
+        let served_by = monitor.served_by(sessions)?;
+        let target = self.arm.target(&mut *monitor)?;
+        let mut probe = WindowProbe::new(target, served_by.clone(), Some(self.arm.perf.clone()));
+        if let Some(pid) = self.client_pid {
+            probe = probe.client(pid);
+        }
         let start = probe.begin()?;
         let sampler = monitor.watch_waits(sessions)?;
-        self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: sessions.to_vec() });
+        self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: served_by });
         Ok(())
     }
 
@@ -272,6 +281,10 @@ impl<'a, 'b> Eyes<'a, 'b> {
 }
 
 impl Observer for Eyes<'_, '_> {
+    fn client_process(&mut self, pid: u32) {
+        self.client_pid = Some(pid);
+    }
+
     fn window_opens(&mut self, sessions: &[u32]) {
         let opened = self.open_window(sessions);
         self.note_trouble(opened);

@@ -1,0 +1,126 @@
+//! Where a server is that somebody else has started: what the arguments say, else the environment that programs of its
+//! DBMS look at, else the one that `rqps serve` gives its command.
+
+use crate::Usage;
+use crate::args::DriveArgs;
+use rqps_plan::Dbms;
+use rqps_wire::{Endpoint, Host};
+use std::env::var;
+use std::net::IpAddr;
+use std::path::Path;
+
+/// File name of a server's Unix socket, which clients of MySQL and MariaDB name with its directory.
+const MYSQL_SOCKET: &str = "mysqld.sock";
+
+/// Names of environment variables that say where a server is. Empty where programs of the DBMS have none.
+struct Names {
+    host: &'static str,
+    port: &'static str,
+    user: &'static str,
+    password: &'static str,
+    database: &'static str,
+}
+
+const POSTGRES: Names =
+    Names { host: "PGHOST", port: "PGPORT", user: "PGUSER", password: "PGPASSWORD", database: "PGDATABASE" };
+const MYSQL: Names =
+    Names { host: "MYSQL_HOST", port: "MYSQL_TCP_PORT", user: "", password: "MYSQL_PWD", database: "" };
+const SERVE: Names = Names {
+    host: "RQPS_HOST",
+    port: "RQPS_PORT",
+    user: "RQPS_USER",
+    password: "RQPS_PASSWORD",
+    database: "RQPS_DATABASE",
+};
+
+/// Names the DBMS in the environment that `rqps serve` gives.
+const DBMS: &str = "RQPS_DBMS";
+
+/// The environment that a command gets for a server: for programs of its DBMS, for `rqps drive`, and its main process.
+pub(crate) fn environment(dbms: Dbms, at: &Endpoint, pid: u32) -> Vec<(&'static str, String)> {
+    let host = match &at.host {
+        Host::Unix(dir) => dir.display().to_string(),
+        Host::Tcp(ip) => ip.to_string(),
+    };
+    let mut all = vec![(DBMS, dbms.name().to_owned()), ("RQPS_SERVER_PID", pid.to_string())];
+    for names in [names(dbms), &SERVE] {
+        let values = [
+            (names.host, &host),
+            (names.port, &at.port.to_string()),
+            (names.user, &at.user),
+            (names.password, &at.password),
+            (names.database, &at.database),
+        ]
+        .map(|(name, value)| (name, value.clone()));
+        all.extend(values.into_iter().filter(|(name, _)| !name.is_empty()));
+    }
+    if let (Dbms::Mysql | Dbms::Mariadb, Host::Unix(dir)) = (dbms, &at.host) {
+        all.retain(|(name, _)| *name != MYSQL.host);
+        all.push(("MYSQL_UNIX_PORT", dir.join(MYSQL_SOCKET).display().to_string()));
+    }
+    all
+}
+
+fn names(dbms: Dbms) -> &'static Names {
+    match dbms {
+        Dbms::Postgres => &POSTGRES,
+        Dbms::Mysql | Dbms::Mariadb => &MYSQL,
+    }
+}
+
+/// The DBMS of the server that `drive` is to load.
+pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
+    match args.dbms.clone().or_else(|| said(DBMS)) {
+        Some(name) => name.parse().map_err(|error| Usage(format!("--dbms: {error}"))),
+        None => Ok(Dbms::Postgres),
+    }
+}
+
+/// Where it is.
+pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {
+    let names = names(dbms);
+    let own = |given: &Option<String>, own: &str, serve: &str| {
+        given.clone().or_else(|| said(own)).or_else(|| said(serve))
+    };
+    let host = args.host.clone().or_else(|| socket_dir(dbms)).or_else(|| own(&None, names.host, SERVE.host));
+    let lacks = |what: &str| {
+        Usage(format!("where is the server? --{what} says it, or the environment that `rqps serve` gives"))
+    };
+    let host = host.ok_or_else(|| lacks("host"))?;
+    let port = match own(&args.port.map(|port| port.to_string()), names.port, SERVE.port) {
+        Some(text) => text.parse().map_err(|_| Usage(format!("--port {text} is no port")))?,
+        None => match dbms {
+            Dbms::Postgres => 5432,
+            Dbms::Mysql | Dbms::Mariadb => 3306,
+        },
+    };
+    Ok(Endpoint {
+        host: address(&host).map_or_else(|| Host::Unix(host.into()), Host::Tcp),
+        port,
+        user: own(&args.user, names.user, SERVE.user).ok_or_else(|| lacks("user"))?,
+        password: own(&args.password, names.password, SERVE.password).unwrap_or_default(),
+        database: own(&args.database, names.database, SERVE.database).unwrap_or_else(|| match dbms {
+            Dbms::Postgres => "postgres".to_owned(),
+            Dbms::Mysql | Dbms::Mariadb => "test".to_owned(),
+        }),
+    })
+}
+
+/// The directory of the socket that clients of MySQL and MariaDB are told.
+fn socket_dir(dbms: Dbms) -> Option<String> {
+    let socket = said("MYSQL_UNIX_PORT").filter(|_| dbms != Dbms::Postgres)?;
+    let path = Path::new(&socket).parent().filter(|_| Path::new(&socket).ends_with(MYSQL_SOCKET))?;
+    Some(path.display().to_string())
+}
+
+fn said(name: &str) -> Option<String> {
+    if name.is_empty() { None } else { var(name).ok() }
+}
+
+/// The address, when this is one.
+fn address(host: &str) -> Option<IpAddr> {
+    match host {
+        "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
+        host => host.parse().ok(),
+    }
+}

@@ -1,0 +1,70 @@
+//! A MySQL or MariaDB session for administration.
+
+use super::binlog::drop_binlogs;
+use crate::adapter::Admin;
+use crate::error::Result;
+use rqps_probe::counters::CounterSet;
+use rqps_probe::mysql::{about, counters, explain, fingerprint, threads, waits};
+use rqps_probe::waits::WaitSampler;
+use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Error as Wire, Session, Table};
+
+impl Admin for Connection {
+    fn query(&mut self, sql: &str) -> std::result::Result<Table, Wire> {
+        Connection::query(self, sql)
+    }
+
+    fn backend_id(&self) -> u32 {
+        Session::backend_id(self)
+    }
+
+    /// Binary logs that earlier steps left are dropped.
+    fn begin_step(&mut self) -> std::result::Result<(), Wire> {
+        drop_binlogs(self)
+    }
+
+    /// With `innodb_flush_log_at_trx_commit = 0` the last second of finished work is in memory only, and would be lost
+    /// with a server that is killed. The binary log is with the kernel at each commit.
+    fn make_durable(&mut self) -> std::result::Result<(), Wire> {
+        Connection::query(self, "FLUSH LOCAL ENGINE LOGS").map(|_| ())
+    }
+
+    fn build_facts(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(about::build_facts(self)?)
+    }
+
+    fn settings(&mut self) -> Result<Vec<ServerSetting>> {
+        Ok(about::settings(self)?)
+    }
+
+    fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(fingerprint::fingerprint(self)?.key_values())
+    }
+
+    fn explain(&mut self, sql: &str) -> Result<QueryPlan> {
+        Ok(explain::explain(self, sql)?)
+    }
+
+    /// The server adds up its sessions' counters when it is asked for them.
+    fn flush(&self) -> Option<FlushProcedure> {
+        None
+    }
+
+    fn counters(&mut self) -> Result<CounterSet> {
+        Ok(counters::snapshot(self)?)
+    }
+
+    fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
+        let threads = threads::os_threads(self, sessions)?;
+        Ok(threads.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    fn work_in(&mut self) -> Result<WorkIn> {
+        Ok(WorkIn::Threads(threads::roles(self)?))
+    }
+
+    fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<WaitSampler> {
+        Ok(WaitSampler::start(waits::look(*self, sessions)?)?)
+    }
+}

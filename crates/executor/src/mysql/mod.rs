@@ -1,0 +1,123 @@
+//! How MySQL and MariaDB servers are administered and measured. Where the two differ, the session is asked.
+
+mod admin;
+mod binlog;
+mod cancel;
+mod hurry;
+mod load;
+mod log;
+mod settle;
+
+use crate::adapter::{Adapter, Admin, Debt, LoadTick, Look, SettleTick};
+use crate::error::Result;
+use crate::measure::{CLIENT_NAME, give_way};
+use crate::tables::{LoadTimes, Reach, Tables};
+use rqps_driver::sysbench::Target;
+use rqps_driver::{Observer, StepError, StepResult, StepSpec, run_step};
+use rqps_probe::counters::CounterDelta;
+use rqps_probe::work::Work;
+use rqps_store::Settle;
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::{Dialect, dialect};
+
+/// The adapter.
+pub(crate) struct Mysql;
+
+impl Adapter for Mysql {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    /// A session is a thread, and its instructions can't be told from those of the other threads.
+    fn session_is_a_process(&self) -> bool {
+        false
+    }
+
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> std::result::Result<Box<dyn Admin>, Wire> {
+        Ok(Box::new(Connection::connect(endpoint, name)?))
+    }
+
+    fn load(
+        &self,
+        endpoint: &Endpoint,
+        tables: Tables,
+        tick: &mut LoadTick<'_>,
+    ) -> std::result::Result<Option<LoadTimes>, Wire> {
+        load::load(endpoint, tables, tick)
+    }
+
+    /// InnoDB has no vacuum: its statistics are what a load leaves open.
+    fn vacuum(
+        &self,
+        endpoint: &Endpoint,
+        tables: u32,
+        look: &mut Look<'_>,
+    ) -> std::result::Result<bool, Wire> {
+        settle::analyze(endpoint, tables, look)
+    }
+
+    fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        settle::settle(debt, tick)
+    }
+
+    fn run_step(
+        &self,
+        spec: &StepSpec,
+        endpoint: &Endpoint,
+        gives_way: bool,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError> {
+        let connect = |_| {
+            if gives_way {
+                give_way();
+            }
+            Connection::connect(endpoint, CLIENT_NAME)
+        };
+        run_step(spec, connect, observer)
+    }
+
+    fn sysbench_target(&self, endpoint: &Endpoint) -> Target {
+        Target::mysql(endpoint)
+    }
+
+    fn end_statements(&self, endpoint: &Endpoint, _name: &str) {
+        cancel::end_statements(endpoint);
+    }
+
+    fn telling_lines(&self, log: &str) -> String {
+        log::telling_lines(log)
+    }
+
+    fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Purge and the writing of pages follow from the work itself.
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        ("purge and page cleaning", "in blocks as ever: nothing is turned off")
+    }
+
+    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String> {
+        let reads = (1..=tables).flat_map(|number| {
+            let table = dialect::table_name(number);
+            [
+                format!("SELECT max(length(c)) FROM {table} FORCE INDEX (PRIMARY) WHERE id <= {rows}"),
+                format!("SELECT count(k) FROM {table} FORCE INDEX (k_{number}) WHERE k <= {rows}"),
+            ]
+        });
+        reads.collect()
+    }
+
+    fn work(&self, deltas: &[CounterDelta]) -> Work {
+        rqps_probe::mysql::work::work(deltas)
+    }
+}
+
+/// Calls `work` with the way to this server.
+fn reach<T>(endpoint: &Endpoint, work: impl FnOnce(&Reach<'_, Connection>) -> T) -> T {
+    work(&Reach {
+        connect: &|name| Connection::connect(endpoint, name),
+        end_statements: &|_| cancel::end_statements(endpoint),
+    })
+}

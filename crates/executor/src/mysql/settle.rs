@@ -1,0 +1,105 @@
+//! Settling: statistics, purge and dirty pages, then wait until the figures say that the debt is paid.
+
+use super::binlog::drop_binlogs;
+use super::hurry::Hurry;
+use super::reach;
+use crate::adapter::{Debt, Look, SettleTick};
+use crate::arm::ADMIN_NAME;
+use crate::error::{Error, Result};
+use crate::tables::on_each_table;
+use crate::write_back::write_back;
+use rqps_probe::mysql::settle::{SettleFacts, facts};
+use rqps_store::{Settle, SettleCondition};
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::dialect;
+use std::time::{Duration, Instant};
+
+/// Entries that the history list may keep: transactions whose old rows are not purged, some of the server's own among
+/// them.
+const HISTORY_MOST: f64 = 100.0;
+/// Dirty pages that may be left: 1 MB, as pages are 16 KB. The server goes on writing a little of its own.
+const DIRTY_PAGES: f64 = 64.0;
+/// Pause between two looks at the figures.
+const POLL: Duration = Duration::from_millis(250);
+
+/// ANALYZE TABLE of every table, several at the same time. False when `look` asked for the end.
+pub(super) fn analyze(
+    endpoint: &Endpoint,
+    tables: u32,
+    look: &mut Look<'_>,
+) -> std::result::Result<bool, Wire> {
+    let work = |connection: &mut Connection, table| {
+        // Not into the binary log.
+        let sql = format!("ANALYZE LOCAL TABLE {}", dialect::table_name(table));
+        let said = connection.query(&sql)?;
+        let (kind, text) = (said.column("Msg_type"), said.column("Msg_text"));
+        let failed = said.rows.iter().find(|row| kind.is_some_and(|at| row[at].as_deref() == Some("Error")));
+        match failed {
+            None => Ok(()),
+            Some(row) => Err(Wire::Db {
+                sqlstate: "HY000".to_owned(),
+                code: None,
+                message: text.and_then(|at| row[at].clone()).unwrap_or_default(),
+                detail: None,
+                hint: None,
+                statement: sql,
+            }),
+        }
+    };
+    reach(endpoint, |reach| on_each_table(reach, (tables, "analyze"), work, look))
+}
+
+/// Has statistics made, old rows purged and dirty pages written, drops binary logs, and waits until every exit condition
+/// holds or the cap is reached. `None` when `tick` asked for the end. Settings that this takes are what they were when it
+/// returns, however it went.
+pub(super) fn settle(debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+    let start = Instant::now();
+    let mut look = |what| tick(what, start.elapsed().as_secs_f64());
+    let doing = |what| Error::session(debt.arm, what);
+    let mut admin = Connection::connect(debt.endpoint, ADMIN_NAME).map_err(doing("settling"))?;
+    let before = facts(&mut admin)?;
+    let hurry = Hurry::begin(debt.endpoint).map_err(doing("hurrying the server"))?;
+    // Behind the settings: its own transactions wake a purge that has gone to sleep.
+    if !analyze(debt.endpoint, debt.tables, &mut || look("analyze")).map_err(doing("analyze"))? {
+        return Ok(None);
+    }
+    drop_binlogs(&mut admin).map_err(doing("dropping binary logs"))?;
+    if !write_back(debt.data_dir, &mut || look("write back"))? {
+        return Ok(None);
+    }
+    let (conditions, reached) = loop {
+        let conditions = conditions(&before, &facts(&mut admin)?);
+        let reached = conditions.iter().all(|c| c.after <= c.target);
+        if reached || start.elapsed() >= debt.cap {
+            break (conditions, reached);
+        }
+        if !look("wait") {
+            return Ok(None);
+        }
+        std::thread::sleep(POLL);
+    };
+    hurry.end().map_err(doing("setting back what settling took"))?;
+    let actions = ["analyze", "flush dirty pages", "purge", "drop binary logs", "write back", "wait"];
+    Ok(Some(Settle {
+        actions: actions.map(str::to_owned).to_vec(),
+        conditions,
+        elapsed_us: start.elapsed().as_micros() as u64,
+        cap_us: debt.cap.as_micros() as u64,
+        reached,
+    }))
+}
+
+fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition> {
+    let condition = |name: &str, figure: fn(&SettleFacts) -> u64, target: f64| SettleCondition {
+        name: name.to_owned(),
+        before: figure(before) as f64,
+        after: figure(after) as f64,
+        target,
+    };
+    vec![
+        condition("history_list_length", |facts| facts.history_list_length, HISTORY_MOST),
+        condition("dirty_pages", |facts| facts.dirty_pages, DIRTY_PAGES),
+        condition("pending_io", |facts| facts.pending_io, 0.0),
+    ]
+}
