@@ -112,3 +112,12 @@ pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
     };
     tasks.flatten().map(|task| task.tid as u32).collect()
 }
+
+/// The threads that a process has now, with the name each gave itself; empty when it is gone.
+pub(crate) fn names_of_threads(pid: u32) -> Vec<(u32, String)> {
+    let name = |tid: u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+        Some((tid, name.trim_end().to_owned()))
+    };
+    threads_of(pid).into_iter().filter_map(name).collect()
+}

@@ -14,19 +14,23 @@ const RARE_SHARE: f64 = 0.0002;
 const RARE: &str = "[rare]";
 /// A frame of which nothing is known.
 const UNKNOWN: &str = "[unknown]";
-/// Role of processes that had ended before anyone looked.
+/// Where threads begin: functions of the C library that have no name where its symbols are not installed.
+const UNNAMED_START: &str = "[libc.so.6]";
+/// Role of processes and threads that had ended before anyone looked.
 const ENDED: &str = "ended";
 /// Addresses from here on are the kernel's, on every machine with 64 bits.
 const KERNEL_FROM: u64 = 1 << 63;
 /// How a frame of the kernel ends, for those who colour stacks.
 const KERNEL_MARK: &str = "_[k]";
 
-/// What processes that ended unseen were for: functions that only they have below them.
-const ROLES_BY_FUNCTION: [(&str, &str); 4] = [
+/// What processes and threads that ended unseen were for: functions that only they have below them.
+const ROLES_BY_FUNCTION: [(&str, &str); 6] = [
     ("ParallelWorkerMain", "parallel worker"),
     ("AutoVacWorkerMain", "autovacuum worker"),
     ("StartAutoVacWorker", "autovacuum worker"),
     ("ApplyWorkerMain", "logical replication"),
+    ("handle_connection", "other session"),
+    ("handle_one_connection", "other session"),
 ];
 
 /// Where CPU time went.
@@ -54,12 +58,13 @@ pub struct Folded {
 pub(super) struct Wanted<'a> {
     pub from: Moment,
     pub until: Moment,
+    /// By kernel thread id; that of a process with one thread is its own.
     pub roles: &'a HashMap<u32, String>,
-    /// Processes that are there only because samples are taken.
+    /// Processes and threads that are there only because samples are taken.
     pub ignored: &'a HashSet<u32>,
 }
 
-/// Folds what `perf script -F pid,time,ip,sym,dso --show-lost-events` prints.
+/// Folds what `perf script -F tid,time,ip,sym,dso --show-lost-events` prints.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -73,7 +78,7 @@ pub(super) fn fold(script: impl BufRead, wanted: &Wanted<'_>) -> io::Result<Fold
 
 /// A sample as far as it is read.
 struct Sample {
-    pid: u32,
+    tid: u32,
     /// From the innermost on.
     frames: Vec<String>,
     module: String,
@@ -101,11 +106,11 @@ impl Folder<'_> {
             return;
         }
         self.end_sample();
-        let Some((pid, at, rest)) = head(line) else {
+        let Some((tid, at, rest)) = head(line) else {
             return;
         };
         let is_wanted = self.wanted.from <= at && at < self.wanted.until;
-        if !is_wanted || self.wanted.ignored.contains(&pid) {
+        if !is_wanted || self.wanted.ignored.contains(&tid) {
             return;
         }
         if let Some((_, lost)) = rest.split_once("PERF_RECORD_LOST") {
@@ -113,14 +118,14 @@ impl Folder<'_> {
             self.folded.lost_samples += number.unwrap_or(0u64);
             return;
         }
-        self.current = Some(Sample { pid, frames: Vec::new(), module: UNKNOWN.to_owned() });
+        self.current = Some(Sample { tid, frames: Vec::new(), module: UNKNOWN.to_owned() });
     }
 
     fn end_sample(&mut self) {
         let Some(sample) = self.current.take() else {
             return;
         };
-        let Sample { pid, mut frames, module } = sample;
+        let Sample { tid, mut frames, module } = sample;
         let folded = &mut self.folded;
         folded.samples += 1;
         let known = folded.modules.entry(module).or_default();
@@ -132,13 +137,13 @@ impl Folder<'_> {
         while frames.len() > 1 && frames.last().is_some_and(|outermost| outermost == UNKNOWN) {
             frames.pop();
         }
-        if !frames.last().is_some_and(|outermost| is_outermost(outermost)) {
+        if !is_whole(&frames) {
             folded.cut_samples += 1;
         }
         if frames.is_empty() {
             frames.push(UNKNOWN.to_owned());
         }
-        let role = match self.wanted.roles.get(&pid) {
+        let role = match self.wanted.roles.get(&tid) {
             Some(role) => role.as_str(),
             None => role_by_function(&frames),
         };
@@ -190,16 +195,23 @@ fn role_by_function(frames: &[String]) -> &'static str {
     known.map_or(ENDED, |(_, role)| role)
 }
 
-/// Where every program begins, and where the kernel begins a process that has not yet gone back to its program.
-fn is_outermost(frame: &str) -> bool {
-    ["_start", "__libc_start_main", "main", "ret_from_fork"].iter().any(|start| frame.starts_with(start))
+/// Whether the outermost frame is where every program begins, or every thread, or where the kernel begins a process that
+/// has not yet gone back to its program.
+fn is_whole(frames: &[String]) -> bool {
+    const STARTS: [&str; 7] =
+        ["_start", "__libc_start_main", "main", "ret_from_fork", "start_thread", "clone", "__clone"];
+    match frames.last() {
+        Some(outermost) if outermost == UNNAMED_START => frames.len() > 1,
+        Some(outermost) => STARTS.iter().any(|start| outermost.starts_with(start)),
+        None => false,
+    }
 }
 
 /// A sample's first line: `  1234 25050.341581: `, and what follows.
 fn head(line: &str) -> Option<(u32, Moment, &str)> {
-    let (pid, rest) = line.trim_start().split_once(char::is_whitespace)?;
+    let (tid, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (time, rest) = rest.trim_start().split_once(':')?;
-    Some((pid.parse().ok()?, Moment::parse(time)?, rest))
+    Some((tid.parse().ok()?, Moment::parse(time)?, rest))
 }
 
 /// A frame's name and file: `\t  3c583f SearchCatCache (/opt/pg/bin/postgres)`.
@@ -255,6 +267,11 @@ mod tests {
 
    79 25051.341584:
 
+   80 25051.341585:
+\t          204daa fetch(int) (/opt/my/bin/mysqld)
+\t          204dab handle_connection (/opt/my/bin/mysqld)
+\t          891f5 [unknown] (/lib/libc.so.6)
+
    78 25060.000000:
 \t          3c583f TooLate (/opt/pg/bin/postgres)
 ";
@@ -276,9 +293,10 @@ mod tests {
             "backend;_start;[postgres];finish_task_switch.isra.0_[k] 2\n\
              checkpointer;_start;operator new(unsigned long) 1\n\
              ended;[unknown] 1\n\
+             other session;[libc.so.6];handle_connection;fetch(int) 1\n\
              parallel worker;ParallelWorkerMain;[postgres] 1\n"
         );
-        assert_eq!((folded.samples, folded.lost_samples), (5, 14));
+        assert_eq!((folded.samples, folded.lost_samples), (6, 14));
         assert_eq!((folded.unresolved_samples, folded.cut_samples), (2, 2));
         assert_eq!(folded.modules["/opt/pg/bin/postgres"], (1, 1));
         assert_eq!(folded.modules["kernel.kallsyms_[k]"], (2, 0));

@@ -19,6 +19,8 @@ use super::{CallGraph, Perf};
 use crate::error::{Error, Result};
 use crate::postgres::roles;
 use crate::process::{title_of, tree_of};
+use crate::server_cost::{ServerTarget, WorkIn, thread_role};
+use crate::threads::names_of_threads;
 
 /// Bytes of samples on the disk, after which no more are taken.
 const DATA_SIZE_MAX: &str = "512M";
@@ -36,6 +38,8 @@ const POLL: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Share of samples without a name from which on a library is worth a remark.
 const REMARKABLE_SHARE: f64 = 0.01;
+/// Programs whose missing names are worth a remark however few samples they concern.
+const SERVERS: [&str; 3] = ["postgres", "mysqld", "mariadbd"];
 /// Share of samples with cut stacks that is worth a remark.
 const CUT_SHARE: f64 = 0.05;
 
@@ -61,13 +65,13 @@ impl Moment {
     }
 }
 
-/// Samples a server's processes, those that begin later included. Ends `perf` when dropped.
+/// Samples a server's processes and threads, those that begin later included. Ends `perf` when dropped.
 #[derive(Debug)]
 pub struct Recorder {
     perf: Perf,
     child: Child,
     dir: PathBuf,
-    postmaster_pid: u32,
+    server: ServerTarget,
     roles: HashMap<u32, String>,
     looked_at: Instant,
 }
@@ -81,14 +85,14 @@ pub struct Recording {
 }
 
 impl Recorder {
-    /// Begins to sample the postmaster and everything below it, `frequency_hz` times a second of CPU time. `dir` is an
-    /// empty directory for the samples. Returns once samples are taken.
+    /// Begins to sample the server's first process and everything below it, `frequency_hz` times a second of CPU time.
+    /// `dir` is an empty directory for the samples. Returns once samples are taken.
     ///
     /// # Errors
     /// When `perf` does not begin; with what it said.
     pub fn start(
         perf: &Perf,
-        postmaster_pid: u32,
+        server: ServerTarget,
         (frequency_hz, call_graph): (f64, CallGraph),
         dir: &Path,
     ) -> Result<Self> {
@@ -97,7 +101,7 @@ impl Recorder {
             let made = mknodat(CWD, fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
             made.map_err(|error| perf_failed(dir, "begin")(error.into()))?;
         }
-        let pids: Vec<String> = tree_of(postmaster_pid)?.iter().map(u32::to_string).collect();
+        let pids: Vec<String> = tree_of(server.pid)?.iter().map(u32::to_string).collect();
         let said = File::create(dir.join("said")).map_err(perf_failed(dir, "begin"))?;
         let child = Command::new(&perf.program)
             .args(["record", "--no-buildid", "--no-buildid-cache", "--clockid", "CLOCK_MONOTONIC"])
@@ -123,7 +127,7 @@ impl Recorder {
             perf: perf.clone(),
             child,
             dir: dir.to_owned(),
-            postmaster_pid,
+            server,
             roles: HashMap::new(),
             looked_at: Instant::now(),
         };
@@ -165,23 +169,34 @@ impl Recorder {
     }
 
     fn see_processes(&mut self) {
-        for pid in tree_of(self.postmaster_pid).unwrap_or_default() {
-            let title = title_of(pid);
-            // A process has its parent's title until it sets its own.
-            if !title.is_empty() && self.roles.get(&pid).is_none_or(|role| role == roles::POSTMASTER) {
-                self.roles.insert(pid, roles::role_of(&title).to_owned());
+        let pid = self.server.pid;
+        match &self.server.work_in {
+            WorkIn::Processes => {
+                for pid in tree_of(pid).unwrap_or_default() {
+                    let title = title_of(pid);
+                    // A process has its parent's title until it sets its own.
+                    if !title.is_empty() && self.roles.get(&pid).is_none_or(|role| role == roles::POSTMASTER)
+                    {
+                        self.roles.insert(pid, roles::role_of(&title).to_owned());
+                    }
+                }
+            }
+            WorkIn::Threads(known) => {
+                for (tid, name) in names_of_threads(pid) {
+                    self.roles.insert(tid, thread_role(pid, known, tid, &name));
+                }
             }
         }
     }
 
-    /// Ends sampling. `backends` are the processes of the measured clients.
+    /// Ends sampling. `backends` are the processes or kernel threads of the measured clients.
     ///
     /// # Errors
     /// When `perf` failed, or didn't end in time.
     pub fn stop(mut self, backends: &[u32]) -> Result<Recording> {
         self.see_processes();
-        for pid in backends {
-            self.roles.insert(*pid, "backend".to_owned());
+        for id in backends {
+            self.roles.insert(*id, "backend".to_owned());
         }
         if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
             // It can only fail when perf has ended, which the wait sees.
@@ -218,7 +233,8 @@ impl Drop for Recorder {
 }
 
 impl Recording {
-    /// The stacks of samples from one moment until another, without those of `ignored` processes.
+    /// The stacks of samples from one moment until another, without those of `ignored` processes or
+    /// threads.
     ///
     /// # Errors
     /// When the samples can't be read, or not in time.
@@ -233,7 +249,7 @@ impl Recording {
                 "--no-inline",
                 "--show-lost-events",
                 "--fields",
-                "pid,time,ip,sym,dso",
+                "tid,time,ip,sym,dso",
                 "--input",
             ])
             .arg(&self.data)
@@ -279,7 +295,9 @@ impl Recording {
             .map(|(path, (_, unresolved))| (path.rsplit('/').next().unwrap_or(path), (path, *unresolved)))
             .collect();
         for (name, (path, unresolved)) in by_name {
-            if is_stripped(Path::new(path)) && (name == "postgres" || share(unresolved) > REMARKABLE_SHARE) {
+            if is_stripped(Path::new(path))
+                && (SERVERS.contains(&name) || share(unresolved) > REMARKABLE_SHARE)
+            {
                 remarks.push(format!(
                     "{name} is stripped: {:.0} % of the samples are in functions of it that have no name (shown as \
                      [{name}]); {}",
@@ -306,7 +324,7 @@ impl Recording {
 
 fn remedy(name: &str) -> &'static str {
     match name {
-        "postgres" => {
+        name if SERVERS.contains(&name) => {
             "a build from source has them, and so has a distribution's package with its debug symbols installed"
         }
         "libc.so.6" => "the package libc6-dbg has them",
