@@ -1,5 +1,8 @@
 //! The arguments of every verb.
 
+mod builds;
+
+pub use builds::{BuildArgs, InstallArgs};
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
@@ -428,39 +431,6 @@ pub struct LsArgs {
     /// Only the newest so many
     #[arg(short = 'n', long, value_name = "N")]
     pub newest: Option<usize>,
-}
-
-/// Arguments of `install`.
-#[derive(Debug, Args)]
-pub struct InstallArgs {
-    /// The DBMS
-    pub dbms: String,
-    /// Versions: 18.1, or 18 for the newest 18
-    #[arg(required = true)]
-    pub versions: Vec<String>,
-}
-
-/// Arguments of `build`.
-#[derive(Debug, Args)]
-pub struct BuildArgs {
-    /// The DBMS
-    pub dbms: String,
-    /// Directory, tarball, or git repository by path or URL, whose commit, tag or branch may follow an @
-    #[arg(long, value_name = "DIR|TARBALL|GIT[@REF]")]
-    pub source: String,
-    /// How it is compiled: o2nofp, o2lto, o3native, clang, or the path of a flavour's file
-    #[arg(long, default_value = rqps_plan::DEFAULT_FLAVOUR)]
-    pub flavour: String,
-    /// Compilers at the same time; as many as there are CPUs unless said
-    #[arg(long, value_name = "N", value_parser = jobs)]
-    pub jobs: Option<usize>,
-}
-
-fn jobs(text: &str) -> Result<usize, String> {
-    text.parse()
-        .ok()
-        .filter(|jobs| (1..=1024).contains(jobs))
-        .ok_or_else(|| "write a number from 1 to 1024".to_owned())
 }
 
 /// Arguments of `configs`.

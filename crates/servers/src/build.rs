@@ -77,6 +77,16 @@ pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     dbms::of(dbms).install(dirs, request)
 }
 
+/// Refuses what can be seen to be no build without asking anybody and without running anything: a version of a series that
+/// rqps does not work with, a directory without a server program.
+pub fn check_known(spec: &BuildSpec) -> Result<()> {
+    match &spec.source {
+        BuildSource::Version(request) => dbms::of(spec.dbms).check_version(request),
+        BuildSource::Path(path) => dbms::of(spec.dbms).check_directory(path),
+        BuildSource::Source(source) => crate::source::check(spec.dbms, source),
+    }
+}
+
 /// Where a user says that a build is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {

@@ -35,6 +35,12 @@ pub(crate) trait System: Sync {
     /// A version as a number, as the server counts.
     fn version_num(&self, version: &str) -> u32;
 
+    /// Refuses a version that rqps does not work with.
+    fn check_version(&self, request: &str) -> Result<()>;
+
+    /// Refuses a directory without the programs of a build. Nothing of it is run.
+    fn check_directory(&self, path: &Path) -> Result<()>;
+
     /// See [`crate::install`].
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build>;
 

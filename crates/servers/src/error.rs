@@ -46,6 +46,17 @@ pub enum Error {
         nearest: String,
     },
 
+    /// None of the places that rqps knows of has such a version.
+    #[error("rqps knows of no published build of {dbms} {request}; {nearest}")]
+    NotPublished {
+        /// The DBMS asked for.
+        dbms: Dbms,
+        /// The version as written.
+        request: String,
+        /// The nearest ones that are to be had, and from where others come, as phrases.
+        nearest: String,
+    },
+
     /// The registry cannot be asked and nothing suitable is cached.
     #[error("cannot install {dbms} {request}: the registry cannot be reached ({reason}); {cached}")]
     Unreachable {
@@ -406,6 +417,7 @@ impl Error {
             self,
             Error::BadVersion { .. }
                 | Error::UnknownVersion { .. }
+                | Error::NotPublished { .. }
                 | Error::NotABuild { .. }
                 | Error::NoAddress { .. }
                 | Error::UnknownConfig { .. }

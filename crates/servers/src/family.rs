@@ -22,7 +22,8 @@ const SERVER_PROGRAMS: [&str; 3] = ["postgres", "mysqld", "mariadbd"];
 pub struct Family {
     /// Name and version: `gcc 12.2.0`, `clang 14.0.6`.
     pub compiler: String,
-    /// The flags that decide the speed of code, in a fixed order: `-O2 -fno-omit-frame-pointer`, `-O2 --enable-cassert`.
+    /// The flags that decide the speed of code, in a fixed order: `-O2 -fno-omit-frame-pointer`, `-O2
+    /// --enable-cassert`.
     pub flags: String,
     /// The C library it runs with: `system glibc 2.36`, `its own glibc 2.31`, `musl`.
     pub libc: String,
@@ -63,8 +64,9 @@ impl Family {
         [("family.compiler", &self.compiler), ("family.flags", &self.flags), ("family.libc", &self.libc)]
     }
 
-    /// What makes builds of these two families unlike, as a phrase; nothing when they are alike. Compilers are alike when
-    /// name and major version are. What is known of one alone counts as unlike; what is known of neither does not.
+    /// What makes builds of these two families unlike, as a phrase; nothing when they are alike. Compilers are alike
+    /// when name and major version are. What is known of one alone counts as unlike; what is known of neither does
+    /// not.
     pub fn differs(&self, other: &Family) -> Option<String> {
         let mut parts = Vec::new();
         if major(&self.compiler) != major(&other.compiler) {
@@ -109,6 +111,9 @@ pub fn flags_that_matter(text: &str) -> String {
                 // How many jobs link changes nothing of the code.
                 lto = Some(if word == "-flto=thin" { word } else { "-flto" }.to_owned());
             }
+            // What compilers for this processor do when they are told nothing.
+            "-march=x86-64" => march = None,
+            "-mtune=generic" => mtune = None,
             _ if word.starts_with("-march=") => march = Some(word.to_owned()),
             _ if word.starts_with("-mtune=") => mtune = Some(word.to_owned()),
             _ if word.starts_with("-fprofile-use") => {
@@ -130,8 +135,8 @@ pub fn flags_that_matter(text: &str) -> String {
     parts.into_iter().flatten().chain(others).collect::<Vec<_>>().join(" ")
 }
 
-/// The flags that Postgres was compiled with and keeps as constants: those of the compiler, and `configure`'s arguments,
-/// of which assertions matter.
+/// The flags that Postgres was compiled with and keeps as constants: those of the compiler, and `configure`'s
+/// arguments, of which assertions matter.
 fn flags_within(content: &[u8]) -> Option<String> {
     let strings = || content.split(|byte| *byte == 0).filter(|text| (16..8192).contains(&text.len()));
     let as_text = |bytes: &[u8]| std::str::from_utf8(bytes).map(str::to_owned).ok();

@@ -37,7 +37,8 @@ mod unpack;
 pub mod user;
 
 pub use build::{
-    Address, Build, Published, install, install_from, list_builds, published, resolve, resolve_watched,
+    Address, Build, Published, check_known, install, install_from, list_builds, published, resolve,
+    resolve_watched,
 };
 pub use config::{
     Config, ShippedConfig, ValueBefore, config_from_text, load_config, load_config_for, shipped_configs,

@@ -23,7 +23,8 @@ pub fn list(context: &Context, builds: &[Build]) -> anyhow::Result<()> {
         Column::words("build"),
         Column::words("hash"),
         Column::numbers("size"),
-        Column::words("compiler"),
+        Column::words("family"),
+        Column::words("from").dispensable(1),
         Column::elastic("place"),
     ]);
     for build in builds {
@@ -31,7 +32,8 @@ pub fn list(context: &Context, builds: &[Build]) -> anyhow::Result<()> {
             build.label().into(),
             Cell::exactly(build.short_hash(), &build.hash),
             Cell::exactly(human::bytes(build.size_bytes), build.size_bytes),
-            Cell::from(build.compiler().unwrap_or("not told")),
+            build.family.to_string().into(),
+            build.origin.as_str().into(),
             build.root.display().to_string().into(),
         ]);
     }

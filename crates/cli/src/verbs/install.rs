@@ -3,18 +3,25 @@
 use super::builds::list;
 use crate::args::InstallArgs;
 use crate::context::Context;
+use crate::listing::{Cell, Column, Listing};
 use crate::progress::doing;
 use crate::{Usage, out};
 use rqps_plan::Dbms;
+use rqps_servers::Address;
 use std::process::ExitCode;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
+    if args.versions.is_empty() {
+        return list_published(context, dbms);
+    }
+    let from = address(args)?;
     let mut builds = Vec::new();
     for version in &args.versions {
-        let build = doing(&format!("obtaining {dbms} {version}"), || {
-            rqps_servers::install(&context.dirs, dbms, version)
+        let build = doing(&format!("obtaining {dbms} {version}"), || match &from {
+            Some(from) => rqps_servers::install_from(&context.dirs, dbms, version, from),
+            None => rqps_servers::install(&context.dirs, dbms, version),
         })?;
         for note in &build.notes {
             out::tell(&format!("note: {note}"));
@@ -22,5 +29,39 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
         builds.push(build);
     }
     list(context, &builds)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the user says that the build is.
+fn address(args: &InstallArgs) -> anyhow::Result<Option<Address>> {
+    let Some(url) = &args.from else {
+        return Ok(None);
+    };
+    if args.versions.len() > 1 {
+        return Err(Usage(
+            "--from is for one version: install the others each by a call of its own".to_owned(),
+        )
+        .into());
+    }
+    let is_sum = |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if args.sha256.as_ref().is_some_and(|sum| !is_sum(sum)) {
+        return Err(Usage("--sha256 has 64 hexadecimal digits, as `sha256sum` prints them".to_owned()).into());
+    }
+    Ok(Some(Address { url: url.clone(), sha256: args.sha256.clone() }))
+}
+
+/// What can be installed.
+fn list_published(context: &Context, dbms: Dbms) -> anyhow::Result<ExitCode> {
+    let Some(published) = rqps_servers::published(dbms)? else {
+        let advice = format!("name a version of {dbms}, such as 18.1, or 18 for the newest 18");
+        return Err(Usage(advice).into());
+    };
+    let mut listing =
+        Listing::new(vec![Column::words("version"), Column::numbers("MB"), Column::elastic("from")]);
+    for build in &published {
+        let size = build.size_mb.map_or_else(String::new, |size| size.to_string());
+        listing.row(vec![build.version.as_str().into(), Cell::from(size), build.source.as_str().into()]);
+    }
+    listing.print(context, || Ok(serde_json::to_value(&published)?))?;
     Ok(ExitCode::SUCCESS)
 }

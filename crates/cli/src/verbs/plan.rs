@@ -6,7 +6,7 @@ use crate::listing::{Column, Listing};
 use crate::{Usage, human, out};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{BuildSource, BuildSpec, CheckedPlan, Dbms, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{BuildSpec, CheckedPlan, Dbms, Plan, PlanContext, render_schedule, schedule};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -116,12 +116,5 @@ fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
 
 /// Directories are looked into, sources must be there; whether a version exists is known only once it is fetched.
 fn known_build(spec: &BuildSpec) -> Result<(), String> {
-    match &spec.source {
-        BuildSource::Version(_) => Ok(()),
-        BuildSource::Source(source) => {
-            rqps_servers::source::check(spec.dbms, source).map_err(|error| error.to_string())
-        }
-        BuildSource::Path(path) if path.join("bin/postgres").is_file() => Ok(()),
-        BuildSource::Path(path) => Err(format!("there is no {}", path.join("bin/postgres").display())),
-    }
+    rqps_servers::check_known(spec).map_err(|error| error.to_string())
 }

@@ -278,7 +278,7 @@ impl Installer<'_> {
         versions.dedup();
         versions.truncate(NEAREST_MAX);
         let mut nearest = format!(
-            "nearest: {}; `rqps install {}` lists all; another version comes from an address of yours: --from URL, or {}",
+            "nearest: {}; `rqps install {}` lists all; others come from an address of yours (--from URL, or {}) or a directory",
             versions.join(", "),
             self.dbms,
             self.recipes.tarball_url_variable
@@ -286,7 +286,7 @@ impl Installer<'_> {
         for reason in reasons {
             nearest.push_str(&format!(" ({reason})"));
         }
-        Error::UnknownVersion { dbms: self.dbms, request: request.text.clone(), nearest }
+        Error::NotPublished { dbms: self.dbms, request: request.text.clone(), nearest }
     }
 }
 

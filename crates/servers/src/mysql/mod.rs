@@ -60,6 +60,14 @@ impl System for Mysql {
         version::number(version)
     }
 
+    fn check_version(&self, request: &str) -> Result<()> {
+        version::Request::parse(self.dbms, request).map(|_request| ())
+    }
+
+    fn check_directory(&self, path: &Path) -> Result<()> {
+        layout::Layout::find(path).map(|_layout| ())
+    }
+
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
         install::install(dirs, self.dbms, request)
     }

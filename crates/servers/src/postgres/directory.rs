@@ -34,8 +34,8 @@ const POSTGRES_PROGRAMS: [&str; 11] = [
     "oid2name",
 ];
 
-/// See [`crate::resolve`].
-pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
+/// Refuses a directory without the programs that a server needs.
+pub(crate) fn check(path: &Path) -> Result<()> {
     let not_a_build = |reason: &str| Error::NotABuild {
         path: path.to_path_buf(),
         reason: format!("{reason}; name a directory that holds bin/postgres, such as /usr/lib/postgresql/15"),
@@ -43,11 +43,15 @@ pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
     if !path.exists() {
         return Err(not_a_build("it does not exist"));
     }
-    for program in NEEDED {
-        if !path.join("bin").join(program).is_file() {
-            return Err(not_a_build(&format!("it has no bin/{program}")));
-        }
+    match NEEDED.iter().find(|program| !path.join("bin").join(program).is_file()) {
+        Some(program) => Err(not_a_build(&format!("it has no bin/{program}"))),
+        None => Ok(()),
     }
+}
+
+/// See [`crate::resolve`].
+pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
+    check(path)?;
     let (root, bin_dir) = real_place(path)?;
     let (files, hash_covers) = program_files(&root)?;
     let hash = known_hash::of(dirs, Dbms::Postgres, &root, &files)?;

@@ -38,6 +38,14 @@ impl System for Postgres {
         version::number(version)
     }
 
+    fn check_version(&self, request: &str) -> Result<()> {
+        version::Request::parse(request).map(|_request| ())
+    }
+
+    fn check_directory(&self, path: &Path) -> Result<()> {
+        directory::check(path)
+    }
+
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
         install::install(dirs, request)
     }
