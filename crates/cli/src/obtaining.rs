@@ -1,4 +1,5 @@
-//! Obtaining builds with progress: seconds for published ones, minutes for source code, which Ctrl-C ends in good order.
+//! Obtaining builds with progress: seconds for published ones, minutes for source code, which Ctrl-C ends in good
+//! order.
 
 use crate::context::Context;
 use crate::out;

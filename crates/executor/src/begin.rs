@@ -14,8 +14,8 @@ use rqps_store::{Fact, Run, RunFolder, RunWriter, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Obtains every arm's build and reads its config, in the plan's order. Builds from source take minutes: `watch` hears of
-/// them and may end them.
+/// Obtains every arm's build and reads its config, in the plan's order. Builds from source take minutes: `watch`
+/// hears of them and may end them.
 pub fn resolve(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
     let builds = resolve_builds(plan, dirs, watch)?;
     let limits = HostLimits::of(&dirs.work).shared_by(resident(plan));

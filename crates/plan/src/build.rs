@@ -92,8 +92,8 @@ pub enum BuildSource {
     Source(SourceSpec),
 }
 
-/// A build as a plan or a command line names it: `postgres-18.1`, `mysql-8.0`, or a directory. A path with a `/` in it is
-/// a directory of Postgres; other DBMSs stand before it: `mysql:/opt/mysql`.
+/// A build as a plan or a command line names it: `postgres-18.1`, `mysql-8.0`, or a directory. A path with a `/` in
+/// it is a directory of Postgres; other DBMSs stand before it: `mysql:/opt/mysql`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BuildSpec {

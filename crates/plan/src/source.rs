@@ -95,8 +95,8 @@ impl std::fmt::Display for SourceSpec {
     }
 }
 
-/// The place, and what comes after its last `@` where that can be a reference: no reference holds a colon, and before it
-/// there is more than a URL's user.
+/// The place, and what comes after its last `@` where that can be a reference: no reference holds a colon, and before
+/// it there is more than a URL's user.
 fn split_reference(text: &str) -> (&str, Option<&str>) {
     let Some((place, reference)) = text.rsplit_once('@') else {
         return (text, None);

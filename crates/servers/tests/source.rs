@@ -1,5 +1,6 @@
-//! Builds from source: made once, told apart by commit and content, nothing kept of what fails or is cut off. The source
-//! is a tree of a few lines with Postgres' `configure` and make targets; real ones are built by `tools/build-from-source`.
+//! Builds from source: made once, told apart by commit and content, nothing kept of what fails or is cut off. The
+//! source is a tree of a few lines with Postgres' `configure` and make targets; real ones are built by
+//! `tools/build-from-source`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -9,8 +9,8 @@ use crate::source::{Site, SourceCode, Step, System, text};
 const EXTENSIONS: [&str; 6] =
     ["amcheck", "pageinspect", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgstattuple"];
 
-/// The installed programs look for their libraries beside themselves, so that a build may be moved. make turns `$$` into
-/// `$`, the quotes keep it from the shell.
+/// The installed programs look for their libraries beside themselves, so that a build may be moved. make turns `$$`
+/// into `$`, the quotes keep it from the shell.
 const RPATH_FOR_MAKE: &str = "-Wl,-rpath,'$$ORIGIN/../lib'";
 
 /// The same for meson, which quotes by itself.

@@ -106,8 +106,8 @@ pub fn shipped_flavours() -> impl Iterator<Item = (&'static str, &'static str)> 
 }
 
 impl Flavour {
-    /// A shipped flavour by name, or one's own by the path of its file. `systems` can build the DBMS, the first is taken
-    /// unless the flavour says otherwise.
+    /// A shipped flavour by name, or one's own by the path of its file. `systems` can build the DBMS, the first is
+    /// taken unless the flavour says otherwise.
     pub fn load(name: &str, dbms: Dbms, systems: &[System]) -> Result<Flavour> {
         let mut file = read_with_bases(name)?;
         let bad =

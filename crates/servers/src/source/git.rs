@@ -31,8 +31,8 @@ impl Repository {
         Ok(Repository { place, path: path.to_path_buf(), commit })
     }
 
-    /// A repository elsewhere, by a mirror in the cache that is brought up to date; where the mirror has the very commit
-    /// that is named, nothing is fetched.
+    /// A repository elsewhere, by a mirror in the cache that is brought up to date; where the mirror has the very
+    /// commit that is named, nothing is fetched.
     pub fn mirror(dirs: &Dirs, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Repository> {
         let mirrors = dirs.cache.join("source/git");
         create_open_dir(&mirrors)?;

@@ -167,8 +167,8 @@ fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-/// Times are kept: generated files that are older than what they are made from would be made again, by programs that the
-/// build does not need otherwise.
+/// Times are kept: generated files that are older than what they are made from would be made again, by programs that
+/// the build does not need otherwise.
 fn copy(root: &Path, files: &[PathBuf], into: &Path) -> Result<()> {
     for relative in files {
         let (from, to) = (root.join(relative), into.join(relative));

@@ -1,5 +1,5 @@
-//! Runs the programs of a build one after the other: as the unprivileged user, into one log, told about while they work,
-//! and ended with everything they started when somebody wants to stop.
+//! Runs the programs of a build one after the other: as the unprivileged user, into one log, told about while they
+//! work, and ended with everything they started when somebody wants to stop.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};

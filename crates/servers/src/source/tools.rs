@@ -1,5 +1,5 @@
-//! What a build needs of the system, looked for before it begins: a missing program is said at once and with its package,
-//! not after minutes of compiling.
+//! What a build needs of the system, looked for before it begins: a missing program is said at once and with its
+//! package, not after minutes of compiling.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

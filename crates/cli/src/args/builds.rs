@@ -1,0 +1,41 @@
+//! The arguments of verbs that obtain builds.
+
+use clap::Args;
+
+/// Arguments of `install`.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// The DBMS: postgres, mysql or mariadb
+    pub dbms: String,
+    /// Versions: 18.1, or 18 for the newest 18; 8.0.31, or 8.0. Without any, those that there are
+    pub versions: Vec<String>,
+    /// Fetch the version from here: the address of a tarball, or of the place where its maker's tarballs lie
+    #[arg(long, value_name = "URL")]
+    pub from: Option<String>,
+    /// The sha256 that the tarball should have
+    #[arg(long, value_name = "HEX", requires = "from")]
+    pub sha256: Option<String>,
+}
+
+/// Arguments of `build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// The DBMS
+    pub dbms: String,
+    /// Directory, tarball, or git repository by path or URL, whose commit, tag or branch may follow an @
+    #[arg(long, value_name = "DIR|TARBALL|GIT[@REF]")]
+    pub source: String,
+    /// How it is compiled: o2nofp, o2lto, o3native, clang, or the path of a flavour's file
+    #[arg(long, default_value = rqps_plan::DEFAULT_FLAVOUR)]
+    pub flavour: String,
+    /// Compilers at the same time; as many as there are CPUs unless said
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<usize>,
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|jobs| (1..=1024).contains(jobs))
+        .ok_or_else(|| "write a number from 1 to 1024".to_owned())
+}
