@@ -67,13 +67,13 @@ impl SourceSpec {
             trimmed.rsplit(['/', ':']).next().unwrap_or(trimmed).to_owned()
         };
         let place = last(&self.place);
+        let place = place.split_once(".tar.").map_or(place.trim_end_matches(".git"), |(name, _)| name);
         let flavour = last(&self.flavour);
         // A whole commit id is too long for a name of which a table has several.
         let is_commit = |text: &str| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let reference =
             self.reference.as_deref().map(|text| if is_commit(text) { &text[..12] } else { text });
-        let parts =
-            [Some(place.trim_end_matches(".git")), reference, Some(flavour.trim_end_matches(".toml"))];
+        let parts = [Some(place), reference, Some(flavour.trim_end_matches(".toml"))];
         let joined = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
         joined
             .chars()
@@ -134,6 +134,7 @@ mod tests {
         let label = |text: &str, flavour: &str| SourceSpec::parse(text, flavour).label();
         assert_eq!(label("/src/postgres@REL_18_6", "o2nofp"), "postgres-REL_18_6-o2nofp");
         assert_eq!(label("git@host:team/pg.git@feature/x", "/my/fast.toml"), "pg-feature-x-fast");
+        assert_eq!(label("/x/postgresql-18.6.tar.bz2", "o2nofp"), "postgresql-18.6-o2nofp");
         let commit = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(label(&format!("/src/pg/@{commit}"), "o2lto"), "pg-0123456789ab-o2lto");
     }
