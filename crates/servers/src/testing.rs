@@ -31,7 +31,12 @@ impl Scratch {
 
     /// As [`Scratch::start`], with changes to what is run.
     pub fn start_with(version: &str, change: impl FnOnce(&mut ServerSpec)) -> Result<Scratch> {
-        let (dir, mut spec) = Scratch::prepare(version)?;
+        Scratch::start_of(Dbms::Postgres, version, change)
+    }
+
+    /// As [`Scratch::start_with`], of any DBMS: MySQL `5.7.22`, MariaDB `10.11`.
+    pub fn start_of(dbms: Dbms, version: &str, change: impl FnOnce(&mut ServerSpec)) -> Result<Scratch> {
+        let (dir, mut spec) = Scratch::prepare_of(dbms, version)?;
         change(&mut spec);
         Server::init(&spec)?;
         let server = Server::start(&spec)?;
@@ -40,14 +45,19 @@ impl Scratch {
 
     /// Only the directory and what would be run in it.
     pub fn prepare(version: &str) -> Result<(tempfile::TempDir, ServerSpec)> {
+        Scratch::prepare_of(Dbms::Postgres, version)
+    }
+
+    /// As [`Scratch::prepare`], of any DBMS.
+    pub fn prepare_of(dbms: Dbms, version: &str) -> Result<(tempfile::TempDir, ServerSpec)> {
         let dir = tempfile::Builder::new()
             .prefix("rqps-scratch-")
             .permissions(Permissions::from_mode(0o755))
             .tempdir()
             .map_err(crate::Error::file("create a directory in", std::env::temp_dir()))?;
         let spec = ServerSpec {
-            build: cached_or_installed(version)?,
-            config: small_config()?,
+            build: cached_or_installed(dbms, version)?,
+            config: small_config(dbms)?,
             data_dir: dir.path().join("data"),
             log_dir: dir.path().join("logs"),
             clients_max: 40,
@@ -75,19 +85,20 @@ impl Scratch {
 }
 
 /// The newest cached build of a version or series, without asking the network when there is one.
-fn cached_or_installed(version: &str) -> Result<Build> {
+fn cached_or_installed(dbms: Dbms, version: &str) -> Result<Build> {
     let dirs = Dirs::from_env();
     let of_series = format!("{version}.");
     let cached = build::list_builds(&dirs)?
         .into_iter()
+        .filter(|build| build.dbms == dbms)
         .find(|build| build.version == version || build.version.starts_with(&of_series));
-    cached.map_or_else(|| build::install(&dirs, Dbms::Postgres, version), Ok)
+    cached.map_or_else(|| build::install(&dirs, dbms, version), Ok)
 }
 
 /// The options of `sized` for a host with 512 MB.
-fn small_config() -> Result<Config> {
+fn small_config(dbms: Dbms) -> Result<Config> {
     let limits = HostLimits { memory_bytes: 512 << 20, disk_free_bytes: 20 << 30 };
-    load_config_for(Dbms::Postgres, "sized", &limits)
+    load_config_for(dbms, "sized", &limits)
 }
 
 impl Deref for Scratch {

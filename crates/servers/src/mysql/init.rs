@@ -189,7 +189,8 @@ impl Work<'_> {
         self.making.outcome("create accounts", status, log)
     }
 
-    /// One statement a line. The accounts that the system tables came with go.
+    /// One statement a line. The accounts that the system tables came with go. From 8.0 on such a session does not have
+    /// the character set of the config by itself.
     fn statements(&self) -> String {
         let mut sql = "SET SESSION sql_log_bin = 0;\n".to_owned();
         for host in HOSTS {
@@ -208,7 +209,8 @@ impl Work<'_> {
             _ => format!("DELETE FROM mysql.user WHERE User <> '{USER}';\nDELETE FROM mysql.db;\n"),
         });
         sql.push_str(&format!(
-            "FLUSH PRIVILEGES;\nDROP DATABASE IF EXISTS test;\nCREATE DATABASE {DATABASE};\n"
+            "FLUSH PRIVILEGES;\nDROP DATABASE IF EXISTS test;\nSET SESSION collation_server = \
+             @@GLOBAL.collation_server;\nCREATE DATABASE {DATABASE};\n"
         ));
         sql
     }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::conf::{canonical, rendered};
+use super::conf::rendered;
 use super::layout::Layout;
 use super::options::{self, Known};
 use crate::build::Build;
@@ -121,7 +121,7 @@ impl Settings<'_> {
         let said = String::from_utf8_lossy(&output.stderr);
         let complaints = complaints(&said);
         if output.status.success() && complaints.is_empty() {
-            note_adjusted(&said, kept, applied);
+            note_adjusted(&taken, kept, applied);
             return Ok(taken);
         }
         Err(Error::ConfigRefused {
@@ -260,27 +260,40 @@ fn complaints(stderr: &str) -> String {
     lines.join("\n")
 }
 
-/// Values that the server changes to what it can take, from `option 'x': unsigned value 1 adjusted to 100`.
-fn note_adjusted(stderr: &str, kept: &[(String, String)], applied: &mut Applied) {
-    for line in stderr.lines() {
-        let Some((option, adjusted)) = adjustment(line) else {
+/// Notes values that the server changes to what it can take.
+fn note_adjusted(taken: &Known, kept: &[(String, String)], applied: &mut Applied) {
+    for (option, value) in kept {
+        let Some(in_force) = taken.value(option).filter(|in_force| is_other_number(value, in_force)) else {
             continue;
         };
-        let Some((option, value)) = kept.iter().find(|(name, _)| *name == option) else {
-            continue;
+        let left = LeftOut {
+            option: option.clone(),
+            value: value.clone(),
+            reason: format!("{in_force} is used: the server takes nothing nearer"),
         };
-        let reason = format!("{adjusted} is used: the server takes nothing nearer");
-        if !applied.left_out.iter().any(|left| left.option == *option && left.reason == reason) {
-            applied.left_out.push(LeftOut { option: option.clone(), value: value.clone(), reason });
+        if !applied.left_out.contains(&left) {
+            applied.left_out.push(left);
         }
     }
 }
 
-fn adjustment(line: &str) -> Option<(String, &str)> {
-    let (_, rest) = line.split_once("option '")?;
-    let (option, rest) = rest.split_once('\'')?;
-    let (_, adjusted) = rest.split_once(" adjusted to ")?;
-    Some((canonical(option), adjusted.trim().trim_end_matches('.')))
+/// Whether a value as written is another number than the one in force. Texts, and switches in their many spellings, are
+/// taken for equal: a server refuses those that it does not know.
+fn is_other_number(written: &str, in_force: &str) -> bool {
+    match (number(written), number(in_force)) {
+        (Some(written), Some(in_force)) => (written - in_force).abs() > f64::EPSILON * written.abs(),
+        _ => false,
+    }
+}
+
+/// A number, perhaps with one of the suffixes that stand for powers of 1024.
+fn number(text: &str) -> Option<f64> {
+    let last = text.chars().last()?.to_ascii_uppercase();
+    let power = "KMGTPE".find(last).and_then(|at| i32::try_from(at + 1).ok());
+    match power {
+        Some(power) => Some(text[..text.len() - 1].parse::<f64>().ok()? * 1024_f64.powi(power)),
+        None => text.parse().ok().filter(|number: &f64| number.is_finite()),
+    }
 }
 
 #[cfg(test)]
@@ -288,12 +301,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complaints_are_short_and_adjustments_are_read() {
+    fn complaints_are_short() {
         let stderr = "2026-11-22T06:52:10.188572Z 0 [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')\n\
-                      2026-11-22T06:52:10.188762Z 0 [ERROR] Aborting\n\
-                      2026-11-22T06:52:10.1Z 0 [Warning] option 'innodb-io-capacity': unsigned value 1 adjusted to 100.\n";
+                      2026-11-22T06:52:10.188762Z 0 [ERROR] Aborting\n";
         assert_eq!(complaints(stderr), "  [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')");
-        let adjusted = stderr.lines().filter_map(adjustment).next();
-        assert_eq!(adjusted, Some(("innodb_io_capacity".to_owned(), "100")));
+    }
+
+    #[test]
+    fn only_numbers_can_be_adjusted() {
+        for (written, in_force) in [("5", "100"), ("1G", "1073741825"), ("0.5", "1.000000")] {
+            assert!(is_other_number(written, in_force), "{written} {in_force}");
+        }
+        for (written, in_force) in
+            [("2g", "2147483648"), ("90", "90.000000"), ("1", "TRUE"), ("ON", "2"), ("", "1"), ("all", "all")]
+        {
+            assert!(!is_other_number(written, in_force), "{written} {in_force}");
+        }
     }
 }
