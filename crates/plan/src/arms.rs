@@ -224,7 +224,11 @@ fn read_build(
         BuildSource::Path(path) => *path = absolute(rules.directory, path),
         BuildSource::Source(source) => *source = source.clone().at(rules.directory),
     }
-    report(problems, &at, place, (rules.context.known_build)(&spec), &spec.dbms.build_remedy());
+    let remedy = match &spec.source {
+        BuildSource::Version(_) | BuildSource::Path(_) => spec.dbms.build_remedy(),
+        BuildSource::Source(_) => "Name a directory, a tarball or a git repository, and a flavour.".to_owned(),
+    };
+    report(problems, &at, place, (rules.context.known_build)(&spec), &remedy);
     Some(spec)
 }
 

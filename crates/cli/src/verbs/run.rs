@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::obtaining::obtaining;
 use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
-use rqps_executor::{Execution, Finish};
+use rqps_executor::{Execution, Finish, Ingredients};
 use rqps_plan::Plan;
 use rqps_store::RunFolder;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,25 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
             out::tell(&format!("  note: {note}"));
         }
     }
+    warn_of_families(&plan, &ingredients);
     let version = env!("CARGO_PKG_VERSION");
     Ok(rqps_executor::begin(plan, ingredients, &context.dirs, &context.results, version)?)
+}
+
+/// Better known before hours of measuring than after: the tables say the same.
+fn warn_of_families(plan: &Plan, ingredients: &[Ingredients]) {
+    let Some(base) = plan.arms.iter().position(|arm| arm.name == plan.base) else {
+        return;
+    };
+    let family = &ingredients[base].build.family;
+    for (arm, made_of) in plan.arms.iter().zip(ingredients) {
+        if let Some(unlike) = family.differs(&made_of.build.family) {
+            let name = &arm.name;
+            out::tell(&format!(
+                "warning: base and {name} were not built alike: {unlike}; part of a difference may be the build's"
+            ));
+        }
+    }
 }
 
 /// Runs what is left of an execution, writes the report and prints the tables.

@@ -211,14 +211,14 @@ impl Job<'_> {
             give_tree(root, user.uid, user.gid)?;
         }
         user.check_reachable(root, "move the cache to where everybody can enter with RQPS_CACHE")?;
-        let failed_log = self.cache.dir().join(format!("failed-{}.log", &key[..16]));
-        let _absent = fs::remove_file(&failed_log);
+        let unfinished = self.cache.dir().join(format!("unfinished-{}.log", &key[..16]));
+        let _absent = fs::remove_file(&unfinished);
         let mut runner = Runner {
             what: &what,
             flavour: &self.flavour,
             user: &user,
             directory: &site.build,
-            log: failed_log,
+            log: unfinished,
             watch,
             began,
         };
