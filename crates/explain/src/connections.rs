@@ -13,7 +13,10 @@ const SHARE_MIN: f64 = 0.02;
 /// Role of workers that were gone when the window ended.
 const ENDED: &str = "ended_within_the_window";
 /// Roles that other findings speak of.
-const SPOKEN_OF: [&str; 2] = ["autovacuum_worker", "checkpointer"];
+const SPOKEN_OF: [&str; 5] = ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
+
+/// Roles that read for sessions.
+const READERS: [&str; 2] = ["io_worker", "io_read"];
 
 /// What changed.
 pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
@@ -74,7 +77,7 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     Some(Finding {
         word: Word::work(found.rose()),
         // Workers that read for sessions work because those miss blocks in the buffers.
-        cause: if name == "io_worker" { Cause::Reads } else { Cause::Background },
+        cause: if READERS.contains(&name) { Cause::Reads } else { Cause::Background },
         sentence: format!(
             "{arm} uses {} us of CPU per {} in {role}, {}",
             words::number(found.arm),

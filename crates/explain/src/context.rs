@@ -47,6 +47,12 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
+    /// Whether the two are of one kind of DBMS, so that settings and query plans of one mean something for the other.
+    /// MariaDB came from MySQL.
+    pub fn of_one_kind(&self) -> bool {
+        crate::of_one_kind(&self.base_arm().dbms, &self.its_arm().dbms)
+    }
+
     /// Whether a change of rate or cost is shown; in runs without blocks, whether the rate differs by more than 5 %.
     pub fn changed(&self) -> bool {
         match self.judged {

@@ -7,6 +7,7 @@
 use rqps_store::{Recorded, Run, Window};
 
 use crate::context::Context;
+use crate::counters::pages_touched;
 use crate::error::Result;
 use crate::figures::{COUNTED, Cell};
 use crate::model::{Cause, Evidence, Finding, Word};
@@ -23,6 +24,12 @@ const VISIBLE_SHARE_MIN: f64 = 0.10;
 const WAL_MIN_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 const WAL_RATIO_MIN: f64 = 2.0;
 
+/// Transactions that wait for purge: by how many, and how many times as many, one arm has to have more than OTHER.
+const HISTORY_MIN: f64 = 10_000.0;
+const HISTORY_RATIO_MIN: f64 = 2.0;
+/// Share of the buffer pool that is dirty.
+const DIRTY_SHARE_MIN: f64 = 0.10;
+
 const TABLES_IO: &str = "pg_statio_all_tables";
 
 /// Stands for the name of the arm without the debt.
@@ -38,6 +45,13 @@ struct State {
     visible_pages: f64,
     wal_bytes: f64,
     vacuums: f64,
+    /// Transactions of InnoDB whose old row versions wait for purge.
+    history: f64,
+    dirty_pages: f64,
+    /// Pages of the buffer pool.
+    pool_pages: f64,
+    /// Redo log since the place from which InnoDB would recover.
+    redo_bytes: f64,
 }
 
 impl State {
@@ -49,7 +63,11 @@ impl State {
             match (key.as_str(), of_table.map(|(_, figure)| figure)) {
                 ("live_rows", _) => state.live_rows = value,
                 ("dead_rows", _) => state.dead_rows = value,
-                ("heap_bytes" | "index_bytes", _) => state.bytes += value,
+                ("heap_bytes" | "data_bytes" | "index_bytes", _) => state.bytes += value,
+                ("history_list_length", _) => state.history = value,
+                ("dirty_pages", _) => state.dirty_pages = value,
+                ("data_pages" | "free_pages", _) => state.pool_pages += value,
+                ("checkpoint_age_bytes", _) => state.redo_bytes = value,
                 ("wal_since_checkpoint_bytes", _) => state.wal_bytes = value,
                 (_, Some("pages")) => state.pages += value,
                 (_, Some("all_visible_pages")) => state.visible_pages += value,
@@ -62,6 +80,10 @@ impl State {
 
     fn dead_share(&self) -> f64 {
         if self.live_rows > 0.0 { self.dead_rows / self.live_rows } else { 0.0 }
+    }
+
+    fn dirty_share(&self) -> f64 {
+        self.dirty_pages / self.pool_pages.max(1.0)
     }
 
     fn visible_share(&self) -> f64 {
@@ -134,7 +156,24 @@ const PAGE_IMAGES: Effect = Effect {
     per_op: |cell| Some(cell.counter_sum("pg_stat_wal", "wal_fpi", |_| true)? / cell.operations()),
 };
 
-const KINDS: [Kind; 4] = [
+const PAGES: Effect = Effect {
+    phrase: "asks the buffer pool for {} pages",
+    what: "pages asked for in the buffer pool",
+    unit: "pages",
+    floor: 0.1,
+    per_op: |cell| Some(pages_touched(cell)? / cell.operations()),
+};
+const FLUSHED: Effect = Effect {
+    phrase: "flushes {} dirty pages",
+    what: "dirty pages flushed",
+    unit: "pages",
+    floor: 0.005,
+    per_op: |cell| {
+        Some(cell.counter("global_status", "", "innodb_buffer_pool_pages_flushed")? / cell.operations())
+    },
+};
+
+const KINDS: [Kind; 7] = [
     Kind {
         cause: Cause::DeadRows,
         more: |first, second| (second.dead_share() - first.dead_share()) / DEAD_SHARE_MIN,
@@ -166,7 +205,63 @@ const KINDS: [Kind; 4] = [
                 words::percent(ratio)
             )
         },
-        effects: &[TABLE_BLOCKS, INDEX_BLOCKS],
+        effects: &[TABLE_BLOCKS, INDEX_BLOCKS, PAGES],
+        applies: |_| Ok(true),
+    },
+    Kind {
+        cause: Cause::DeadRows,
+        more: |first, second| {
+            let enough = (first.history - second.history).abs() >= HISTORY_MIN;
+            if enough { ratio_beyond(first.history, second.history, HISTORY_RATIO_MIN) } else { 0.0 }
+        },
+        what: "history list length when the step began",
+        unit: "transactions",
+        value: |state| state.history,
+        says: |more, less| {
+            format!(
+                "begins with {} transactions whose old row versions are not purged yet (history list length; OTHER: \
+                 {}), which reads may have to pass over and purge threads remove meanwhile",
+                words::number(more.history),
+                words::number(less.history)
+            )
+        },
+        effects: &[PAGES, INSTRUCTIONS],
+        applies: |_| Ok(true),
+    },
+    Kind {
+        cause: Cause::Checkpoint,
+        more: |first, second| (second.dirty_share() - first.dirty_share()) / DIRTY_SHARE_MIN,
+        what: "share of the buffer pool that was dirty when the step began",
+        unit: "%",
+        value: |state| 100.0 * state.dirty_share(),
+        says: |more, less| {
+            format!(
+                "begins with {} of its buffer pool dirty (OTHER: {})",
+                words::percent(more.dirty_share()),
+                words::percent(less.dirty_share())
+            )
+        },
+        effects: &[FLUSHED],
+        applies: |_| Ok(true),
+    },
+    Kind {
+        cause: Cause::Checkpoint,
+        more: |first, second| {
+            let enough = (first.redo_bytes - second.redo_bytes).abs() >= WAL_MIN_BYTES;
+            if enough { ratio_beyond(first.redo_bytes, second.redo_bytes, WAL_RATIO_MIN) } else { 0.0 }
+        },
+        what: "redo log since the checkpoint when the step began",
+        unit: "MB",
+        value: |state| state.redo_bytes / 1e6,
+        says: |more, less| {
+            format!(
+                "begins {} MB of redo log after its checkpoint (OTHER: {} MB), and flushes pages the faster the nearer \
+                 that comes to the log's size",
+                words::number(more.redo_bytes / 1e6),
+                words::number(less.redo_bytes / 1e6)
+            )
+        },
+        effects: &[FLUSHED],
         applies: |_| Ok(true),
     },
     Kind {
@@ -335,7 +430,7 @@ fn finding(
     match left_by {
         Some((step, vacuumed)) => {
             sentence.push_str(&format!("; the two differ in this since {step}"));
-            if kind.cause == Cause::DeadRows && !vacuumed {
+            if more.dead_rows > 0.0 && kind.cause == Cause::DeadRows && !vacuumed {
                 sentence.push_str(", and no vacuum has run on it since");
             }
         }

@@ -73,6 +73,12 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
     Ok(explanations)
 }
 
+/// Whether two DBMSs, by their names, have query plans and settings of one kind.
+pub fn of_one_kind(one: &str, other: &str) -> bool {
+    let kind = |name: &str| if name == "mariadb" { "mysql".to_owned() } else { name.to_owned() };
+    kind(one) == kind(other)
+}
+
 /// Whether verdicts say that there is nothing to explain. That stalls are not decided is no reason to look for causes.
 fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
     let is_nothing = |verdict: &Verdict| match verdict.detector {

@@ -3,6 +3,9 @@
 //! A difference alone is no finding: it is named only where what it acts by was itself seen, and then as a
 //! difference, not as the cause.
 
+mod mysql;
+mod postgres;
+
 use crate::model::{Cause, Difference, DifferenceKind, Finding};
 use crate::settings::LEFT_OUT;
 
@@ -10,78 +13,6 @@ use crate::settings::LEFT_OUT;
 const NAMED_MAX: usize = 4;
 /// Longer texts are cut in a sentence.
 const TEXT_MAX: usize = 90;
-
-/// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts. From
-/// the chapters "Server Configuration" and "Query Planning" of Postgres' documentation.
-const SETTINGS: [(&str, &[Cause]); 67] = [
-    ("enable_*", &[Cause::QueryPlan]),
-    ("random_page_cost", &[Cause::QueryPlan]),
-    ("seq_page_cost", &[Cause::QueryPlan]),
-    ("cpu_*", &[Cause::QueryPlan]),
-    ("parallel_*", &[Cause::QueryPlan]),
-    ("min_parallel_*", &[Cause::QueryPlan]),
-    ("max_parallel_*", &[Cause::QueryPlan, Cause::Background]),
-    ("effective_cache_size", &[Cause::QueryPlan]),
-    ("work_mem", &[Cause::QueryPlan, Cause::TempFiles]),
-    ("hash_mem_multiplier", &[Cause::QueryPlan, Cause::TempFiles]),
-    ("temp_buffers", &[Cause::TempFiles]),
-    ("jit*", &[Cause::QueryPlan, Cause::Planning, Cause::Instructions, Cause::CpuTime]),
-    ("plan_cache_mode", &[Cause::QueryPlan, Cause::Planning, Cause::Instructions, Cause::CpuTime]),
-    ("default_statistics_target", &[Cause::QueryPlan, Cause::Planning]),
-    ("constraint_exclusion", &[Cause::QueryPlan, Cause::Planning]),
-    ("geqo*", &[Cause::QueryPlan, Cause::Planning]),
-    ("from_collapse_limit", &[Cause::QueryPlan, Cause::Planning]),
-    ("join_collapse_limit", &[Cause::QueryPlan, Cause::Planning]),
-    ("cursor_tuple_fraction", &[Cause::QueryPlan]),
-    ("shared_buffers", &[Cause::BufferMisses, Cause::Reads, Cause::BackendWrites]),
-    ("huge_page*", &[Cause::Cycles, Cause::CpuTime, Cause::KernelTime]),
-    ("wal_compression", &[Cause::Wal, Cause::Instructions, Cause::CpuTime]),
-    ("full_page_writes", &[Cause::Wal]),
-    ("wal_level", &[Cause::Wal]),
-    ("wal_log_hints", &[Cause::Wal]),
-    ("data_checksums", &[Cause::Wal, Cause::Instructions, Cause::CpuTime]),
-    ("checkpoint_timeout", &[Cause::Checkpoint, Cause::Wal, Cause::Background]),
-    ("max_wal_size", &[Cause::Checkpoint, Cause::Wal, Cause::Background]),
-    ("checkpoint_*", &[Cause::Checkpoint, Cause::Background]),
-    ("fsync", &[Cause::Fsync]),
-    ("synchronous_commit", &[Cause::Fsync]),
-    ("synchronous_standby_names", &[Cause::Fsync]),
-    ("commit_*", &[Cause::Fsync]),
-    ("wal_sync_method", &[Cause::Fsync]),
-    ("wal_buffers", &[Cause::Fsync, Cause::Wal]),
-    ("wal_writer_*", &[Cause::Fsync, Cause::Background]),
-    ("autovacuum_*cost*", &[Cause::Autovacuum, Cause::DeadRows, Cause::Background]),
-    ("autovacuum*", &[Cause::Autovacuum, Cause::DeadRows, Cause::Size, Cause::HeapBlocks, Cause::Background]),
-    ("vacuum_buffer_usage_limit", &[Cause::Autovacuum]),
-    ("vacuum_*", &[Cause::Autovacuum, Cause::DeadRows]),
-    ("maintenance_work_mem", &[Cause::Autovacuum]),
-    ("bgwriter_*", &[Cause::BackendWrites, Cause::Background]),
-    ("backend_flush_after", &[Cause::BackendWrites]),
-    ("io_*", &[Cause::Reads, Cause::Background]),
-    ("effective_io_concurrency", &[Cause::Reads]),
-    ("maintenance_io_concurrency", &[Cause::Reads, Cause::Autovacuum]),
-    ("log_checkpoints", &[]),
-    ("log_autovacuum_min_duration", &[]),
-    ("log_*", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::KernelTime]),
-    ("logging_collector", &[Cause::Background, Cause::KernelTime]),
-    ("track_*", &[Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("compute_query_id", &[Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("shared_preload_libraries", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Planning]),
-    ("session_preload_libraries", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Planning]),
-    ("local_preload_libraries", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Planning]),
-    ("auto_explain.*", &[Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("pg_stat_statements.*", &[Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("debug_*", &[Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("update_process_title", &[Cause::Instructions, Cause::CpuTime, Cause::KernelTime]),
-    ("ssl*", &[Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("row_security", &[Cause::QueryPlan]),
-    ("lc_collate", &[Cause::QueryPlan, Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("lc_ctype", &[Cause::QueryPlan, Cause::Instructions, Cause::CpuTime, Cause::Function]),
-    ("deadlock_timeout", &[Cause::Locks]),
-    ("max_locks_per_transaction", &[Cause::Locks]),
-    ("default_transaction_isolation", &[Cause::Locks, Cause::Instructions, Cause::CpuTime]),
-    ("synchronize_seqscans", &[Cause::Reads, Cause::BufferMisses]),
-];
 
 /// What code that is another, or is brought in from outside, can act by.
 const OF_CODE: [Cause; 5] =
@@ -117,7 +48,9 @@ const STATEMENTS: [(&str, &[Cause]); 6] = [
 
 /// What a setting can act by; none where nothing is known of it.
 pub(crate) fn causes_of(setting: &str) -> &'static [Cause] {
-    SETTINGS.iter().find(|(pattern, _)| fits(pattern, setting)).map_or(&[], |(_, causes)| causes)
+    // No two DBMSs give a name to different things, as long as the narrower patterns are asked first.
+    let mut all = mysql::SETTINGS.iter().chain(&postgres::SETTINGS);
+    all.find(|(pattern, _)| fits(pattern, setting)).map_or(&[], |(_, causes)| causes)
 }
 
 /// Whether a pattern of these tables means a setting.

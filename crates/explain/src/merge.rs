@@ -24,7 +24,7 @@ const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime]
 const KERNEL_WORK: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::TempFiles];
 
 /// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
-const MERGES: [(Cause, &[Cause]); 14] = [
+const MERGES: [(Cause, &[Cause]); 15] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (
@@ -41,6 +41,7 @@ const MERGES: [(Cause, &[Cause]); 14] = [
     (Cause::BufferMisses, &[Cause::BackendWrites, Cause::Reads]),
     (Cause::Reads, &[]),
     (Cause::Wal, &[]),
+    (Cause::BinaryLog, &[]),
     (Cause::Fsync, &[]),
 ];
 

@@ -127,7 +127,7 @@ causes! {
     QueryPlan = "query-plan",
     /// Statements are planned more or less often, or planning takes another time.
     Planning = "planning",
-    /// Bytes written to the write-ahead log, full-page images among them.
+    /// Bytes written to the write-ahead log (redo log), full-page images among them.
     Wal = "wal",
     /// Table or index blocks touched.
     HeapBlocks = "heap-blocks",
@@ -143,6 +143,12 @@ causes! {
     Checkpoint = "checkpoint",
     /// Autovacuum in the window.
     Autovacuum = "autovacuum",
+    /// Purge of old row versions in the window.
+    Purge = "purge",
+    /// Pages written twice, for the case that a write is cut off.
+    Doublewrite = "doublewrite",
+    /// The binary log of statements and rows.
+    BinaryLog = "binary-log",
     /// Pages written by backends themselves.
     BackendWrites = "backend-writes",
     /// Waiting for the log to reach the disk.

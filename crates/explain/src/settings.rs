@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_store::{Arm, LeftOut, Setting};
+use rqps_store::{Arm, LeftOut, ServerSetting, Setting};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -13,38 +13,86 @@ use crate::model::{Difference, DifferenceKind};
 
 /// Settings that say where a server is, who asks, or what follows from the version: they differ between arms that are
 /// configured alike.
-const NOT_COMPARED: [&str; 31] = [
+const NOT_COMPARED: [&str; 79] = [
     "DateStyle",
     "TimeZone",
     "application_name",
     "archive_command",
+    "basedir",
+    "bind_address",
+    "character_sets_dir",
     "cluster_name",
     "config_file",
     "data_directory",
     "data_directory_mode",
+    "datadir",
     "default_text_search_config",
+    "error_count",
     "event_source",
+    "explain_json_format_version",
     "external_pid_file",
+    "general_log_file",
+    "gtid_binlog_pos",
+    "gtid_binlog_state",
+    "gtid_current_pos",
+    "gtid_executed",
+    "gtid_purged",
     "hba_file",
+    "hostname",
     "ident_file",
     "in_hot_standby",
+    "information_schema_stats_expiry",
+    "innodb_version",
     "is_superuser",
     "krb_server_keyfile",
+    "last_gtid",
     "lc_messages",
+    "lc_messages_dir",
     "lc_monetary",
     "lc_numeric",
     "lc_time",
     "listen_addresses",
+    "log_bin_basename",
+    "log_bin_index",
     "log_directory",
+    "log_error",
     "log_timezone",
+    "max_connections",
     "max_stack_depth",
+    "open_files_limit",
+    "original_server_version",
+    "pid_file",
+    "plugin_dir",
     "port",
+    "protocol_version",
+    "pseudo_thread_id",
+    "replica_load_tmpdir",
+    "report_port",
+    "secure_file_priv",
+    "server_uid",
+    "server_uuid",
     "server_version",
     "server_version_num",
     "session_authorization",
     "shared_memory_size",
     "shared_memory_size_in_huge_pages",
+    "slave_load_tmpdir",
+    "slow_query_log_file",
+    "socket",
+    "system_time_zone",
+    "timestamp",
+    "tls_version",
+    "tmpdir",
     "unix_socket_directories",
+    "version",
+    "version_comment",
+    "version_compile_machine",
+    "version_compile_os",
+    "version_compile_zlib",
+    "version_malloc_library",
+    "version_source_revision",
+    "version_ssl_library",
+    "warning_count",
 ];
 
 /// Units of sizes, and what they are in bytes.
@@ -68,11 +116,11 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Difference>> {
             || left_out.iter().any(|difference| difference.name == name)
     };
     let mut settings = settings(&known.0, &known.1);
-    settings.retain(|difference| !is_said(&difference.name));
+    settings.retain(|difference| !is_said(&difference.name) && cx.of_one_kind());
     // What somebody set goes before what a version brought with it.
     settings.sort_by_key(|difference| difference.kind);
     differences.extend(settings);
-    differences.extend(left_out);
+    differences.extend(left_out.into_iter().filter(|_| cx.of_one_kind()));
     differences.extend(environment(base, arm));
     differences.extend(after_load(base, arm));
     differences.extend(build(base, arm));
@@ -83,17 +131,20 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Difference>> {
 type Known = BTreeMap<String, (String, bool)>;
 
 /// Where values come from that nobody chose: the program itself, or what it found when it was started.
-const CHOSEN_BY_NOBODY: [&str; 2] = ["default", "override"];
+const CHOSEN_BY_NOBODY: [&str; 5] = ["default", "override", "COMPILED", "COMPILE-TIME", "AUTO"];
+/// What servers that do not tell where a value comes from have instead.
+const UNTOLD: &str = "unknown";
 
 /// All settings of an arm; of a run that did not keep them, those that a window's fingerprint has. What such a
 /// fingerprint leaves out is at a default that is not known, and what is in it may be what initdb writes.
 fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
     let settings = &cx.run.arms[arm].settings;
     if !settings.is_empty() {
-        let by_nobody = |source: &str| CHOSEN_BY_NOBODY.contains(&source);
-        let known = settings
-            .iter()
-            .map(|its| (its.name.clone(), (its.value.clone(), its.default || by_nobody(&its.source))));
+        let by_nobody = |its: &ServerSetting| match its.source.as_str() {
+            UNTOLD => !is_in_config(&cx.run.arms[arm], &its.name),
+            source => its.default || CHOSEN_BY_NOBODY.contains(&source),
+        };
+        let known = settings.iter().map(|its| (its.name.clone(), (its.value.clone(), by_nobody(its))));
         return Ok(known.collect());
     }
     for window in cx.windows(arm) {
@@ -113,11 +164,18 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
     Ok(Known::new())
 }
 
-/// Whether the config of the arm has the option, and not only the file that initdb wrote before it.
+/// Whether the config of the arm has the option, and not only the file that initdb wrote before it. MySQL takes `-` for
+/// `_` in names, options without a value, and `loose_` before what a version may not know.
 fn is_in_config(arm: &Arm, option: &str) -> bool {
-    let set = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == option);
-    let config =
-        arm.config_text.split_once("\n# Config ").map_or(arm.config_text.as_str(), |(_, config)| config);
+    is_in_config_text(&arm.config_text, option)
+}
+
+fn is_in_config_text(text: &str, option: &str) -> bool {
+    let set = |line: &str| {
+        let name = line.split_once('=').map_or(line, |(name, _)| name).trim().replace('-', "_");
+        name.strip_prefix("loose_").unwrap_or(&name) == option
+    };
+    let config = text.split_once("\n# Config ").map_or(text, |(_, config)| config);
     config.lines().any(set)
 }
 
@@ -133,17 +191,44 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
             true => DifferenceKind::DefaultSetting,
             false => DifferenceKind::Setting,
         };
-        let is_same = match (before, after) {
-            (Some((before, _)), Some((after, _))) => meaning(before) == meaning(after),
-            _ => false,
+        let (Some((old, _)), Some((new, _))) = (before, after) else {
+            return Some(Difference { kind, name: name.clone(), base: value(before), arm: value(after) });
         };
+        if let Some((old, new)) = switches(old, new) {
+            let is_same = old.is_empty();
+            return (!is_same).then(|| Difference {
+                kind,
+                name: name.clone(),
+                base: Some(old),
+                arm: Some(new),
+            });
+        }
+        let is_same = meaning(old) == meaning(new);
         (!is_same).then(|| Difference { kind, name: name.clone(), base: value(before), arm: value(after) })
     };
     names.into_iter().filter_map(of_name).collect()
 }
 
-/// What a value means: versions show some sizes with their unit and some without, and an empty list where they had
-/// `off`.
+/// Of two lists of switches, `a=on,b=off`, those that differ; one that a version does not know says nothing. None where
+/// the values are no such lists.
+fn switches(before: &str, after: &str) -> Option<(String, String)> {
+    let list = |value: &str| -> Option<BTreeMap<String, String>> {
+        let pairs = value.split(',').map(|switch| switch.split_once('='));
+        let pairs: Option<BTreeMap<_, _>> =
+            pairs.map(|pair| pair.map(|(a, b)| (a.into(), b.into()))).collect();
+        pairs.filter(|pairs| pairs.len() > 1)
+    };
+    let (before, after) = (list(before)?, list(after)?);
+    let differing = |these: &BTreeMap<String, String>, others: &BTreeMap<String, String>| {
+        let other = |name: &String, value: &String| others.get(name).is_some_and(|other| other != value);
+        let found = these.iter().filter(|(name, value)| other(name, value));
+        found.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+    };
+    Some((differing(&before, &after), differing(&after, &before)))
+}
+
+/// What a value means: versions show some sizes with their unit and some without, an empty list where they had `off`,
+/// and switches in small letters or large ones.
 fn meaning(value: &str) -> String {
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, unit) = value.split_at(split);
@@ -151,6 +236,7 @@ fn meaning(value: &str) -> String {
     match (number.parse::<i64>(), bytes) {
         (Ok(number), Some(bytes)) => number.saturating_mul(*bytes).to_string(),
         _ if value.is_empty() => "off".to_owned(),
+        _ if value.eq_ignore_ascii_case("on") || value.eq_ignore_ascii_case("off") => value.to_lowercase(),
         _ => value.to_owned(),
     }
 }
@@ -317,6 +403,21 @@ mod tests {
         for (kept, value) in pairs {
             assert_eq!(shown(kept), value);
         }
+    }
+
+    #[test]
+    fn of_switches_only_those_that_both_versions_have_are_compared() {
+        assert_eq!(switches("a=on,b=on", "a=on,b=off,c=on"), Some(("b=on".into(), "b=off".into())));
+        assert_eq!(switches("a=on,b=on", "a=on,b=on,c=on"), Some((String::new(), String::new())));
+        assert_eq!(switches("4096", "8192"), None);
+    }
+
+    #[test]
+    fn a_config_of_mysql_is_read_as_the_server_reads_it() {
+        let text = "[mysqld]\nloose-innodb_idle_flush_pct=1\nskip-name-resolve\ninnodb_page_size = 16k\n";
+        let is_set = |option: &str| is_in_config_text(text, option);
+        assert!(is_set("innodb_idle_flush_pct") && is_set("skip_name_resolve") && is_set("innodb_page_size"));
+        assert!(!is_set("innodb_page"));
     }
 
     #[test]

@@ -25,17 +25,31 @@ const RUNNING: &str = "running";
 type Kind = (Cause, &'static str, fn(&str, &str) -> bool);
 
 /// Kinds of waiting: what is said of them, and which events they are. The first that fits counts.
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     (Cause::Fsync, "for the write-ahead log to reach the disk", is_log),
+    (Cause::Fsync, "for the binary log to reach the disk", |_, event| {
+        event == "sql/binlog" || event.starts_with("sql/MYSQL_BIN_LOG::")
+    }),
     (Cause::TempFiles, "for temporary files", |kind, event| kind == "IO" && event.starts_with("BufFile")),
     (Cause::Reads, "for data files", |kind, _| kind == "IO"),
     (Cause::Locks, "for locks that other sessions hold", |kind, _| kind == "Lock" || kind == "BufferPin"),
-    (Cause::Locks, "for the server's internal locks", |kind, _| kind.starts_with("LWLock")),
+    (Cause::Locks, "for the server's internal locks", is_internal),
     (Cause::Waiting, "for other processes and timeouts", |_, _| true),
 ];
 
+/// Postgres' light locks, and the mutexes and latches of MySQL.
+fn is_internal(kind: &str, _: &str) -> bool {
+    kind.starts_with("LWLock") || matches!(kind, "Mutex" | "RWLock")
+}
+
+/// A commit of InnoDB writes the redo log; where single waits are watched, its file and what guards it are named.
 fn is_log(kind: &str, event: &str) -> bool {
     let event = event.to_ascii_lowercase();
+    if kind == "IO" && (event == "commit" || event.starts_with("innodb/innodb_log"))
+        || event.contains("log_sys")
+    {
+        return true;
+    }
     let of_log = event.starts_with("wal") && !event.starts_with("walbufmapping");
     of_log && (kind == "IO" || kind.starts_with("LWLock")) || event == "syncrep"
 }
@@ -162,6 +176,14 @@ mod tests {
             ("IO", "BufFileWrite", Cause::TempFiles),
             ("Lock", "transactionid", Cause::Locks),
             ("Timeout", "PgSleep", Cause::Waiting),
+            ("IO", "innodb/innodb_log_file", Cause::Fsync),
+            ("Mutex", "innodb/log_sys_write_mutex", Cause::Fsync),
+            ("IO", "sql/binlog", Cause::Fsync),
+            ("Cond", "sql/MYSQL_BIN_LOG::COND_done", Cause::Fsync),
+            ("Cond", "sql/Relay_log_info::data_cond", Cause::Waiting),
+            ("IO", "innodb/innodb_data_file", Cause::Reads),
+            ("RWLock", "innodb/btr_search_latch", Cause::Locks),
+            ("Lock", "row", Cause::Locks),
         ] {
             let found = KINDS.iter().find(|(_, _, is)| is(kind, event)).unwrap().0;
             assert_eq!(found, cause, "{kind} {event}");

@@ -37,6 +37,8 @@ pub struct Spec {
     pub protocol: &'static str,
     /// Arms: name and version. The first is base; one called `control` is base measured again.
     pub arms: Vec<(&'static str, &'static str)>,
+    /// DBMS of all arms.
+    pub dbms: &'static str,
     /// What is true: arm, test, factor of its rate, factor of its instructions.
     pub effects: Vec<(usize, &'static str, f64, f64)>,
     /// Standard deviation of one block's logarithm of a rate; instructions have a hundredth of it.
@@ -109,6 +111,7 @@ impl Default for Spec {
             name: "made-up",
             protocol: "isolated",
             arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1")],
+            dbms: "postgres",
             effects: vec![],
             block_sd: 0.004,
             blocks: 5,
@@ -399,7 +402,7 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
         name: name.into(),
         role: if spec.arms[0].0 == name { Role::Base } else { Role::Candidate },
         control: name == "control",
-        dbms: "postgres".into(),
+        dbms: spec.dbms.into(),
         build_version: version.into(),
         build_hash: format!("{:0>8}aabbccdd", version.replace('.', "")),
         build_origin: "registry".into(),

@@ -108,7 +108,7 @@ impl Node {
     /// Whether it finds rows of a table.
     pub(super) fn is_way(&self) -> bool {
         let is_named = |word: &&str| self.kind.contains(*word);
-        self.table.is_some() && ["Scan", "scan", "access"].iter().any(|word| is_named(&word))
+        self.table.is_some() && ["Scan", "scan", "access"].iter().any(is_named)
     }
 
     fn write(&self, depth: usize, text: &mut String) {

@@ -3,7 +3,7 @@
 //! What makes two plans the same is decided by [`Fingerprint`]. A changed plan is often the whole explanation of a
 //! changed rate.
 
-use rqps_explain::{Fingerprint, plan_changes};
+use rqps_explain::{Fingerprint, of_one_kind, plan_changes};
 use rqps_store::QueryPlan;
 
 use crate::document::Block;
@@ -18,7 +18,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for step in &sides.steps(which) {
         let base = plans(&sides.base, step)?;
-        for side in sides.others() {
+        for side in sides.others().filter(|side| of_one_kind(&sides.base.arm.dbms, &side.arm.dbms)) {
             for plan in plans(side, step)? {
                 let Some(before) = base.iter().find(|before| before.statement == plan.statement) else {
                     continue;
@@ -30,7 +30,9 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         }
     }
     if blocks.is_empty() {
-        blocks.push(Block::Text("Every statement has the base's plan on every variant.".to_owned()));
+        let all_alike = sides.others().all(|side| of_one_kind(&sides.base.arm.dbms, &side.arm.dbms));
+        let kind = if all_alike { "" } else { " of base's kind of DBMS" };
+        blocks.push(Block::Text(format!("Every statement has the base's plan on every variant{kind}.")));
     }
     Ok(blocks)
 }

@@ -1,0 +1,133 @@
+//! Made-up runs of MySQL whose causes are known: they are told in InnoDB's words and with the settings that act on
+//! them.
+
+use rqps_explain::{Asked, Cause, Explanation, Word, explain};
+use rqps_store::RunFolder;
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
+use rqps_verdicts::{judge_run, rules_of};
+
+const TEST: &str = "update-index";
+
+fn explained(spec: &Spec) -> Explanation {
+    let results = tempfile::tempdir().expect("there is a temporary directory");
+    let folder = write_run(results.path(), spec).expect("the run can be written");
+    let run = RunFolder::open(&folder).expect("the run can be read");
+    let rules = rules_of(&run).expect("the plan has rules");
+    let judged = judge_run(&run, &rules).expect("the run can be judged");
+    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![2], base: None };
+    explain(&run, Some(&judged), &asked).expect("the run can be explained").remove(0)
+}
+
+fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
+    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+}
+
+fn status(name: &'static str) -> Observed {
+    Observed::Counter("global_status", "", name)
+}
+
+fn metric(name: &'static str) -> Observed {
+    Observed::Counter("innodb_metrics", "", name)
+}
+
+/// An operation of 250 us: 180 us of the session, 40 us of the client, 30 us of neither; `effect` is the factor of the
+/// rate and of instructions.
+fn mysql(effect: (f64, f64), session_us: f64, extra: Vec<[Extra; 3]>) -> Spec {
+    let times = [
+        figure(Observed::SessionCpuUs, 180.0, session_us),
+        figure(Observed::Metric("client_cpu_us"), 40.0, 40.0),
+    ];
+    Spec {
+        arms: vec![("old", "5.7.22"), ("control", "5.7.22"), ("new", "8.0.31")],
+        dbms: "mysql",
+        effects: vec![(2, TEST, effect.0, effect.1)],
+        extra: times.into_iter().chain(extra).flatten().collect(),
+        ..Spec::default()
+    }
+}
+
+/// What is said of a finding of that cause.
+fn told(found: &Explanation, cause: Cause) -> (Word, &str) {
+    let finding = found.findings.iter().find(|its| its.cause == cause);
+    finding.map(|its| (its.word, its.sentence.as_str())).unwrap_or_else(|| panic!("{:?}", found.findings))
+}
+
+#[test]
+fn the_log_is_called_redo() {
+    let found = explained(&mysql(
+        (1.0, 1.0),
+        180.0,
+        vec![figure(Observed::Metric("server_wal_bytes"), 540.0, 720.0)],
+    ));
+    let said = "new writes 720 bytes of redo log per query, 33 % more than old (540)";
+    assert_eq!(told(&found, Cause::Wal), (Word::MoreWork, said));
+}
+
+#[test]
+fn commits_that_wait_name_the_setting_that_makes_them() {
+    let fsyncs = vec![
+        figure(Observed::Metric("server_fsyncs"), 0.0, 1.0),
+        figure(status("innodb_os_log_fsyncs"), 0.0, 1.0),
+    ];
+    let found = explained(&Spec {
+        settings: vec![
+            (0, "innodb_flush_log_at_trx_commit", "2"),
+            (2, "innodb_flush_log_at_trx_commit", "1"),
+            (0, "innodb_adaptive_hash_index", "OFF"),
+            (2, "innodb_adaptive_hash_index", "ON"),
+            (0, "optimizer_switch", "index_merge=on,mrr=on"),
+            (2, "optimizer_switch", "index_merge=on,mrr=on,hash_join=on"),
+        ],
+        ..mysql((0.5, 1.0), 180.0, fsyncs)
+    });
+    let (word, said) = told(&found, Cause::Fsync);
+    assert_eq!(word, Word::MoreWaiting);
+    assert!(said.ends_with("the arms differ in innodb_flush_log_at_trx_commit (1, base 2)"), "{said}");
+    let names: Vec<&str> = found.differences.iter().map(|difference| difference.name.as_str()).collect();
+    assert_eq!(names, ["version", "innodb_adaptive_hash_index", "innodb_flush_log_at_trx_commit"]);
+}
+
+#[test]
+fn a_long_history_at_the_start_is_a_debt_where_more_pages_are_asked_for() {
+    let state = |arm: usize, history: u64| Detail {
+        arm,
+        test: TEST,
+        plans: vec![],
+        fingerprint: vec![("live_rows", 100_000), ("history_list_length", history), ("dirty_pages", 10)],
+    };
+    let spec = |pages: f64, instructions: f64| Spec {
+        details: vec![state(0, 30), state(2, 450_000)],
+        ..mysql((0.88, instructions), 215.0, vec![figure(metric("buffer_pool_read_requests"), 8.0, pages)])
+    };
+    let found = explained(&spec(14.0, 1.2));
+    let (_, said) = told(&found, Cause::DeadRows);
+    assert!(
+        said.starts_with("new begins with 450,000 transactions whose old row versions are not purged"),
+        "{said}"
+    );
+    assert!(said.contains("(history list length; old: 30)"), "{said}");
+    assert!(
+        said.contains("new asks the buffer pool for 14 pages per query") && !said.contains("vacuum"),
+        "{said}"
+    );
+    let unseen = explained(&spec(8.0, 1.0));
+    assert!(unseen.findings.iter().all(|its| its.cause != Cause::DeadRows), "{:?}", unseen.findings);
+}
+
+#[test]
+fn a_pool_too_small_is_told_in_pages() {
+    let misses = vec![
+        figure(metric("buffer_pool_read_requests"), 12.0, 12.0),
+        figure(status("innodb_pages_read"), 0.0, 3.0),
+    ];
+    let found = explained(&Spec {
+        settings: vec![
+            (0, "innodb_buffer_pool_size", "134217728"),
+            (2, "innodb_buffer_pool_size", "8388608"),
+        ],
+        ..mysql((0.5, 1.0), 260.0, misses)
+    });
+    let (_, said) = told(&found, Cause::BufferMisses);
+    assert!(said.starts_with("new reads 3 pages into the buffer pool per query, old none"), "{said}");
+    assert!(said.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{said}");
+}
