@@ -292,10 +292,18 @@ mod tests {
 
     #[test]
     fn every_shipped_config_loads_and_has_a_summary() {
-        for shipped in shipped_configs(Dbms::Postgres) {
-            let config = load_config_for(Dbms::Postgres, &shipped.name.replace('N', "8"), &LIMITS).unwrap();
-            assert_eq!(value(&config, "jit"), Some("off"), "{}", shipped.name);
-            assert!(shipped.summary.len() > 20, "{}: {}", shipped.name, shipped.summary);
+        for (dbms, option, base) in [
+            (Dbms::Postgres, "jit", "off"),
+            (Dbms::Mysql, "innodb_flush_log_at_trx_commit", "2"),
+            (Dbms::Mariadb, "character_set_server", "latin1"),
+        ] {
+            for shipped in shipped_configs(dbms) {
+                let config = load_config_for(dbms, &shipped.name.replace('N', "8"), &LIMITS).unwrap();
+                assert_eq!(value(&config, option), Some(base), "{dbms} {}", shipped.name);
+                assert!(shipped.summary.len() > 20, "{dbms} {}: {}", shipped.name, shipped.summary);
+                let kept = config_from_text(dbms, &shipped.name, &config.text).unwrap();
+                assert_eq!(kept.hash, config.hash, "{dbms} {}", shipped.name);
+            }
         }
     }
 
@@ -321,6 +329,13 @@ mod tests {
         assert_eq!(value(&sized, "shared_buffers"), Some("6144MB"));
         assert_eq!(value(&sized, "max_wal_size"), Some("4GB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("2GB"));
+        let sized = load_config_for(Dbms::Mysql, "sized", &LIMITS).unwrap();
+        assert_eq!(value(&sized, "innodb_buffer_pool_size"), Some("6144M"));
+        assert_eq!(value(&sized, "innodb_redo_log_capacity"), Some("4096M"));
+        assert_eq!(value(&sized, "innodb_log_file_size"), Some("1024M"));
+        let sized = load_config_for(Dbms::Mariadb, "sized", &LIMITS).unwrap();
+        assert_eq!(value(&sized, "innodb_log_file_size"), Some("4096M"));
+        assert_eq!(sized.before[0].value, "1024M");
         let tiny = HostLimits { memory_bytes: 1 << 30, disk_free_bytes: 5 << 30 };
         let sized = load_config_for(Dbms::Postgres, "sized", &tiny).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
