@@ -53,6 +53,7 @@ impl Apt {
         for part in ["sources", "lists/partial", "archives/partial"] {
             create_open_dir(&apt.dir.join(part))?;
         }
+        let _lock = apt.lock()?;
         let status = apt.dir.join("status");
         File::create(&status).map_err(Error::file("create", &status))?;
         let stamp = apt.dir.join(STAMP);
@@ -71,6 +72,14 @@ impl Apt {
         Ok(Ok(apt))
     }
 
+    /// apt gives up at once where another one works on the same state. Nothing else is locked while this is held.
+    fn lock(&self) -> Result<File> {
+        let path = self.dir.join("rqps.lock");
+        let file = File::create(&path).map_err(Error::file("create", &path))?;
+        file.lock().map_err(Error::file("lock", &path))?;
+        Ok(file)
+    }
+
     /// The version of a package in this suite, as Debian writes it.
     pub fn version(&self, package: &str) -> Result<Option<String>> {
         let shown = APT_CACHE.run(&self.arguments(&["show", "--no-all-versions", package]))?;
@@ -84,6 +93,7 @@ impl Apt {
         packages: &[String],
         into: &Path,
     ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
+        let _lock = self.lock()?;
         create_open_dir(&into.join("partial"))?;
         let place = format!("-oDir::Cache::archives={}", into.display());
         let mut arguments = self.arguments(&[&place, "--yes", "--no-install-recommends", "--download-only"]);

@@ -270,23 +270,32 @@ impl Installer<'_> {
         Ok(())
     }
 
+    /// The error for what no place has, or for what those that may have it could not be asked for.
     fn unknown(&self, request: &Request, reasons: &[String]) -> Error {
+        if !reasons.is_empty() {
+            return self.unreachable(request, reasons.join("; "));
+        }
         let wanted = i64::from(version::number(&request.text));
         let mut versions: Vec<&str> = self.recipes.maven.iter().map(|build| build.version.as_str()).collect();
         versions.extend(self.recipes.debian.iter().map(|suite| suite.series.as_str()));
         versions.sort_by_key(|version| (wanted - i64::from(version::number(version))).abs());
         versions.dedup();
         versions.truncate(NEAREST_MAX);
-        let mut nearest = format!(
+        let nearest = format!(
             "nearest: {}; `rqps install {}` lists all; others come from an address of yours (--from URL, or {}) or a directory",
             versions.join(", "),
             self.dbms,
             self.recipes.tarball_url_variable
         );
-        for reason in reasons {
-            nearest.push_str(&format!(" ({reason})"));
-        }
         Error::NotPublished { dbms: self.dbms, request: request.text.clone(), nearest }
+    }
+
+    fn unreachable(&self, request: &Request, reason: String) -> Error {
+        let builds = self.cache.builds().unwrap_or_default();
+        let versions: Vec<&str> = builds.iter().map(|build| build.version.as_str()).collect();
+        let cached = if versions.is_empty() { "nothing".to_owned() } else { versions.join(", ") };
+        let cached = format!("cached: {cached}; another place is named with --from URL, or a directory");
+        Error::Unreachable { dbms: self.dbms, request: request.text.clone(), reason, cached }
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::libraries;
+use crate::user::server_user;
 
 const PATCHELF: Client = Client {
     program: "patchelf",
@@ -45,6 +47,20 @@ pub(crate) fn relocate(root: &Path) -> Result<()> {
         ];
         if let Err(failure) = PATCHELF.run(&arguments)? {
             return Err(Error::NotABuild { path: program, reason: failure.reason });
+        }
+        check_closed(root, &program)?;
+    }
+    Ok(())
+}
+
+/// Refuses a program that would take a library of the system: which one it runs with would change with the system.
+fn check_closed(root: &Path, program: &Path) -> Result<()> {
+    let real_root = fs::canonicalize(root).map_err(Error::file("examine", root))?;
+    for library in libraries::needed_by(program, &server_user()?)? {
+        let is_own = |file: &PathBuf| fs::canonicalize(file).is_ok_and(|file| file.starts_with(&real_root));
+        if !library.file.as_ref().is_some_and(is_own) {
+            let reason = format!("the packages brought no {} along, which it needs", library.name);
+            return Err(Error::NotABuild { path: program.to_path_buf(), reason });
         }
     }
     Ok(())
