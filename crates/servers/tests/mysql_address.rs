@@ -81,9 +81,9 @@ impl Place {
     }
 
     fn is_empty(&self) -> bool {
-        let left = fs::read_dir(self.dirs().cache.join("mysql")).unwrap().flatten();
-        list_builds(&self.dirs()).unwrap().is_empty()
-            && left.map(|entry| entry.file_name()).all(|name| name == ".lock")
+        let left = fs::read_dir(self.dirs().cache.join("mysql")).into_iter().flatten().flatten();
+        let no_build = list_builds(&self.dirs()).is_ok_and(|builds| builds.is_empty());
+        no_build && left.map(|entry| entry.file_name()).all(|name| name == ".lock")
     }
 }
 
