@@ -41,11 +41,13 @@ fn answer(mut stream: TcpStream, files: &Files) -> io::Result<()> {
 }
 
 /// A tarball as the makers pack theirs, with a program that says which version it is.
-fn tarball(version: &str) -> io::Result<Vec<u8>> {
+fn tarball(version: &str, messages: &str) -> io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(XzEncoder::new(Vec::new(), 0));
     let program =
         format!("#!/bin/sh\necho \"$0  Ver {version} for Linux on x86_64 (MySQL Community Server - GPL)\"\n");
-    for (path, content) in [("bin/mysqld", &*program), ("share/english/errmsg.sys", "x"), ("man/page", "x")] {
+    for (path, content) in
+        [("bin/mysqld", &*program), ("share/english/errmsg.sys", messages), ("man/page", "x")]
+    {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
         header.set_mode(0o700);
@@ -89,23 +91,33 @@ impl Place {
 
 #[test]
 fn a_tarball_is_found_by_its_makers_name_and_checked() {
-    let content = tarball("8.4.3").unwrap();
+    let content = tarball("8.4.3", "x").unwrap();
     let sum = sha256(&content);
     let name = "mysql-8.4.3-linux-glibc2.28-x86_64.tar.xz";
-    let place = Place::new(Files::from([(format!("/{name}"), (200, content.len(), content))])).unwrap();
+    let other = tarball("8.4.3", "messages of another build").unwrap();
+    let place = Place::new(Files::from([
+        (format!("/{name}"), (200, content.len(), content)),
+        ("/other.tar.xz".to_owned(), (200, other.len(), other)),
+    ]))
+    .unwrap();
     let build = place.install("8.4.3", "/", Some(sum.to_uppercase())).unwrap();
     assert_eq!((build.origin, build.notes), (format!("tarball {name}"), vec![]));
     assert!(build.version_text.starts_with("Ver 8.4.3 for Linux") && !build.root.join("man").exists());
     // From now on the version is known, as others are.
     assert_eq!(install(&place.dirs(), Dbms::Mysql, "8.4.3").unwrap().hash, build.hash);
     assert_eq!(install(&place.dirs(), Dbms::Mysql, "8.4").unwrap().hash, build.hash);
+    let other_version = place.install("8.4.4", "/", Some(sum.clone())).unwrap_err().to_string();
+    assert!(other_version.contains("there is none of"), "{other_version}");
     let unverified = place.install("8.4.3", &format!("/{name}"), None).unwrap();
     assert!(unverified.notes[0].contains("was not verified") && unverified.notes[0].contains(&sum));
+    place.install("8.4.3", "/other.tar.xz", None).unwrap();
+    let notes = install(&place.dirs(), Dbms::Mysql, "8.4.3").unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("there are 2 builds of mysql 8.4.3")), "{notes:?}");
 }
 
 #[test]
 fn what_comes_damaged_leaves_nothing_behind() {
-    let content = tarball("8.0.36").unwrap();
+    let content = tarball("8.0.36", "x").unwrap();
     let page = b"<html>a page that says in words that there is no such file</html>".to_vec();
     let place = Place::new(Files::from([
         ("/whole.tar.xz".to_owned(), (200, content.len(), content.clone())),

@@ -50,6 +50,7 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
         Some(sha256) => installer.cache.find_made_from(&sha256.to_lowercase())?,
         None => None,
     };
+    let cached = cached.filter(|build| build.version == request.text);
     let build = match cached {
         Some(build) => build,
         None => {
@@ -88,11 +89,11 @@ struct Installer<'a> {
 
 impl Installer<'_> {
     fn exact(&self, request: &Request) -> Result<Build> {
-        if let Some(build) = self.cache.find(&request.text)? {
+        if let Some(build) = self.cached(&request.text)? {
             return Ok(build);
         }
         let _lock = self.cache.lock()?;
-        if let Some(build) = self.cache.find(&request.text)? {
+        if let Some(build) = self.cached(&request.text)? {
             return Ok(build);
         }
         let mut reasons = Vec::new();
@@ -112,6 +113,26 @@ impl Installer<'_> {
         }
     }
 
+    /// What is here of a version. Several builds of one version come from several places: one from an address gives way to
+    /// the others, and a note says that there is a choice.
+    fn cached(&self, version: &str) -> Result<Option<Build>> {
+        let mut builds = self.cache.builds()?;
+        builds.retain(|build| build.version == version);
+        let count = builds.len();
+        let chosen = builds.into_iter().min_by_key(|build| build.origin.starts_with(tarball::ORIGIN));
+        Ok(chosen.map(|mut build| {
+            if count > 1 {
+                let choice = format!(
+                    "there are {count} builds of {} {version} here and this is {}; name its directory for another \
+                     (`rqps builds`)",
+                    self.dbms, build.origin
+                );
+                build.notes.push(choice);
+            }
+            build
+        }))
+    }
+
     /// Of recipes, of suites as they are now, and of what was installed before.
     fn newest(&self, request: &Request) -> Result<Build> {
         let mut reasons = Vec::new();
@@ -125,10 +146,7 @@ impl Installer<'_> {
         let Some(newest) = newest.map(str::to_owned) else {
             return Err(self.unknown(request, &reasons));
         };
-        let mut build = match cached.into_iter().find(|build| build.version == newest) {
-            Some(build) => build,
-            None => self.obtain(&newest, offers)?,
-        };
+        let mut build = self.obtain(&newest, offers)?;
         for reason in reasons {
             build
                 .notes
@@ -138,8 +156,11 @@ impl Installer<'_> {
     }
 
     fn obtain(&self, version: &str, offers: Vec<Offer<'_>>) -> Result<Build> {
+        if let Some(build) = self.cached(version)? {
+            return Ok(build);
+        }
         let _lock = self.cache.lock()?;
-        if let Some(build) = self.cache.find(version)? {
+        if let Some(build) = self.cached(version)? {
             return Ok(build);
         }
         match offers.into_iter().find(|offer| offer.version() == version) {
@@ -231,7 +252,7 @@ impl Installer<'_> {
                 );
                 let notes = if from.sha256.is_some() { Vec::new() } else { vec![unverified] };
                 tarball::unpack(&tarball, unpacked)?;
-                Ok(Fetched { origin: format!("tarball {}", tarball.name), sha256, notes })
+                Ok(Fetched { origin: format!("{} {}", tarball::ORIGIN, tarball.name), sha256, notes })
             }
             Source::Debian(offer) => {
                 let sha256 = offer.obtain(self.dbms, scratch, unpacked)?;

@@ -17,6 +17,9 @@ use crate::unpack;
 const CURL: Client =
     Client { program: "curl", package: "curl", purpose: "fetch builds from an address", limit_s: 3600 };
 
+/// How the origin of such a build begins.
+pub(crate) const ORIGIN: &str = "tarball";
+
 /// What `curl` returns where an address of a file (`file://`) leads nowhere.
 const NO_SUCH_FILE: i32 = 37;
 
