@@ -82,8 +82,30 @@ make_scratch() {
     export scratch
 }
 
-# A server whose backends do what they are told and nothing else: no autovacuum, no checkpoint, no waiting for disks.
-quiet_config() {
+# The DBMS of a build that has a version: the part of its name before the hyphen.
+dbms_of() { # postgres-18, mysql-8.0.31, mariadb-11.4.5, or the directory of a Postgres
+    case $1 in
+    mysql-* | mariadb-*) echo "${1%%-*}" ;;
+    *) echo postgres ;;
+    esac
+}
+
+# A server whose sessions do what they are told and nothing else: no vacuum, no waiting for disks, no checkpoint where
+# it can be had.
+quiet_config() { # DBMS, Postgres unless given
+    if [[ ${1:-postgres} != postgres ]]; then
+        cat >"$scratch/quiet.cnf" <<'CONF'
+[mysqld]
+innodb_buffer_pool_size = 512M
+innodb_flush_log_at_trx_commit = 0
+innodb_doublewrite = 0
+skip_log_bin
+character_set_server = latin1
+collation_server = latin1_swedish_ci
+CONF
+        echo "$scratch/quiet.cnf"
+        return
+    fi
     cat >"$scratch/quiet.conf" <<'CONF'
 shared_buffers = 512MB
 fsync = off
@@ -109,6 +131,11 @@ build_dir() { # postgres-18, or a directory
 # Sets sysbench_at to the options that lead sysbench to the server of the environment. Without uniform keys it would
 # draw skewed ones, in `prepare` as well as in `run`.
 set_sysbench_at() {
+    if [[ ${RQPS_DBMS:-postgres} != postgres ]]; then
+        sysbench_at=(--db-driver=mysql --mysql-socket="$MYSQL_UNIX_PORT" --mysql-user="$RQPS_USER"
+            --mysql-password="$RQPS_PASSWORD" --mysql-db="$RQPS_DATABASE" --mysql-ssl=off --rand-type=uniform)
+        return
+    fi
     sysbench_at=(--db-driver=pgsql --pgsql-host="$PGHOST" --pgsql-port="$PGPORT" --pgsql-user="$PGUSER"
         --pgsql-password="$PGPASSWORD" --pgsql-db="$PGDATABASE" --rand-type=uniform)
 }
