@@ -211,7 +211,8 @@ impl Profiles<'_> {
         active.server.stop().map_err(not_started(name, &spec.data_dir))?;
         let to = self.place.data_dir(LOADED);
         snapshot(&spec.data_dir, &to).map_err(not_started(name, &to))?;
-        Ok(facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value).unwrap_or_default())
+        let told = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
+        Ok(told.unwrap_or_else(|| spec.build.family.flags.clone()))
     }
 
     /// Starts an arm's server on the data as loaded.
