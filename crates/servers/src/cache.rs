@@ -192,7 +192,9 @@ impl Cache {
         let root = manifest_path.with_extension("");
         let files = program_files(&root).ok()?;
         let fingerprint = files.fingerprint();
-        if manifest.fitted_hash.is_some() && manifest.build.root != root {
+        // By another way to the same place it is the same build.
+        let at_its_place = || fs::canonicalize(&manifest.build.root).ok() == fs::canonicalize(&root).ok();
+        if manifest.fitted_hash.is_some() && !at_its_place() {
             return None;
         }
         if fingerprint != manifest.fingerprint {
@@ -258,27 +260,55 @@ impl Drop for Partial {
 mod tests {
     use super::*;
 
-    fn kept_build(cache: &Cache) -> Build {
-        let _lock = cache.lock().unwrap();
-        let partial = cache.partial().unwrap();
-        let unpacked = partial.path.join("build");
+    fn unpacked_build(unpacked: &Path) -> Build {
         fs::create_dir_all(unpacked.join("bin")).unwrap();
         fs::write(unpacked.join("bin/postgres"), "program").unwrap();
-        let build = Build {
+        Build {
             dbms: Dbms::Postgres,
             version: "18.1".to_owned(),
-            hash: program_files(&unpacked).unwrap().hash().unwrap(),
+            hash: program_files(unpacked).unwrap().hash().unwrap(),
             hash_covers: String::new(),
             origin: String::new(),
-            root: unpacked.clone(),
+            root: unpacked.to_path_buf(),
             bin_dir: unpacked.join("bin"),
             size_bytes: 7,
             version_text: String::new(),
             family: Family::default(),
             commit: None,
             notes: Vec::new(),
+        }
+    }
+
+    fn kept_build(cache: &Cache) -> Build {
+        let _lock = cache.lock().unwrap();
+        let partial = cache.partial().unwrap();
+        let unpacked = partial.path.join("build");
+        cache.keep(&unpacked, unpacked_build(&unpacked), String::new()).unwrap()
+    }
+
+    #[test]
+    fn a_build_that_was_fitted_to_its_place_is_found_there_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = |cache: &str| Dirs { cache: dir.path().join(cache), work: dir.path().join("work") };
+        let cache = Cache::of(&dirs("one"), Dbms::Postgres);
+        let lock = cache.lock().unwrap();
+        let unpacked = cache.partial().unwrap().path.join("build");
+        let build = unpacked_build(&unpacked);
+        let hash = build.hash.clone();
+        let fit = |build: &mut Build| {
+            let program = build.bin_dir.join("postgres");
+            fs::write(&program, build.root.to_string_lossy().as_bytes())
+                .map_err(Error::file("write", &program))
         };
-        cache.keep(&unpacked, build, String::new()).unwrap()
+        let kept = cache.keep_fitted(&unpacked, build, String::new(), true, fit).unwrap();
+        drop(lock);
+        assert_eq!(kept.hash, hash);
+        std::os::unix::fs::symlink(dir.path().join("one"), dir.path().join("link")).unwrap();
+        let found = |cache: &str| Cache::of(&dirs(cache), Dbms::Postgres).find("18.1").unwrap();
+        assert_eq!(found("one"), Some(kept));
+        assert!(found("link").is_some());
+        fs::rename(dir.path().join("one"), dir.path().join("two")).unwrap();
+        assert_eq!(found("two"), None);
     }
 
     #[test]
