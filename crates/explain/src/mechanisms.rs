@@ -178,7 +178,7 @@ fn named(difference: &Difference) -> String {
         None => "none".to_owned(),
         Some("") => "empty".to_owned(),
         Some(text) if difference.kind == DifferenceKind::LeftOut && text.starts_with(LEFT_OUT) => {
-            "not known to the build".to_owned()
+            if text.contains("know") { "not known to the build" } else { LEFT_OUT }.to_owned()
         }
         Some(value) => short(value),
     };

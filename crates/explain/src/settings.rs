@@ -13,7 +13,7 @@ use crate::model::{Difference, DifferenceKind};
 
 /// Settings that say where a server is, who asks, or what follows from the version: they differ between arms that are
 /// configured alike.
-const NOT_COMPARED: [&str; 79] = [
+const NOT_COMPARED: [&str; 82] = [
     "DateStyle",
     "TimeZone",
     "application_name",
@@ -66,6 +66,9 @@ const NOT_COMPARED: [&str; 79] = [
     "port",
     "protocol_version",
     "pseudo_thread_id",
+    "relay_log",
+    "relay_log_basename",
+    "relay_log_index",
     "replica_load_tmpdir",
     "report_port",
     "secure_file_priv",
@@ -228,7 +231,7 @@ fn switches(before: &str, after: &str) -> Option<(String, String)> {
 }
 
 /// What a value means: versions show some sizes with their unit and some without, an empty list where they had `off`,
-/// and switches in small letters or large ones.
+/// switches in small letters or large ones, and numbers with more or fewer decimals.
 fn meaning(value: &str) -> String {
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, unit) = value.split_at(split);
@@ -236,6 +239,9 @@ fn meaning(value: &str) -> String {
     match (number.parse::<i64>(), bytes) {
         (Ok(number), Some(bytes)) => number.saturating_mul(*bytes).to_string(),
         _ if value.is_empty() => "off".to_owned(),
+        _ if value.contains('.') => {
+            value.parse::<f64>().map_or_else(|_| value.to_owned(), |number| number.to_string())
+        }
         _ if value.eq_ignore_ascii_case("on") || value.eq_ignore_ascii_case("off") => value.to_lowercase(),
         _ => value.to_owned(),
     }

@@ -1,5 +1,5 @@
-//! Counters of MySQL and MariaDB that findings are made of. `SHOW GLOBAL STATUS` counts a little of its own: floors are
-//! above that.
+//! Counters of MySQL and MariaDB that findings are made of. `SHOW GLOBAL STATUS` counts a little of its own, and threads
+//! in the background flush pages and write to the log whatever clients do: floors are above that.
 
 use super::{ALL, Entry, Per, Rise};
 use crate::figures::Cell;
@@ -50,7 +50,8 @@ pub(super) static ENTRIES: [Entry; 23] = [
         phrase: "searches B-trees from their root {} times",
         per: Per::Operation,
         floor: 0.05,
-        value: |cell| metric(cell, "adaptive_hash_searches_btree"),
+        // MariaDB does not count them while the adaptive hash index is off.
+        value: |cell| metric(cell, "adaptive_hash_searches_btree").filter(|searches| *searches > 0.0),
     },
     Entry {
         cause: Cause::BufferMisses,
@@ -79,7 +80,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         unit: "bytes",
         phrase: "writes {} bytes of redo log",
         per: Per::Operation,
-        floor: 1.0,
+        floor: 16.0,
         value: |cell| cell.metric("server_wal_bytes"),
     },
     Entry {
@@ -152,7 +153,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         unit: "pages",
         phrase: "flushes {} dirty pages",
         per: Per::Operation,
-        floor: 0.005,
+        floor: 0.02,
         value: |cell| status(cell, "innodb_buffer_pool_pages_flushed"),
     },
     Entry {
@@ -172,7 +173,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         unit: "pages",
         phrase: "writes {} pages through the doublewrite buffer",
         per: Per::Operation,
-        floor: 0.005,
+        floor: 0.02,
         value: |cell| status(cell, "innodb_dblwr_pages_written"),
     },
     Entry {
@@ -271,5 +272,6 @@ pub(crate) fn pages_touched(cell: Cell<'_>) -> Option<f64> {
 /// CPU time of background threads; 0 where roles are known and none of these was on a CPU.
 fn of_roles(cell: Cell<'_>, roles: &[&str]) -> Option<f64> {
     cell.metrics_of("server_role.").first()?;
-    Some(roles.iter().filter_map(|role| cell.metric(&format!("server_role.{role}_us"))).sum())
+    let us = |role: &&str| cell.metric(&format!("server_role.{role}_us")).unwrap_or(0.0);
+    Some(roles.iter().map(us).fold(0.0, |sum, us| sum + us))
 }

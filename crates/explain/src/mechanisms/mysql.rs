@@ -6,7 +6,7 @@ const CODE: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::Function];
 const FLUSHING: [Cause; 3] = [Cause::Checkpoint, Cause::BackendWrites, Cause::Background];
 
 /// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts.
-pub(super) static SETTINGS: [(&str, &[Cause]); 101] = [
+pub(super) static SETTINGS: [(&str, &[Cause]); 103] = [
     ("innodb_flush_log_at_trx_commit", &[Cause::Fsync, Cause::Waiting, Cause::Wal]),
     ("innodb_flush_log_at_timeout", &[Cause::Fsync, Cause::Background]),
     ("innodb_flush_method", &[Cause::Fsync, Cause::Reads, Cause::KernelTime, Cause::Waiting]),
@@ -78,6 +78,7 @@ pub(super) static SETTINGS: [(&str, &[Cause]); 101] = [
     ("log_bin", &[Cause::BinaryLog, Cause::Fsync, Cause::Instructions, Cause::CpuTime]),
     ("binlog_*", &[Cause::BinaryLog, Cause::Fsync, Cause::Instructions, Cause::CpuTime]),
     ("max_binlog_*", &[Cause::BinaryLog, Cause::Fsync]),
+    ("gtid_executed_compression_period", &[]),
     ("gtid_*", &[Cause::BinaryLog, Cause::Instructions, Cause::CpuTime]),
     ("enforce_gtid_consistency", &[Cause::BinaryLog]),
     ("log_slave_updates", &[]),
@@ -91,6 +92,7 @@ pub(super) static SETTINGS: [(&str, &[Cause]); 101] = [
     ("log_bin_*", &[]),
     ("general_log", &CODE),
     ("slow_query_log", &CODE),
+    ("performance_schema_max_*", &[]),
     ("performance_schema*", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Cycles]),
     ("userstat", &CODE),
     ("optimizer_switch", &[Cause::QueryPlan, Cause::Planning, Cause::Instructions, Cause::CpuTime]),
