@@ -2,6 +2,8 @@
 //! source is a tree of a few lines with Postgres' `configure` and make targets; real ones are built by
 //! `tools/build-from-source`.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -210,8 +212,8 @@ fn commits_of_one_repository_are_builds_of_their_own() {
     scene.git(&["clone", "--quiet", "--bare", ".", &bare.to_string_lossy()]);
     let (bare, phases) = scene.build(&bare.to_string_lossy());
     assert!(bare.unwrap().hash == new.hash && !phases.contains("compiling"));
-    let (elsewhere, phases) = scene.build(&format!("file://{}@{first}", scene.source().display()));
-    assert!(elsewhere.unwrap().hash == old.hash && phases == BTreeSet::from(["fetching"]));
+    let (elsewhere, phases) = scene.build(&format!("file://{}@main", scene.source().display()));
+    assert!(elsewhere.unwrap().hash == new.hash && phases == BTreeSet::from(["fetching"]));
     // A checkout is what lies there, not what was committed, without what git is told to ignore.
     scene.write("postgres.c", &POSTGRES.replace("return text", "return 3 + text"));
     let dirty = scene.build_source();
@@ -219,6 +221,8 @@ fn commits_of_one_repository_are_builds_of_their_own() {
     scene.write(".git/info/exclude", "*.o\n");
     scene.write("left.o", "left");
     assert_eq!(scene.build_source().hash, dirty.hash);
+    let (gone, phases) = scene.build(&format!("/nowhere/repository@{second}"));
+    assert!(gone.unwrap().hash == new.hash && phases.is_empty());
     let (outcome, _) = scene.build(&format!("{}@no-such-branch", scene.source().display()));
     let message = outcome.unwrap_err().to_string();
     assert!(message.contains("no commit, tag or branch `no-such-branch`"), "{message}");

@@ -9,7 +9,7 @@ use rqps_plan::Dbms;
 pub enum SourceError {
     /// No shipped flavour has this name.
     #[error(
-        "no flavour is called `{name}`; shipped: {shipped}; for one of your own write its path, such as ./{name}.toml"
+        "no flavour is called `{name}`; shipped: {shipped}; for your own write its path, such as ./{name}.toml"
     )]
     UnknownFlavour {
         /// The name as written.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rqps_plan::SourceSpec;
 
 use super::error::SourceError;
-use super::watch::{BuildProgress, Watch};
+use super::watch::Watch;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::identity::sha256_hex;
@@ -39,17 +39,12 @@ impl Repository {
         let path = mirrors.join(format!("{}.git", &sha256_hex(spec.place.as_bytes())[..16]));
         let reference = spec.reference.as_deref().unwrap_or("HEAD");
         let of = |commit| Repository { place: spec.place.clone(), path: path.clone(), commit };
-        let is_commit = reference.len() == 40 && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_commit && let Ok(commit) = commit_of(&path, &spec.place, reference) {
+        if is_commit_id(reference)
+            && let Ok(commit) = commit_of(&path, &spec.place, reference)
+        {
             return Ok(of(commit));
         }
-        (watch.progress)(&BuildProgress {
-            what: &spec.place,
-            phase: "fetching",
-            elapsed_s: 0.0,
-            lines: 0,
-            steps: None,
-        });
+        watch.says(&spec.place, "fetching");
         if path.is_dir() {
             run(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
         } else {
@@ -93,6 +88,11 @@ fn commit_of(repository: &Path, place: &str, reference: &str) -> Result<String> 
             };
             SourceError::Git { action: "look into", place: place.to_owned(), reason }.into()
         })
+}
+
+/// Whether a name is the whole id of a commit.
+pub(crate) fn is_commit_id(name: &str) -> bool {
+    name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a directory is a repository without a checkout.

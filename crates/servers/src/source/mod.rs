@@ -25,6 +25,7 @@ use crate::cache::Cache;
 use crate::dbms;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
+use crate::family::system_libc;
 use crate::identity::sha256_hex;
 use crate::user::server_user;
 
@@ -50,9 +51,16 @@ const LOCK_POLL: Duration = Duration::from_millis(200);
 pub fn build(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Build> {
     let code = dbms::of(dbms).source_code();
     let flavour = Flavour::load(&spec.flavour, dbms, code.systems())?;
+    let cache = Cache::of_sources(dirs, dbms);
+    // A commit that was built is found without its repository, which may be gone when a run is resumed.
+    if let Some(identity) = place::identity_by_name(spec)
+        && let Some(build) = cache.find_made_from(&key_of(dbms, &identity, &flavour)?)?
+    {
+        return checked(dirs, build);
+    }
     let source = Source::find(dirs, dbms, spec, watch)?;
-    let job = Job { dirs, cache: Cache::of_sources(dirs, dbms), dbms, code, spec, flavour, source };
-    let key = job.key()?;
+    let key = key_of(dbms, &source.identity, &flavour)?;
+    let job = Job { dirs, cache, dbms, code, spec, flavour, source };
     if let Some(build) = job.cache.find_made_from(&key)? {
         return checked(dirs, build);
     }
@@ -78,6 +86,19 @@ pub fn check(dbms: Dbms, spec: &SourceSpec) -> Result<()> {
         return Err(SourceError::NotSource { place: spec.place.clone(), dbms, reason }.into());
     }
     Ok(())
+}
+
+/// Of everything that decides what comes out.
+fn key_of(dbms: Dbms, identity: &str, flavour: &Flavour) -> Result<String> {
+    let how = serde_json::to_string(flavour)
+        .map_err(|error| Error::file("read flavour", &flavour.name)(error.into()))?;
+    let compiler = tools::compiler_text(flavour)?;
+    let recipe = format!("recipe {RECIPE}");
+    let mut parts = vec![recipe, dbms.to_string(), identity.to_owned(), how, compiler, system_libc()];
+    if [&flavour.cflags, &flavour.cxxflags].iter().any(|flags| flags.contains("native")) {
+        parts.push(cpu_model());
+    }
+    Ok(sha256_hex(parts.join("\0").as_bytes()))
 }
 
 /// A cached build may have lost a library of the system since.
@@ -111,24 +132,6 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Of everything that decides what comes out.
-    fn key(&self) -> Result<String> {
-        let flavour = serde_json::to_string(&self.flavour)
-            .map_err(|error| Error::file("read flavour", &self.spec.flavour)(error.into()))?;
-        let mut parts = vec![
-            format!("recipe {RECIPE}"),
-            self.dbms.name().to_owned(),
-            self.source.identity.clone(),
-            flavour,
-            tools::compiler_text(&self.flavour)?,
-            crate::family::system_libc(),
-        ];
-        if self.flavour.cflags.contains("native") || self.flavour.cxxflags.contains("native") {
-            parts.push(cpu_model());
-        }
-        Ok(sha256_hex(parts.join("\0").as_bytes()))
-    }
-
     /// Keeps other processes from making the same build until it is dropped.
     fn lock(&self, key: &str, what: &str, watch: &mut Watch<'_>) -> Result<File> {
         create_open_dir(self.cache.dir())?;
@@ -174,9 +177,32 @@ impl Job<'_> {
 
     /// Compiles and installs it, and moves it into the cache.
     fn make(&self, key: &str, root: &Path, watch: &mut Watch<'_>) -> Result<Build> {
-        let user = server_user()?;
-        create_open_dir(root)?;
         let began = Instant::now();
+        let (site, what) = self.prepare(root, watch)?;
+        let user = server_user()?;
+        if user.switches {
+            give_tree(root, user.uid, user.gid)?;
+        }
+        user.check_reachable(root, "move the cache to where everybody can enter with RQPS_CACHE")?;
+        let log = self.cache.dir().join(format!("unfinished-{}.log", &key[..16]));
+        let _absent = fs::remove_file(&log);
+        let directory = &site.build;
+        let mut runner =
+            Runner { what: &what, flavour: &self.flavour, user: &user, directory, log, watch, began };
+        for step in self.code.steps(&site) {
+            if let Err(error) = runner.run(&step) {
+                if error.is_interruption() {
+                    let _absent = fs::remove_file(&runner.log);
+                }
+                return Err(error);
+            }
+        }
+        let log = runner.log;
+        self.keep(key, &site, &log)
+    }
+
+    /// Copies the source and looks whether all is here that its build needs; says what will be built.
+    fn prepare(&self, root: &Path, watch: &mut Watch<'_>) -> Result<(Site<'_>, String)> {
         let mut site = Site {
             tree: root.join("source"),
             build: root.join("build"),
@@ -185,17 +211,11 @@ impl Job<'_> {
             options: Vec::new(),
             jobs: watch.job_count(),
         };
-        for directory in [&site.tree, &site.build, &site.prefix] {
+        for directory in [root, &site.tree, &site.build, &site.prefix] {
             create_open_dir(directory)?;
         }
         let place = format!("{} from {}", self.dbms, self.source.origin);
-        (watch.progress)(&BuildProgress {
-            what: &place,
-            phase: "copying the source",
-            elapsed_s: 0.0,
-            lines: 0,
-            steps: None,
-        });
+        watch.says(&place, "copying the source");
         self.source.lay_out(&site.tree)?;
         let version = self.code.version(&site.tree).ok_or_else(|| SourceError::NotSource {
             place: self.spec.place.clone(),
@@ -205,33 +225,9 @@ impl Job<'_> {
         let what = format!("{} {version}, flavour {}", self.dbms, self.flavour.name);
         let asked = self.flavour.at(&version);
         tools::check(&what, &self.flavour, &self.code.programs(&site), &asked)?;
-        let source_dir = text(&site.tree);
-        site.options = asked.options.iter().map(|option| option.replace("{source}", &source_dir)).collect();
-        if user.switches {
-            give_tree(root, user.uid, user.gid)?;
-        }
-        user.check_reachable(root, "move the cache to where everybody can enter with RQPS_CACHE")?;
-        let unfinished = self.cache.dir().join(format!("unfinished-{}.log", &key[..16]));
-        let _absent = fs::remove_file(&unfinished);
-        let mut runner = Runner {
-            what: &what,
-            flavour: &self.flavour,
-            user: &user,
-            directory: &site.build,
-            log: unfinished,
-            watch,
-            began,
-        };
-        for step in self.code.steps(&site) {
-            if let Err(error) = runner.run(&step) {
-                if matches!(error, Error::Source(SourceError::Interrupted { .. })) {
-                    let _absent = fs::remove_file(&runner.log);
-                }
-                return Err(error);
-            }
-        }
-        let log = runner.log;
-        self.keep(key, &site, &log)
+        let tree = text(&site.tree);
+        site.options = asked.options.iter().map(|option| option.replace("{source}", &tree)).collect();
+        Ok((site, what))
     }
 
     /// Takes the installed programs away from the user who made them, and gives them their place in the cache.

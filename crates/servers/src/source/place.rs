@@ -39,6 +39,15 @@ enum Kind {
     Git(Repository),
 }
 
+/// The identity of what a spec names by its own, wherever it lies: a commit by its whole id.
+pub(crate) fn identity_by_name(spec: &SourceSpec) -> Option<String> {
+    spec.reference.as_deref().filter(|name| git::is_commit_id(name)).map(commit_identity)
+}
+
+fn commit_identity(commit: &str) -> String {
+    format!("commit {}", commit.to_lowercase())
+}
+
 impl Source {
     /// Finds what a spec names, and its identity. Repositories that are elsewhere are fetched.
     pub fn find(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Source> {
@@ -68,7 +77,7 @@ impl Source {
 
     fn of_git(repository: Repository) -> Result<Source> {
         Ok(Source {
-            identity: format!("commit {}", repository.commit),
+            identity: commit_identity(&repository.commit),
             origin: format!(
                 "{} at commit {}",
                 repository.place,

@@ -42,6 +42,11 @@ impl Watch<'_> {
         work(&mut Watch { progress: &mut |_| {}, stop: &NEVER, jobs: None })
     }
 
+    /// Tells of a phase that has just begun and writes no log.
+    pub(crate) fn says(&mut self, what: &str, phase: &'static str) {
+        (self.progress)(&BuildProgress { what, phase, elapsed_s: 0.0, lines: 0, steps: None });
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
