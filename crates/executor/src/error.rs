@@ -93,7 +93,7 @@ pub enum Error {
     Verdicts(#[from] rqps_verdicts::Error),
     /// The instrumenting program left no count behind.
     #[error(
-        "arm {arm}, counting instructions of {step}: the session's process left no count; see logs/{arm}, or set \
+        "arm {arm}, counting instructions of {step}: what served the session left no count; see logs/{arm}, or set \
          count_instructions = false in [isolated] of the plan"
     )]
     NotCounted {

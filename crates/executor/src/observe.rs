@@ -35,13 +35,18 @@ pub(crate) fn observation(
     let mut observation = Observation::new(Measured::Window(window(measure, seed, state, findings)));
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
-    let backends = &findings.cost.server.backends;
-    observation.backend_cpu_us =
-        backends.iter().map(|backend| backend.cpu_us.map_or(f64::NAN, |us| us as f64)).collect();
+    observation.backend_cpu_us = backend_cpu_us(&findings.cost);
     observation.counters = findings.counters.iter().map(counter).collect();
     observation.series = series(findings);
     observation.histograms = histograms(&findings.result);
     observation
+}
+
+/// CPU of each client's session; nothing where the server does not tell what serves each, or one was gone too early:
+/// a part of them can't be compared.
+pub(crate) fn backend_cpu_us(cost: &WindowCost) -> Vec<f64> {
+    let each = cost.server.backends.iter().map(|backend| backend.cpu_us.map(|us| us as f64));
+    each.collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
 
 pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {

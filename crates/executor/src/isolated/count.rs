@@ -1,6 +1,7 @@
 //! Counting instructions where the host has no counters for them: each arm's server runs under an instrumenting
 //! program, and each test runs a few events and then more in sessions of their own. The difference of the two
 //! sessions' instructions, over the difference of their events, is what one event costs: starting a session cancels.
+//! Where sessions are threads of one process, only their windows are counted.
 //!
 //! Counts don't depend on what else the machine does, so arms are counted at the same time.
 
@@ -14,7 +15,7 @@ use crate::outside::Outside;
 use rqps_driver::{Limit, Observer, Warmup, Work};
 use rqps_plan::isolated::BlockPlan;
 use rqps_plan::{Measure, Plan};
-use rqps_servers::{Instrument, instrument};
+use rqps_servers::{Instrument, ThreadCounter, instrument};
 use rqps_store::{Count, Measured, Observation, Placement};
 use rqps_workloads::{RateUnit, Test};
 use std::path::Path;
@@ -50,9 +51,6 @@ pub(super) fn source(plan: &Plan) -> Source {
     match rqps_probe::counts_instructions() {
         Ok(()) => without("hardware counters of the processor".to_owned()),
         Err(why) if !wanted => without(format!("none, as the plan wants it ({why})")),
-        Err(why) if !plan.arms.iter().all(|arm| adapter(arm.build.dbms).session_is_a_process()) => without(
-            format!("none ({why}; a program can count those of a process, but these sessions are threads)"),
-        ),
         Err(why) => match instrument::available() {
             Some(version) => {
                 Source { text: format!("counted under {version} ({why})"), counted_by: Some(version) }
@@ -91,7 +89,6 @@ impl Blocks<'_> {
         for some in drawn.starts.chunks(LANES_MAX) {
             // Files of counts are named by process: no two starts share a directory.
             let dir = self.place.counts_dir()?;
-            let instrument = Instrument::Valgrind { counts_dir: dir.clone() };
             let mut started = Vec::new();
             for (lane, &arm) in some.iter().enumerate() {
                 Self::go_on(outside)?;
@@ -101,6 +98,7 @@ impl Blocks<'_> {
                     "counting instructions",
                 );
                 let side = drawn.sides[arm];
+                let instrument = instrument_of(self.plan, arm, &dir);
                 let seat = Seat { side, cpu_turn: lane as u32, instrument: Some(&instrument) };
                 started.push(hand.data.start(self, arm, &seat, outside)?);
             }
@@ -199,15 +197,25 @@ impl Lane<'_> {
         Ok(Counted { observation, took_ms: since.elapsed().as_millis() as i64 })
     }
 
-    /// Instructions of the process that served a session of so many events.
+    /// Instructions of what served a session of so many events: a process from its start to its end, or a thread in
+    /// the window.
     fn session(&self, step: &Measure, draws: u32, events: u64) -> Result<u64> {
         let work = Work { warmup: vec![0], window: vec![events] };
         let visit = Visit { window: draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) };
         let spec = visit.spec((self.plan, step), self.arm.adapter.dialect());
-        let mut eyes = Backend { pid: 0, arm: self.arm, stop: self.stop };
+        let threads = match self.arm.adapter.session_is_a_process() {
+            true => None,
+            false => Some(SessionThread::new(ThreadCounter::new(self.dir, self.arm.server.pid())?)),
+        };
+        let mut eyes = Backend { pid: 0, threads, arm: self.arm, stop: self.stop };
         let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.step.clone(), source };
         let (adapter, endpoint) = (self.arm.adapter, &self.arm.endpoint);
         adapter.run_step(&spec, endpoint, true, &mut eyes).map_err(failed)?;
+        if let Some(thread) = eyes.threads {
+            let counted = thread.counted?;
+            return counted
+                .ok_or_else(|| Error::NotCounted { arm: self.arm.name.clone(), step: step.step.clone() });
+        }
         let since = Instant::now();
         loop {
             if let Some(instructions) = instrument::instructions_of(self.dir, eyes.pid)? {
@@ -221,9 +229,51 @@ impl Lane<'_> {
     }
 }
 
-/// Learns which process serves the session.
+/// What an arm's server is counted by.
+fn instrument_of(plan: &Plan, arm: usize, dir: &Path) -> Instrument {
+    let counts_dir = dir.to_owned();
+    match adapter(plan.arms[arm].build.dbms).session_is_a_process() {
+        true => Instrument::Valgrind { counts_dir },
+        false => Instrument::ValgrindThreads { counts_dir },
+    }
+}
+
+/// Counts the thread that serves a session.
+struct SessionThread {
+    counter: ThreadCounter,
+    /// Valgrind's number of it, where the server tells which thread it is.
+    number: Option<u32>,
+    counted: Result<Option<u64>>,
+}
+
+impl SessionThread {
+    fn new(counter: ThreadCounter) -> Self {
+        Self { counter, number: None, counted: Ok(None) }
+    }
+
+    fn begin(&mut self, arm: &ActiveArm, session: u32) -> Result<()> {
+        let known = arm.admin("counting instructions")?.served_by(&[session])?;
+        if let Some(&thread) = known.first().filter(|thread| **thread != 0) {
+            self.number = self.counter.number_of(thread)?;
+        }
+        Ok(self.counter.begin()?)
+    }
+
+    /// Where the server doesn't tell, it is the thread that did most: nobody else asks anything of this server.
+    fn end(&mut self) {
+        if self.counted.is_ok() {
+            self.counted = self.counter.take().map_err(Error::from).map(|counts| match self.number {
+                Some(number) => counts.get(&number).copied(),
+                None => counts.values().copied().max(),
+            });
+        }
+    }
+}
+
+/// Learns which process or thread serves the session.
 struct Backend<'a> {
     pid: u32,
+    threads: Option<SessionThread>,
     arm: &'a ActiveArm,
     stop: &'a std::sync::atomic::AtomicBool,
 }
@@ -231,9 +281,18 @@ struct Backend<'a> {
 impl Observer for Backend<'_> {
     fn window_opens(&mut self, sessions: &[u32]) {
         self.pid = sessions.first().copied().unwrap_or(0);
+        if let Some(thread) = &mut self.threads
+            && let Err(error) = thread.begin(self.arm, self.pid)
+        {
+            thread.counted = Err(error);
+        }
     }
 
-    fn window_closes(&mut self) {}
+    fn window_closes(&mut self) {
+        if let Some(thread) = &mut self.threads {
+            thread.end();
+        }
+    }
 
     fn statistics_complete(&mut self) {}
 

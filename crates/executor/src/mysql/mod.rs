@@ -29,7 +29,7 @@ impl Adapter for Mysql {
         Dialect::Mysql
     }
 
-    /// A session is a thread, and its instructions can't be told from those of the other threads.
+    /// A session is a thread.
     fn session_is_a_process(&self) -> bool {
         false
     }

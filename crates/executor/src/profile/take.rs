@@ -7,7 +7,7 @@ use crate::arm::ActiveArm;
 use crate::driver::run_step;
 use crate::error::{Error, Result};
 use crate::isolated::{Visit, window_step};
-use crate::observe::{StepFindings, window};
+use crate::observe::{StepFindings, backend_cpu_us, window};
 use crate::outside::Outside;
 use crate::seat::session_cpus;
 use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup};
@@ -69,8 +69,7 @@ impl Taken {
     pub fn into_observation(self) -> (Option<String>, Observation) {
         let mut observation = Observation::new(Measured::Profile(self.profile));
         observation.metrics = self.cost.metrics().into_iter().collect();
-        let cpu_us = |backend: &rqps_probe::BackendCost| backend.cpu_us.map_or(f64::NAN, |us| us as f64);
-        observation.backend_cpu_us = self.cost.server.backends.iter().map(cpu_us).collect();
+        observation.backend_cpu_us = backend_cpu_us(&self.cost);
         let looks = self.waits.looks;
         let wait = |(kind, event, found)| Wait { kind, event, found, looks };
         observation.waits = self.waits.found.into_iter().map(wait).collect();
