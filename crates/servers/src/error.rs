@@ -405,6 +405,17 @@ pub enum Error {
     /// Valgrind is not installed.
     #[error("cannot count instructions: no valgrind in PATH; install the package of that name")]
     NoValgrind,
+
+    /// A server under valgrind doesn't give its counts.
+    #[error(
+        "cannot count instructions of process {pid}: {reason}; see whether vgdb, which comes with valgrind, works"
+    )]
+    NoCounts {
+        /// The server's main process.
+        pid: u32,
+        /// What went wrong.
+        reason: String,
+    },
 }
 
 impl Error {

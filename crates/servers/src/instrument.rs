@@ -2,7 +2,10 @@
 //!
 //! Valgrind's cachegrind counts every instruction of user space, the same number for the same work; a server is slower
 //! under it by one to two orders of magnitude. It writes one file for each process when that ends. A process carries
-//! the count of the one that forked it, so that what a stretch of work took is the difference of two sessions.
+//! the count of the one that forked it, so that what a stretch of work took is the difference of two sessions. Where
+//! sessions are threads, callgrind takes its place: see [`ThreadCounter`].
+
+mod threads;
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,6 +16,8 @@ use crate::dirs::create_open_dir;
 use crate::error::{Error, Result};
 use crate::user::ServerUser;
 
+pub use threads::ThreadCounter;
+
 /// A program that a server is run under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instrument {
@@ -22,26 +27,46 @@ pub enum Instrument {
         /// its process's pid, and pids are used again.
         counts_dir: PathBuf,
     },
+    /// Valgrind, counting the instructions of each thread when a [`ThreadCounter`] asks it to.
+    ValgrindThreads {
+        /// Where the two meet, and where counts lie until they are read.
+        counts_dir: PathBuf,
+    },
 }
 
 impl Instrument {
     /// The program and its arguments that come before the server's own.
     pub(crate) fn command(&self) -> Result<Vec<OsString>> {
-        let Instrument::Valgrind { counts_dir } = self;
         let program = valgrind().ok_or(Error::NoValgrind)?;
+        let counts_dir = self.counts_dir();
         let counts_dir = std::path::absolute(counts_dir).map_err(Error::file("find", counts_dir))?;
-        let mut file = OsString::from("--cachegrind-out-file=");
+        let meeting = threads::prefix(&counts_dir);
+        let (mut file, options) = match self {
+            Instrument::Valgrind { .. } => (
+                OsString::from("--cachegrind-out-file="),
+                vec!["--tool=cachegrind", "--cache-sim=no", "--trace-children=no", "-q"],
+            ),
+            Instrument::ValgrindThreads { .. } => (
+                OsString::from("--callgrind-out-file="),
+                vec!["--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", &meeting, "-q"],
+            ),
+        };
         // A percent sign would be taken for the start of a placeholder.
         file.push(counts_dir.to_string_lossy().replace('%', "%%"));
         file.push("/%p");
-        let options = ["--tool=cachegrind", "--cache-sim=no", "--trace-children=no", "-q"];
         let options = options.into_iter().map(OsString::from);
         Ok([program.into_os_string()].into_iter().chain(options).chain([file]).collect())
     }
 
+    fn counts_dir(&self) -> &Path {
+        match self {
+            Instrument::Valgrind { counts_dir } | Instrument::ValgrindThreads { counts_dir } => counts_dir,
+        }
+    }
+
     /// Makes the directory for counts, where the server's user may write.
     pub(crate) fn prepare(&self, user: &ServerUser) -> Result<()> {
-        let Instrument::Valgrind { counts_dir } = self;
+        let counts_dir = self.counts_dir();
         create_open_dir(counts_dir)?;
         user.give(counts_dir)?;
         user.check_reachable(counts_dir, "name another directory for the counts")
@@ -50,7 +75,8 @@ impl Instrument {
 
 /// Whether a program is one that servers are run under, by its file name.
 pub(crate) fn is_instrument(exe: &Path) -> bool {
-    exe.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"cachegrind-"))
+    let tools: [&[u8]; 2] = [b"cachegrind-", b"callgrind-"];
+    exe.file_name().is_some_and(|name| tools.iter().any(|tool| name.as_encoded_bytes().starts_with(tool)))
 }
 
 fn valgrind() -> Option<PathBuf> {

@@ -50,7 +50,7 @@ pub use error::{Error, Result};
 pub use family::Family;
 pub use guard::run_shim_if_asked;
 pub use host::HostLimits;
-pub use instrument::Instrument;
+pub use instrument::{Instrument, ThreadCounter};
 pub use server::{DATABASE, Server, USER};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, LeftOut, ServerEndpoint, ServerSpec};
