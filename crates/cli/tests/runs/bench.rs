@@ -23,6 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const CONFIG: &str =
     "shared_buffers = 32MB\nmax_wal_size = 256MB\nmin_wal_size = 80MB\nsynchronous_commit = off\n";
 
+/// The same for MySQL and MariaDB: what is committed is with the kernel once a second. Binary logs are written, and
+/// little is flushed unless somebody asks for it.
+const MYSQL_CONFIG: &str = "[mysqld]\ninnodb_buffer_pool_size = 32M\ninnodb_flush_log_at_trx_commit = 0\nlog_bin\n\
+    server_id = 1\nsync_binlog = 0\ninnodb_max_dirty_pages_pct = 80\ninnodb_max_dirty_pages_pct_lwm = 70\n";
+
 /// The exact version of a series, `18.6` for `18`: the newest in the cache, so that the registry is asked once at most.
 pub fn exact_version(series: &str) -> String {
     static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
@@ -32,7 +37,8 @@ pub fn exact_version(series: &str) -> String {
     }
     let dirs = Dirs::from_env();
     let of_series = format!("{series}.");
-    let mut cached = rqps_servers::list_builds(&dirs).unwrap().into_iter();
+    let builds = rqps_servers::list_builds(&dirs).unwrap().into_iter();
+    let mut cached = builds.filter(|build| build.dbms == Dbms::Postgres);
     let build = cached.find(|build| build.version.starts_with(&of_series));
     let build = build.unwrap_or_else(|| rqps_servers::install(&dirs, Dbms::Postgres, series).unwrap());
     known.insert(series.to_owned(), build.version.clone());
@@ -67,7 +73,7 @@ impl Ended {
 }
 
 impl Bench {
-    /// An empty one, with a config `small.conf`.
+    /// An empty one, with configs `small.conf` and `small.cnf`.
     pub fn new() -> Self {
         let dir = tempfile::Builder::new()
             .prefix("rqps-runs-")
@@ -75,6 +81,7 @@ impl Bench {
             .tempdir()
             .unwrap();
         fs::write(dir.path().join("small.conf"), CONFIG).unwrap();
+        fs::write(dir.path().join("small.cnf"), MYSQL_CONFIG).unwrap();
         Self { dir }
     }
 
@@ -90,7 +97,8 @@ impl Bench {
         self.path().join("results")
     }
 
-    /// Writes `plan.toml`: one arm for each series (`a`, `b`, …, the first is base) with `small.conf`. `top` goes
+    /// Writes `plan.toml`: one arm for each series of Postgres (`a`, `b`, …, the first is base) with `small.conf`, or for
+    /// each build of another DBMS (`mysql-8.0.31`) with `small.cnf`. `top` goes
     /// before `[workload]`, `workload` into it; one table of 2,000 rows, one second a window, unless it says otherwise.
     pub fn plan(&self, top: &str, workload: &str, series: &[&str]) -> PathBuf {
         let mut defaults = vec![
@@ -110,10 +118,11 @@ impl Bench {
         }
         text.push_str(workload);
         for (name, series) in ('a'..).zip(series) {
-            let build = exact_version(series);
-            let arm = format!(
-                "\n[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{build}\"\nconfig = \"./small.conf\"\n"
-            );
+            let (build, config) = match series.contains('-') {
+                true => ((*series).to_owned(), "./small.cnf"),
+                false => (format!("postgres-{}", exact_version(series)), "./small.conf"),
+            };
+            let arm = format!("\n[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"{config}\"\n");
             text.push_str(&arm);
         }
         self.plan_text(&text)

@@ -15,6 +15,7 @@ mod gate;
 mod interrupted;
 mod killed;
 mod lists;
+mod mysql;
 mod ordinary;
 mod pace;
 mod plans;

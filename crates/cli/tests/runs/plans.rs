@@ -16,7 +16,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
             &[("rows = 2_000", "rows = 5"), ("point-query", "pont-query"), ("name = \"a\"", "nam = \"a\"")],
             &["plan.toml:3:8: [workload] rows", "Did you mean \"point-query\"?", "nam", "3 mistakes"],
         ),
-        (&[("postgres-18", "mysql-8")], &["unknown DBMS \"mysql\""]),
+        (&[("postgres-18", "oracle-8")], &["unknown DBMS \"oracle\""]),
         (&[("postgres-18", "postgres-old")], &["\"old\" is not a version"]),
         (&[("postgres-18", "/no/such/place")], &["there is no /no/such/place/bin/postgres"]),
         (&[("./small.conf", "./large.conf")], &["large.conf: No such file"]),

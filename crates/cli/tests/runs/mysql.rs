@@ -1,0 +1,203 @@
+//! MySQL and MariaDB: whole sequences, what a kill of the server leaves, blocks, many clients.
+
+use std::time::{Duration, Instant};
+
+use rqps_plan::BuildSpec;
+use rqps_servers::{Dirs, Server, ServerSpec, load_config};
+use rqps_store::{BlockStatus, Run, Status};
+use rqps_wire::mysql::Connection;
+use rustix::process::Signal;
+
+use crate::bench::{Bench, send};
+
+const OLD: &str = "mysql-5.7.22";
+const NEW: &str = "mysql-8.0.31";
+const MARIADB: &str = "mariadb-11.4.5";
+
+/// Steps that change rows, with a settle between, and some that read.
+const STEPS: &str = "steps = [\"update-index\", \"write-only\", \"settle\", \"points-covered-si\", \"scan\", \
+    \"read-write_range=10\", \"delete\", \"insert\"]\n";
+
+/// The main process of the server that runs here.
+fn server(bench: &Bench) -> Option<u32> {
+    let is_server = |arguments: &str| {
+        let program = arguments.split(' ').next().unwrap_or_default();
+        program.ends_with("/mysqld") || program.ends_with("/mariadbd")
+    };
+    bench.processes().into_iter().find(|(_, arguments)| is_server(arguments)).map(|(pid, _)| pid)
+}
+
+/// A checksum of the rows that an arm's data hold, after `--keep-data`.
+fn checksum(bench: &Bench, arm: &str, build: &str) -> String {
+    let build: BuildSpec = build.parse().unwrap();
+    let folder = bench.folder();
+    let mut roots = std::fs::read_dir(bench.work()).unwrap().flatten().map(|entry| entry.path());
+    let root = roots.find(|path| path.is_dir()).expect("the run has data");
+    let config = folder.join("configs").join(format!("{arm}.conf"));
+    let spec = ServerSpec {
+        config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
+        build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
+        data_dir: root.join(arm).join("data"),
+        log_dir: bench.path().join("kept-logs"),
+        clients_max: 10,
+        tcp: false,
+        env: std::collections::BTreeMap::new(),
+        cpus: None,
+        instrument: None,
+    };
+    let server = Server::start(&spec).unwrap();
+    let mut connection = Connection::connect(&rqps_executor::endpoint(&server), "test").unwrap();
+    let sql = "SELECT concat(count(*), ' rows, ', sum(crc32(concat_ws(':', id, k, c, pad)))) FROM sbtest1";
+    connection.query(sql).unwrap().value().unwrap().to_owned()
+}
+
+/// The server counted the statements of a window that it was sent in it, and tells the CPU of each session.
+#[track_caller]
+fn expect_counted(run: &Run) {
+    for window in &run.windows {
+        let (action, result) = (&window.action, &window.result);
+        assert!(window.valid(), "{action:?}");
+        assert_eq!(window.backend_cpu_us.len(), result.clients as usize);
+        assert!(window.backend_cpu_us.iter().all(|cpu_us| *cpu_us > 0.0), "{action:?}");
+        let counters = run.counters(action.seq).unwrap();
+        let changed = |name: &str| {
+            let of_status = |c: &&rqps_store::Counter| c.view == "global_status" && c.column == name;
+            let counter = counters.iter().find(of_status).unwrap_or_else(|| panic!("no {name}"));
+            counter.after.unwrap() - counter.before.unwrap()
+        };
+        let expected = match action.step.as_str() {
+            "update-index" => Some("com_update"),
+            "delete" => Some("com_delete"),
+            "insert" => Some("com_insert"),
+            _ => None,
+        };
+        if let Some(name) = expected {
+            // One client: what it was sent is what was counted in the window.
+            assert_eq!(changed(name), result.statements as f64, "{name} in {action:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sequence_leaves_the_same_rows_on_every_version() {
+    let bench = Bench::new();
+    let plan = bench.plan("", &format!("settle_seconds_max = 60\n{STEPS}"), &[OLD, NEW, MARIADB]);
+    bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    assert_eq!(run.status.status, Status::Complete);
+    assert_eq!(run.windows.len(), 21);
+    expect_counted(&run);
+    assert_eq!(run.settles.len(), 3);
+    for settle in &run.settles {
+        assert!(settle.result.reached, "{:?}", settle.result);
+    }
+    // What settling sets is set back: the next step says what it was before.
+    for window in &run.windows {
+        let state = run.fingerprint(window.action.seq).unwrap();
+        let said =
+            |name: &str| state.iter().find(|(key, _)| key.contains(name)).map(|(_, value)| value.as_str());
+        let share = said("innodb_max_dirty_pages_pct_lwm").unwrap();
+        assert!(share.starts_with("70."), "{share} in {:?}", window.action);
+    }
+    let base = checksum(&bench, "a", OLD);
+    assert_eq!(checksum(&bench, "b", NEW), base);
+    assert_eq!(checksum(&bench, "c", MARIADB), base);
+}
+
+#[test]
+fn killed_servers_lose_the_step_in_hand_and_nothing_else() {
+    // Of what is committed, the server alone knows the last second.
+    let workload = "read_seconds = 4\nsteps = [\"update-nonindex\", \"insert\", \"point-query\"]\n\
+        [test.update-nonindex]\nevents = 1_000\n[test.insert]\nevents = 1_500\n";
+    let rows = |build: &str| {
+        let bench = Bench::new();
+        let plan = bench.plan("", workload, &[build]);
+        let mut running = bench.start(&["run", "--keep-data", plan.to_str().unwrap()]);
+        running.expect_line(&["a ", "insert"]);
+        std::thread::sleep(Duration::from_millis(300));
+        send(server(&bench).expect("a server runs"), Signal::KILL);
+        let ended = running.end().expect(3);
+        assert!(ended.stderr.contains("the server died in step point-query"), "{}", ended.stderr);
+        bench.expect_no_process();
+        bench.call(&["resume", "--keep-data"]).expect(0);
+        let run = bench.run();
+        let repeated = run.actions.iter().filter(|action| action.attempt > 1);
+        let repeated: Vec<&str> = repeated.map(|action| action.step.as_str()).collect();
+        assert_eq!(repeated, ["point-query"]);
+        checksum(&bench, "a", build)
+    };
+    // Every version does the same, so that what one has lost the other has.
+    let of_mysql = rows(NEW);
+    assert!(of_mysql.starts_with("3500 rows"), "{of_mysql}");
+    assert_eq!(rows(MARIADB), of_mysql);
+}
+
+#[test]
+fn statements_that_would_go_on_for_long_are_ended() {
+    let bench = Bench::new();
+    let workload = "rows = 20_000\nsteps = [\"point-query\"]\nvacuum_after_load = true\n";
+    let text = std::fs::read_to_string(bench.plan("", workload, &[NEW])).unwrap();
+    let slow =
+        "after_load = [\"SELECT count(*) FROM sbtest1 a, sbtest1 b, sbtest1 c WHERE a.k + b.k + c.k < 0\"]\n";
+    let plan = bench.plan_text(&format!("{text}{slow}"));
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    running.expect_line(&["a ", "start"]);
+    // The load takes a second, or three where others work too; what follows it would take hours.
+    std::thread::sleep(Duration::from_secs(4));
+    let since = Instant::now();
+    running.signal(Signal::INT);
+    running.end().expect(130);
+    assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
+    bench.expect_no_process();
+}
+
+#[test]
+fn a_block_restores_and_freezes_servers_side_by_side() {
+    let bench = Bench::new();
+    let top = "protocol = \"isolated\"\nbudget = \"1s\"\n";
+    let workload = "rows = 5_000\nsteps = [\"point-query\", \"scan\", \"update-index\", \"delete\"]\n\
+        [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
+    let plan = bench.plan(top, workload, &[OLD, MARIADB]);
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    let blocks: Vec<BlockStatus> = run.blocks.iter().map(|block| block.status).collect();
+    assert_eq!(blocks, [BlockStatus::Done], "{}", ended.stderr);
+    for test in ["point-query", "scan", "update-index", "delete"] {
+        let mut windows: Vec<_> = run.windows.iter().filter(|w| w.action.step == test).collect();
+        windows.sort_by_key(|window| window.placement.unwrap().slot);
+        let arms: Vec<&str> = windows.iter().map(|window| window.action.arm.as_str()).collect();
+        assert_eq!(arms.len(), 6, "{test}: base, its control and one other, twice each");
+        assert!(windows.iter().all(|w| w.valid() && w.result.events == windows[0].result.events), "{test}");
+        // Other arms' windows pass while a server is held still: it uses no CPU in them.
+        let cpu_us = windows.iter().map(|w| w.metric("server_cpu_us").unwrap());
+        assert!(cpu_us.clone().all(|us| us > 0.0), "{test}: {:?}", cpu_us.collect::<Vec<_>>());
+    }
+    bench.expect_no_process();
+}
+
+#[test]
+fn forty_clients_do_the_same_on_every_arm() {
+    let bench = Bench::new();
+    let workload = "clients = 40\ntables = 2\nsteps = [\"point-query\", \"update-index\", \"read-write_range=10\"]\n\
+        [test.point-query]\nevents = 2_000\n";
+    let plan = bench.plan("", workload, &[NEW, MARIADB]);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    bench.expect_complete(0);
+    let run = bench.run();
+    for step in ["point-query", "update-index", "read-write_range=10"] {
+        let work = |arm: &str| {
+            let of =
+                |w: &&rqps_store::Recorded<rqps_store::Window>| w.action.step == step && w.action.arm == arm;
+            let window = run.windows.iter().find(of).unwrap();
+            assert_eq!(window.backend_cpu_us.len(), 40);
+            assert!(window.backend_cpu_us.iter().all(|us| us.is_finite()), "{arm}: a thread each");
+            let series = run.series(window.action.seq).unwrap();
+            series.into_iter().find(|one| one.name == "work-window").unwrap().values
+        };
+        let base = work("a");
+        assert_eq!(base.len(), 40);
+        assert_eq!(work("b"), base, "{step}");
+    }
+    let loads = run.loads.iter().filter(|load| load.result.rows == 4_000).count();
+    assert_eq!(loads, 2);
+}
