@@ -77,7 +77,8 @@ pub struct TableState {
     pub index_bytes: u64,
     /// Size of what is allocated and not in use, bytes.
     pub free_bytes: u64,
-    /// Rows changed since these statistics were made; none where the server does not tell.
+    /// Rows inserted, deleted, or updated in a column of an index since these statistics were made, by which the server
+    /// decides when to make them anew; none where it does not tell.
     pub changed_rows: Option<u64>,
 }
 

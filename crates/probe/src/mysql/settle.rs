@@ -11,10 +11,11 @@ use crate::host;
 /// A server's debt at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettleFacts {
-    /// Transactions whose old row versions wait for the purge. A server at rest keeps some tens.
+    /// Transactions whose old row versions wait for the purge, or are purged and not yet taken off the list: that is done
+    /// every 128th time unless `innodb_purge_rseg_truncate_frequency` says otherwise, so a server at rest keeps some.
     pub history_list_length: u64,
-    /// Transaction numbers that the purge has not come to. Those that changed nothing are among them, so a server at rest
-    /// may keep a few.
+    /// Transaction numbers that the purge has not come to, each transaction that writes taking two. Before 8.0 a purge
+    /// that waited for a reader goes on when somebody writes; 9.7 keeps a few.
     pub unpurged_transactions: u64,
     /// Pages of the buffer pool that differ from their place on disk.
     pub dirty_pages: u64,

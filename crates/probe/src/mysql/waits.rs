@@ -14,6 +14,11 @@ const LOCK: &str = "Lock";
 /// Kind of sessions whose client has nothing for them to do.
 const CLIENT: &str = "Client";
 
+/// Kind of sessions that commit, where single waits are not watched: they write the logs, and may wait for the disk.
+const COMMIT: &str = "Commit";
+/// The states in which they do: of MySQL from 8.0 on, of MariaDB, of MySQL before.
+const COMMITS: [&str; 3] = ["waiting for handler commit", "Commit", "query end"];
+
 /// Whether single waits are watched.
 const CONSUMER_SQL: &str = "\
     SELECT enabled FROM performance_schema.setup_consumers WHERE name = 'events_waits_current'";
@@ -89,10 +94,11 @@ fn state(row: &[Option<String>]) -> (String, String) {
         return known.map_or_else(|| pair(RUNNING, ""), |(kind, event)| pair(kind, event));
     }
     let shown = cell(row, 2).unwrap_or_default();
+    if COMMITS.contains(&shown) {
+        return pair(COMMIT, "");
+    }
     match shown.strip_prefix("Waiting for ").or_else(|| shown.strip_prefix("waiting for ")) {
         Some(what) if what.contains("lock") => pair(LOCK, what),
-        // A commit writes the logs.
-        Some("handler commit") => pair("IO", "commit"),
         Some(what) => pair("Other", what),
         None => pair(RUNNING, ""),
     }

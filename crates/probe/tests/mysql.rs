@@ -1,0 +1,308 @@
+//! What real servers of MySQL and MariaDB tell, and that what they tell of known work is exact.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rqps_plan::Dbms;
+use rqps_probe::counters::{CounterDelta, CounterSet, changed};
+use rqps_probe::mysql::counters::{OWN_QUESTIONS, snapshot};
+use rqps_probe::mysql::work::work;
+use rqps_probe::mysql::{about, explain, fingerprint, settle, threads, waits};
+use rqps_probe::waits::{RUNNING, WaitSampler};
+use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
+use rqps_servers::config_from_text;
+use rqps_servers::testing::Scratch;
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Endpoint, Host, Session};
+
+const ROWS: u64 = 1_000;
+/// How long a server may take to bring its state to rest.
+const REST_MOST: Duration = Duration::from_secs(30);
+
+fn connect(server: &Scratch) -> Connection {
+    let place = server.endpoint();
+    let endpoint = Endpoint {
+        host: Host::Unix(place.socket_dir.clone()),
+        port: place.port,
+        user: place.user.clone(),
+        password: place.password.clone(),
+        database: place.database.clone(),
+    };
+    Connection::connect(&endpoint, "rqps-probe-test").unwrap()
+}
+
+/// A server that shows all it has, flushes its log at each commit, has one table of [`ROWS`] rows, and a connection to
+/// it.
+fn server_with_table(dbms: Dbms, version: &str) -> (Scratch, Connection) {
+    let server = Scratch::start_of(dbms, version, |spec| {
+        let text = "innodb_buffer_pool_size = 64M\nperformance_schema = ON\ninnodb_flush_log_at_trx_commit = 1\n\
+            thread_cache_size = 0\ninnodb_stats_auto_recalc = OFF\n";
+        spec.config = config_from_text(dbms, "watched", text).unwrap();
+    });
+    let server = server.unwrap();
+    let mut monitor = connect(&server);
+    monitor.simple("CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL) ENGINE = InnoDB").unwrap();
+    let rows: Vec<String> = (1..=ROWS).map(|id| format!("({id}, {id})")).collect();
+    monitor.simple(&format!("INSERT INTO t VALUES {}", rows.join(","))).unwrap();
+    monitor.query("ANALYZE TABLE t").unwrap();
+    (server, monitor)
+}
+
+/// 600 selects and 400 updates, each of one row by its key.
+fn run_known_statements(clients: &mut [Connection]) {
+    for n in 0..ROWS {
+        let client = &mut clients[n as usize % 2];
+        let id = n % ROWS + 1;
+        let outcome = if n < 600 {
+            client.simple(&format!("SELECT v FROM t WHERE id = {id}")).unwrap()
+        } else {
+            client.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap()
+        };
+        assert_eq!(outcome.rows + outcome.affected, 1);
+    }
+}
+
+fn change(deltas: &[CounterDelta], view: &str, object: &str, column: &str) -> u64 {
+    let wanted = |delta: &&CounterDelta| {
+        (delta.view.as_str(), delta.object.as_str(), delta.column.as_str()) == (view, object, column)
+    };
+    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change() as u64
+}
+
+/// Statements, rows, pages, log and flushes come to what was done, at once and with the clients still there.
+fn check_exact(server: &Scratch, monitor: &mut Connection) {
+    let mut clients = [connect(server), connect(server)];
+    run_known_statements(&mut clients);
+    let mut before = snapshot(monitor).unwrap();
+    for round in 0..2 {
+        run_known_statements(&mut clients);
+        let after = snapshot(monitor).unwrap();
+        let deltas = CounterSet::difference(&before, &after);
+        let what = format!("{}, round {round}", monitor.server_version());
+        assert_eq!(change(&deltas, "global_status", "", "questions"), ROWS + OWN_QUESTIONS, "{what}");
+        assert_eq!(change(&deltas, "global_status", "", "com_update"), 400, "{what}");
+        assert_eq!(change(&deltas, "table_io", "t", "rows_updated"), 400, "{what}");
+        assert_eq!(change(&deltas, "table_io", "all", "rows_read"), ROWS, "{what}");
+        let done = work(&deltas);
+        let what = format!("{what}: {done:?}");
+        // Each statement finds its row by its key, and 400 update it.
+        assert_eq!(done.rows_touched, Some(1_400.0), "{what}");
+        assert!((1_400.0..12_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
+        assert!((40_000.0..800_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
+        // One for each update; background threads do some themselves, and 8.0 may write the log of one commit in two.
+        assert!((390.0..1_000.0).contains(&done.fsyncs.unwrap()), "{what}");
+        assert!(changed(&deltas).iter().all(|delta| delta.before != Some(delta.after)), "{what}");
+        before = after;
+    }
+    let idle = work(&CounterSet::difference(&before, &snapshot(monitor).unwrap()));
+    assert_eq!(idle.rows_touched, Some(0.0), "{idle:?}");
+}
+
+/// What the server says of its settings agrees with what it uses, and what was set is not at its default.
+fn check_about(monitor: &mut Connection, tells_sources: bool) {
+    let facts = about::build_facts(monitor).unwrap();
+    assert!(facts.iter().any(|(name, value)| name == "machine" && value == "x86_64"), "{facts:?}");
+    let settings = about::settings(monitor).unwrap();
+    let setting = |name: &str| settings.iter().find(|setting| setting.name == name).unwrap();
+    assert_eq!(setting("innodb_buffer_pool_size").value, (64 << 20).to_string());
+    assert!(!setting("innodb_buffer_pool_size").default, "{:?}", setting("innodb_buffer_pool_size"));
+    assert_eq!(setting("innodb_io_capacity").default, tells_sources, "{:?}", setting("innodb_io_capacity"));
+    assert_eq!(setting("innodb_io_capacity").source == "unknown", !tells_sources);
+}
+
+fn check_plan(monitor: &mut Connection) {
+    for sql in ["DELETE FROM t WHERE id = 7;", "SELECT v FROM t WHERE id BETWEEN 3 AND 9"] {
+        let plan = explain::explain(monitor, sql).unwrap();
+        assert!(plan.text.contains("PRIMARY") && !plan.text.contains("not executable"), "{}", plan.text);
+        let json: serde_json::Value = serde_json::from_str(&plan.json).unwrap();
+        assert!(json["query_block"].to_string().contains("PRIMARY"), "{json}");
+    }
+    for sql in ["SELECT 1; DELETE FROM t", "ANALYZE DELETE FROM t", "EXPLAIN DELETE FROM t"] {
+        assert!(matches!(explain::explain(monitor, sql), Err(Error::NotOneStatement { .. })), "{sql}");
+    }
+    let left = monitor.query("SELECT count(*) FROM t").unwrap();
+    assert_eq!(left.value(), Some("1000"), "nothing was executed");
+}
+
+/// Updates that an old reader holds back make history and dirty pages; without the reader, and with pages written out,
+/// both go away, and the facts say so.
+fn check_debt(server: &Scratch, monitor: &mut Connection) {
+    let mut reader = connect(server);
+    reader.simple("START TRANSACTION WITH CONSISTENT SNAPSHOT").unwrap();
+    reader.simple("SELECT count(*) FROM t").unwrap();
+    for id in 1..=200 {
+        monitor.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap();
+    }
+    let held = settle::facts(monitor).unwrap();
+    let state = fingerprint::fingerprint(monitor).unwrap();
+    assert!(held.history_list_length >= 190, "{held:?}");
+    assert!(held.dirty_pages > 0 && held.dirty_pages < held.data_pages, "{held:?}");
+    assert!(held.checkpoint_age_bytes > 200 * 50, "{held:?}");
+    let table = &state.tables[0];
+    assert_eq!((table.name.as_str(), state.tables.len()), ("t", 1));
+    assert!((900..=1_100).contains(&table.live_rows) && table.data_bytes >= 16_384, "{table:?}");
+    assert!(table.changed_rows.is_some(), "{table:?}");
+    let values = state.key_values();
+    let is_there = |wanted: &str| values.iter().any(|(key, _)| key == wanted);
+    assert!(is_there("history_list_length") && is_there("setting.innodb_buffer_pool_size"), "{values:?}");
+    assert!(!is_there("setting.datadir") && !is_there("setting.information_schema_stats_expiry"));
+
+    reader.simple("COMMIT").unwrap();
+    for sql in [
+        "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0",
+        "SET GLOBAL innodb_max_dirty_pages_pct = 0",
+        // What is purged leaves the list at once.
+        "SET GLOBAL innodb_purge_rseg_truncate_frequency = 1",
+        // 5.7 purges nothing before somebody writes again.
+        "UPDATE t SET v = v + 1 WHERE id = 1",
+    ] {
+        monitor.simple(sql).unwrap();
+    }
+    let start = Instant::now();
+    loop {
+        let now = settle::facts(monitor).unwrap();
+        if now.history_list_length < held.history_list_length / 2
+            && now.dirty_pages == 0
+            && now.pending_io == 0
+        {
+            return;
+        }
+        assert!(start.elapsed() < REST_MOST, "{held:?} {now:?}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+/// A session that waits for a row that another holds is found at it, one that works is found running, and the one
+/// that holds the row waits for its client.
+fn check_waits(server: &Scratch) {
+    let mut holder = connect(server);
+    holder.simple("BEGIN").unwrap();
+    holder.simple("UPDATE t SET v = v + 1 WHERE id = 7").unwrap();
+    let mut worker = connect(server);
+    let mut waiter = connect(server);
+    let ids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
+    let sampler = WaitSampler::start(waits::look(connect(server), &ids).unwrap()).unwrap();
+    let waits = std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || waiter.simple("DELETE FROM t WHERE id = 7").unwrap());
+        let deadline = Instant::now() + Duration::from_millis(600);
+        while Instant::now() < deadline {
+            worker.query("SELECT benchmark(300000, md5('a'))").unwrap();
+        }
+        let waits = sampler.stop().unwrap();
+        holder.simple("ROLLBACK").unwrap();
+        waiting.join().unwrap();
+        waits
+    });
+    let found = |wanted: &str| -> u64 {
+        waits.found.iter().filter(|(kind, ..)| kind == wanted).map(|(.., times)| times).sum()
+    };
+    let enough = waits.looks * 3 / 4;
+    assert!(waits.looks > 10, "{waits:?}");
+    // InnoDB tells of its transactions as they were up to 100 ms ago.
+    assert!(found("Lock") >= enough / 2 && found("Client") >= enough, "{waits:?}");
+    assert!(found(RUNNING) >= enough / 2, "{waits:?}");
+}
+
+/// CPU of a session is its thread's, that of a session that ended is not lost, and the roles of the other threads are
+/// known. All parts make the whole, which is what the kernel counts for the process.
+fn check_window(server: &Scratch, monitor: &mut Connection) {
+    const WORK: &str = "SELECT benchmark(3000000, md5('a'))";
+    let mut client = connect(server);
+    let perf = PerfCounters::attach(server.pid());
+    let gone = connect(server).backend_id();
+    let sessions = threads::os_threads(monitor, &[client.backend_id(), gone + 1_000]).unwrap();
+    assert!(sessions[0].is_some() && sessions[1].is_none(), "{sessions:?}");
+    let roles = threads::roles(monitor).unwrap();
+    let target = ServerTarget { pid: server.pid(), work_in: WorkIn::Threads(roles) };
+    let ids = sessions.iter().map(|thread| thread.unwrap_or(0)).collect();
+    let probe = WindowProbe::new(target, ids, Some(perf));
+    let begin = probe.begin().unwrap();
+    client.query(WORK).unwrap();
+    let mut short = connect(server);
+    let thread = threads::os_threads(monitor, &[short.backend_id()]).unwrap()[0].unwrap();
+    short.query(WORK).unwrap();
+    drop(short);
+    while std::path::Path::new(&format!("/proc/{}/task/{thread}", server.pid())).exists() {
+        sleep(Duration::from_millis(5));
+    }
+    let cost = probe.end(&begin).unwrap();
+
+    let server_us = cost.server.cpu.cpu_us as f64;
+    let session_us = cost.server.backends[0].cpu_us.unwrap() as f64;
+    let by_role = |role: &str| cost.server.background.iter().find(|found| found.role == role);
+    let ended_us = by_role("ended within the window").map_or(0.0, |role| role.cpu_us as f64);
+    assert!((0.25..0.75).contains(&(session_us / server_us)), "{cost:?}");
+    assert!((0.25..0.75).contains(&(ended_us / server_us)), "{cost:?}");
+    assert!(cost.server.backends[0].queued_us.is_some() && cost.server.backends[1].cpu_us.is_none());
+    let background: u64 = cost.server.background.iter().map(|role| role.cpu_us).sum();
+    assert_eq!(cost.server.backends[0].cpu_us.unwrap() + background, cost.server.cpu.cpu_us, "{cost:?}");
+    for role in ["main", "page cleaner", "signal handler", "other session"] {
+        assert_eq!(
+            by_role(role).map(|role| role.processes),
+            Some(1),
+            "{role} in {:?}",
+            cost.server.background
+        );
+    }
+    // MySQL 5.7 has a few threads that it does not watch.
+    let other_us = by_role("other thread").map_or(0, |role| role.cpu_us);
+    assert!(other_us as f64 <= server_us / 100.0, "{:?}", cost.server.background);
+    assert!(cost.server.memory.private_kb > 10_000 && cost.server.io.is_some(), "{:?}", cost.server);
+    assert!(cost.server.voluntary_switches > 0, "{:?}", cost.server);
+    if let Some(clock_us) = cost.perf.task_clock_us {
+        let apart_us = (clock_us as f64 - server_us).abs();
+        assert!(apart_us < 20_000.0 + 0.02 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
+    }
+}
+
+fn check_all(dbms: Dbms, version: &str, tells_sources: bool) {
+    let (server, mut monitor) = server_with_table(dbms, version);
+    check_exact(&server, &mut monitor);
+    check_about(&mut monitor, tells_sources);
+    check_plan(&mut monitor);
+    check_window(&server, &mut monitor);
+    check_waits(&server);
+    check_debt(&server, &mut monitor);
+}
+
+#[test]
+fn mysql_5_tells_what_it_has() {
+    check_all(Dbms::Mysql, "5.7.22", false);
+}
+
+#[test]
+fn mysql_8_tells_what_it_has() {
+    check_all(Dbms::Mysql, "8.0.31", true);
+}
+
+#[test]
+fn mariadb_tells_what_it_has() {
+    check_all(Dbms::Mariadb, "10.11", true);
+}
+
+/// MariaDB's default. Sessions are known, other threads are not, and what needs performance_schema is left out.
+#[test]
+fn a_server_that_does_not_watch_itself_tells_the_rest() {
+    let server = Scratch::start_of(Dbms::Mariadb, "11.4", |spec| {
+        spec.config = config_from_text(Dbms::Mariadb, "blind", "performance_schema = OFF\n").unwrap();
+    });
+    let server = server.unwrap();
+    let mut monitor = connect(&server);
+    monitor.simple("CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL) ENGINE = InnoDB").unwrap();
+    monitor.simple("INSERT INTO t VALUES (1, 1), (2, 2)").unwrap();
+    let before = snapshot(&mut monitor).unwrap();
+    monitor.simple("UPDATE t SET v = v + 1").unwrap();
+    let after = snapshot(&mut monitor).unwrap();
+    let deltas = CounterSet::difference(&before, &after);
+    assert!(!after.views().contains("table_io") && after.views().contains("innodb_metrics"));
+    assert_eq!(change(&deltas, "global_status", "", "questions"), 1 + OWN_QUESTIONS);
+    assert_eq!(work(&deltas).rows_touched, Some(4.0), "{:?}", work(&deltas));
+    let own = monitor.backend_id();
+    let thread = threads::os_threads(&mut monitor, &[own]).unwrap()[0].unwrap();
+    assert_eq!(threads::roles(&mut monitor).unwrap()[&thread], "other session");
+    let client = connect(&server);
+    let mut look = waits::look(monitor, &[client.backend_id()]).unwrap();
+    assert_eq!(look().unwrap(), [("Client".to_owned(), "Sleep".to_owned())]);
+}
