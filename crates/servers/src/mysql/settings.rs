@@ -65,6 +65,10 @@ const SUPERSEDED: [(&str, &[&str]); 2] = [
 /// The first MySQL that takes NULL for `secure_file_priv`, and to which its compiled-in directory is a must.
 const SECURE_FILE_PRIV_SINCE: u32 = 50_706;
 
+/// The buffer pool, and what it may grow to.
+const POOL_SIZE: &str = "innodb_buffer_pool_size";
+const POOL_SIZE_MAX: &str = "innodb_buffer_pool_size_max";
+
 /// What a server says of values that it does not take.
 const COMPLAINTS: [&str; 5] =
     ["Error while setting value", "Unknown suffix", "unknown variable", "unknown option", "ambiguous option"];
@@ -90,8 +94,11 @@ impl Settings<'_> {
     pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
         let known = options::known(self.build, self.layout, self.user)?;
         let (kept, left_out) = self.sort_out(config, &known);
-        let mut applied =
-            Applied { left_out, added: self.own_settings(listen, &known), config_as_used: String::new() };
+        let mut applied = Applied {
+            left_out,
+            added: self.own_settings(listen, &known, &kept),
+            config_as_used: String::new(),
+        };
         let taken = self.write(path, config, &kept, &mut applied)?;
         let connections: u32 =
             taken.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
@@ -179,7 +186,7 @@ impl Settings<'_> {
         (kept, left_out)
     }
 
-    fn own_settings(&self, listen: &Listen, known: &Known) -> Options {
+    fn own_settings(&self, listen: &Listen, known: &Known, kept: &[(String, String)]) -> Options {
         let Layout { basedir, share_dir, plugin_dir, .. } = self.layout;
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         let mut own = vec![
@@ -212,6 +219,13 @@ impl Settings<'_> {
         if self.instrumented {
             // What an instrument does not know of the kernel's asynchronous I/O, it does wrong.
             own.push(("innodb_use_native_aio", "OFF".to_owned()));
+            // Nor has it the address space that some versions keep for a larger pool.
+            let pool = kept.iter().find(|(name, _)| name == POOL_SIZE).map(|(_, value)| value.as_str());
+            if known.has(POOL_SIZE_MAX)
+                && let Some(pool) = pool.or_else(|| known.value(POOL_SIZE))
+            {
+                own.push((POOL_SIZE_MAX, pool.to_owned()));
+            }
         }
         if self.placed {
             // A thread that was kept for the next session stays where the last one ran.

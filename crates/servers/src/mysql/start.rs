@@ -118,7 +118,13 @@ pub(crate) fn hint(tail: &str) -> String {
                  less redo log, such as `sized`",
             ),
             (
-                &["Cannot allocate memory", "cannot allocate memory", "errno 12", "Out of memory"],
+                &[
+                    "Cannot allocate memory",
+                    "cannot allocate memory",
+                    "errno 12",
+                    "Out of memory",
+                    "Cannot map",
+                ],
                 "the host has not enough memory for this config: lower innodb_buffer_pool_size, or take config `sized`",
             ),
             (
