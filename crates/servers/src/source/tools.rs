@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use super::error::SourceError;
 use super::flavour::{Asked, Flavour};
 use crate::error::Result;
+use crate::user::server_user;
 
 /// Where programs are looked for. Not the caller's own path: builds run as another user, who cannot enter a home, and
 /// the same source is to become the same build whoever starts it. A flavour may set another one.
@@ -41,7 +42,7 @@ pub(crate) fn search_path(flavour: &Flavour) -> &str {
 pub(crate) fn compiler_text(flavour: &Flavour) -> Result<String> {
     let missing = || missing(&flavour.name, &[(flavour.cc.clone(), package_of(&flavour.cc))]);
     let path = find(&flavour.cc, search_path(flavour)).ok_or_else(missing)?;
-    let output = Command::new(path).arg("--version").env("LC_ALL", "C").stdin(Stdio::null()).output();
+    let output = as_builder(&path)?.arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(crate::error::Error::file("run", &flavour.cc))?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned())
 }
@@ -80,10 +81,21 @@ fn package_of(program: &str) -> String {
     PACKAGES.iter().find(|(known, _)| *known == name).map_or(name, |(_, package)| package).to_owned()
 }
 
+/// A program as the user who builds: what a compiler leaves behind, in a cache for example, has to be that user's.
+fn as_builder(program: &Path) -> Result<Command> {
+    let mut command = Command::new(program);
+    server_user()?.apply(&mut command);
+    // A search path for headers in the caller's environment is not in the build's.
+    command.env_clear().env("PATH", PATH).env("LC_ALL", "C").current_dir("/");
+    Ok(command)
+}
+
 /// Asks the preprocessor, who knows where the compiler looks.
 fn has_header(compiler: &Path, flavour: &Flavour, header: &str) -> bool {
     let test = format!("#if !__has_include(<{header}>)\n#error missing\n#endif\n");
-    let mut command = Command::new(compiler);
+    let Ok(mut command) = as_builder(compiler) else {
+        return false;
+    };
     command.args(["-E", "-x", "c", "-"]).envs(&flavour.env);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else {
