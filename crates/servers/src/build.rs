@@ -77,8 +77,8 @@ pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     dbms::of(dbms).install(dirs, request)
 }
 
-/// Refuses what can be seen to be no build without asking anybody and without running anything: a version of a series that
-/// rqps does not work with, a directory without a server program.
+/// Refuses what can be seen to be no build without asking anybody and without running anything: a version of a series
+/// that rqps does not work with, a directory without a server program.
 pub fn check_known(spec: &BuildSpec) -> Result<()> {
     match &spec.source {
         BuildSource::Version(request) => dbms::of(spec.dbms).check_version(request),

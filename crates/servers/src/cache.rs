@@ -40,8 +40,8 @@ struct Manifest {
     archive_sha256: String,
     /// See [`ProgramFiles::fingerprint`].
     fingerprint: String,
-    /// Of a build that was fitted to its place: the hash of its files as they lie there. The build's own hash is that of
-    /// the files as they came, which is the same everywhere.
+    /// Of a build that was fitted to its place: the hash of its files as they lie there. The build's own hash is that
+    /// of the files as they came, which is the same everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fitted_hash: Option<String>,
     build: Build,
@@ -126,8 +126,8 @@ impl Cache {
         self.keep_fitted(unpacked, build, archive_sha256, false, |_at_its_place| Ok(()))
     }
 
-    /// The same for a build that can be finished only at its place. `is_fitted`: `finish` changes files by where they lie,
-    /// so the build cannot be moved.
+    /// The same for a build that can be finished only at its place. `is_fitted`: `finish` changes files by where they
+    /// lie, so the build cannot be moved.
     pub fn keep_fitted(
         &self,
         unpacked: &Path,

@@ -41,7 +41,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Runs it to its end and returns what it printed. The inner error is its own, the outer one says that it is not here.
+    /// Runs it to its end and returns what it printed. The inner error is its own, the outer one says that it is not
+    /// here.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<std::result::Result<String, Failure>> {
         let output = self.command().args(arguments).output();
         let output = output.map_err(|_| self.absent(TIMEOUT, "coreutils"))?;

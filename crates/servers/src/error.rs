@@ -112,7 +112,8 @@ pub enum Error {
 
     /// Builds of this DBMS are not fetched from addresses.
     #[error(
-        "builds of {dbms} come from their registry: leave the address of {request} out, or unpack the file and name its directory"
+        "builds of {dbms} come from their registry: leave the address of {request} out, or unpack the file and \
+         name its directory"
     )]
     NoAddress {
         /// The DBMS.
@@ -123,8 +124,8 @@ pub enum Error {
 
     /// A file is not the one that was meant.
     #[error(
-        "the sha256 of {file} is {found} and should be {wanted}: it was cut off or replaced, and was thrown away; fetch it \
-         again, or correct the sum"
+        "the sha256 of {file} is {found} and should be {wanted}: it was cut off or replaced, and was thrown away; \
+         fetch it again, or correct the sum"
     )]
     WrongSum {
         /// The file, as a phrase.

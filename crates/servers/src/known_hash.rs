@@ -1,5 +1,5 @@
-//! Hashes of directories that are builds, kept in the cache: computing one takes a second, and nothing is written into a
-//! directory that is not ours.
+//! Hashes of directories that are builds, kept in the cache: computing one takes a second, and nothing is written
+//! into a directory that is not ours.
 
 use std::fs;
 use std::path::Path;

@@ -42,8 +42,8 @@ pub(crate) struct Needed {
     pub file: Option<PathBuf>,
 }
 
-/// What a program needs, by the loader that it asks for itself: all of it, which a run that fails does not tell. The program
-/// is given `--version`, in case it is linked statically and runs.
+/// What a program needs, by the loader that it asks for itself: all of it, which a run that fails does not tell. The
+/// program is given `--version`, in case it is linked statically and runs.
 pub(crate) fn needed_by(program: &Path, user: &ServerUser) -> Result<Vec<Needed>> {
     let mut guarded = Guarded::new(Path::new("/usr/bin/env"), user, DeathSignal::Kill)?;
     guarded.command().arg("LD_TRACE_LOADED_OBJECTS=1").arg(program).arg("--version");
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn every_missing_library_is_named_with_its_package() {
-        let text = "\tlinux-vdso.so.1 (0x00007ffe)\n\tlibaio.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n\
-                    \tlibnuma.so.1 => not found\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        let text = "\tlinux-vdso.so.1 (0x00007ffe)\n\tlibaio.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 \
+                    (0x00007f)\n\tlibnuma.so.1 => not found\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
         let needed = traced(text);
         let absent: Vec<String> = needed
             .iter()

@@ -1,4 +1,5 @@
-//! Unpacking archives of builds: only what a server needs to run, readable for every user, and nothing beside the target.
+//! Unpacking archives of builds: only what a server needs to run, readable for every user, and nothing beside the
+//! target.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufReader, Read};

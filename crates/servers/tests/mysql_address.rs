@@ -1,5 +1,5 @@
-//! Tarballs from an address of the user's: a server of our own plays the file server, with the answers that real ones give
-//! when something is wrong.
+//! Tarballs from an address of the user's: a server of our own plays the file server, with the answers that real ones
+//! give when something is wrong.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};

@@ -1,6 +1,6 @@
-//! Suites of Debian other than this machine's, asked by the machine's own client: with a state of its own, so nothing of the
-//! machine's changes, and with the places and keys of the machine's own archive. apt checks the archive's signature, and the
-//! sum of each package against what was signed.
+//! Suites of Debian other than this machine's, asked by the machine's own client: with a state of its own, so nothing
+//! of the machine's changes, and with the places and keys of the machine's own archive. apt checks the archive's
+//! signature, and the sum of each package against what was signed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

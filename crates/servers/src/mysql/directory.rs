@@ -80,8 +80,8 @@ fn program_files(layout: &Layout) -> Result<(ProgramFiles, String)> {
         if shares_its_prefix(layout)? { None } else { ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)? };
     if let Some(files) = of_its_own {
         let covers = format!(
-            "{} files in programs, libraries and share of the directory; libraries and files that it uses elsewhere are \
-             not covered",
+            "{} files in programs, libraries and share of the directory; libraries and files that it uses elsewhere \
+             are not covered",
             files.count()
         );
         return Ok((files, covers));

@@ -113,8 +113,8 @@ impl Installer<'_> {
         }
     }
 
-    /// What is here of a version. Several builds of one version come from several places: one from an address gives way to
-    /// the others, and a note says that there is a choice.
+    /// What is here of a version. Several builds of one version come from several places: one from an address gives
+    /// way to the others, and a note says that there is a choice.
     fn cached(&self, version: &str) -> Result<Option<Build>> {
         let mut builds = self.cache.builds()?;
         builds.retain(|build| build.version == version);
@@ -261,8 +261,8 @@ impl Installer<'_> {
         }
     }
 
-    /// What can be done only where the build will stay. Where the system lacks a library, the program is not asked for its
-    /// version: it stays in the cache until the library is there.
+    /// What can be done only where the build will stay. Where the system lacks a library, the program is not asked
+    /// for its version: it stays in the cache until the library is there.
     fn finish(&self, build: &mut Build, source: &Source<'_>) -> Result<()> {
         let (flags, compiler) = match source {
             Source::Maven(recipe) => (recipe.flags.as_deref(), None),
@@ -303,7 +303,8 @@ impl Installer<'_> {
         versions.dedup();
         versions.truncate(NEAREST_MAX);
         let nearest = format!(
-            "nearest: {}; `rqps install {}` lists all; others come from an address of yours (--from URL, or {}) or a directory",
+            "nearest: {}; `rqps install {}` lists all; others come from an address of yours (--from URL, or {}) or \
+             a directory",
             versions.join(", "),
             self.dbms,
             self.recipes.tarball_url_variable

@@ -1,5 +1,5 @@
-//! Builds in a Maven repository, fetched by `mvn`: from where, by way of which proxy and with which keys is set up there.
-//! It keeps its own copy in its local repository, as of everything it fetches.
+//! Builds in a Maven repository, fetched by `mvn`: from where, by way of which proxy and with which keys is set up
+//! there. It keeps its own copy in its local repository, as of everything it fetches.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

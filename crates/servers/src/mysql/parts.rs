@@ -37,7 +37,8 @@ pub(crate) fn of_archive(path: &Path) -> bool {
     }
 }
 
-/// For Debian's packages, unpacked into one prefix: what runs, without documents and without Perl, which some depend on.
+/// For Debian's packages, unpacked into one prefix: what runs, without documents and without Perl, which some depend
+/// on.
 pub(crate) fn of_prefix(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let parts: Vec<&str> = text.split('/').collect();

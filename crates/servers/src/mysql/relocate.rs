@@ -1,5 +1,5 @@
-//! Makes programs of packages run from a prefix, with the libraries and the C library that came with them: these are not
-//! the system's. A program names its loader by its whole path, so a relocated build cannot be moved.
+//! Makes programs of packages run from a prefix, with the libraries and the C library that came with them: these are
+//! not the system's. A program names its loader by its whole path, so a relocated build cannot be moved.
 
 use std::fs::{self, File};
 use std::io::Read;
