@@ -1,0 +1,33 @@
+//! Threads of a server under callgrind, each with a count of its own between two moments.
+
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+
+use rqps_plan::Dbms;
+use rqps_servers::testing::Scratch;
+use rqps_servers::{Instrument, Server, ThreadCounter, instrument};
+
+#[test]
+fn what_greets_a_client_is_counted_from_one_moment_to_the_next() {
+    if instrument::available().is_none() {
+        return;
+    }
+    let (dir, mut spec) = Scratch::prepare_of(Dbms::Mysql, "5.7.22").unwrap();
+    Server::init(&spec).unwrap();
+    let counts_dir = dir.path().join("counts");
+    spec.instrument = Some(Instrument::ValgrindThreads { counts_dir: counts_dir.clone() });
+    let server = Server::start(&spec).unwrap();
+    let counter = ThreadCounter::new(&counts_dir, server.pid()).unwrap();
+    assert_eq!(counter.number_of(server.pid()).unwrap(), Some(1), "the main thread is the first");
+    assert_eq!(counter.number_of(1).unwrap(), None);
+
+    counter.begin().unwrap();
+    let quiet = counter.take().unwrap();
+    let mut session = UnixStream::connect(server.endpoint().socket_dir.join("mysqld.sock")).unwrap();
+    session.read_exact(&mut [0; 70]).unwrap();
+    let greeted = counter.take().unwrap();
+    let new = greeted.iter().find(|(thread, count)| !quiet.contains_key(thread) && **count > 10_000);
+    assert!(new.is_some(), "no thread has greeted: {quiet:?}, {greeted:?}");
+    drop(session);
+    server.stop().unwrap();
+}
