@@ -1,9 +1,9 @@
 //! The real sysbench as the load engine, led through the same phases as our own clients.
 //!
-//! Each stretch of a step, warm-up and window, is a sysbench of its own. Our script (`lua/gate.lua`) is loaded around the
-//! test's and has each thread wait, connected and with its statements prepared, until the window opens, and again after
-//! its last event until the window has closed; so no statement is in flight when counters are read. Figures are those
-//! that sysbench prints. What it does not print is missing in the result: latencies of single statements, rows
+//! Each stretch of a step, warm-up and window, is a sysbench of its own. Our script (`lua/gate.lua`) is loaded around
+//! the test's and has each thread wait, connected and with its statements prepared, until the window opens, and again
+//! after its last event until the window has closed; so no statement is in flight when counters are read. Figures are
+//! those that sysbench prints. What it does not print is missing in the result: latencies of single statements, rows
 //! returned, and whether the answers were right.
 
 mod command;
