@@ -120,7 +120,7 @@ Latency histogram (values are in milliseconds)
        0.074 |*********************                    15
        1.791 |*                                        1
       11.681 |                                         8339
- 
+
 SQL statistics:
     queries performed:
         read:                            2
