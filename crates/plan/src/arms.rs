@@ -226,7 +226,9 @@ fn read_build(
     }
     let remedy = match &spec.source {
         BuildSource::Version(_) | BuildSource::Path(_) => spec.dbms.build_remedy(),
-        BuildSource::Source(_) => "Name a directory, a tarball or a git repository, and a flavour.".to_owned(),
+        BuildSource::Source(_) => {
+            "Name a directory, a tarball or a git repository, and a flavour.".to_owned()
+        }
     };
     report(problems, &at, place, (rules.context.known_build)(&spec), &remedy);
     Some(spec)
