@@ -24,7 +24,7 @@ const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime]
 const KERNEL_WORK: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::TempFiles];
 
 /// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
-const MERGES: [(Cause, &[Cause]); 15] = [
+const MERGES: [(Cause, &[Cause]); 16] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (
@@ -40,6 +40,7 @@ const MERGES: [(Cause, &[Cause]); 15] = [
     (Cause::HeapBlocks, &[]),
     (Cause::BufferMisses, &[Cause::BackendWrites, Cause::Reads]),
     (Cause::Reads, &[]),
+    (Cause::Checkpoint, &[Cause::Doublewrite]),
     (Cause::Wal, &[]),
     (Cause::BinaryLog, &[]),
     (Cause::Fsync, &[]),
@@ -120,7 +121,8 @@ fn drive(cx: &Context<'_>, item: &Item) -> f64 {
             _ => 0.0,
         },
         Cause::Fsync if item.figure().is_none_or(|(base, arm)| (arm - base).abs() < FSYNCS_MIN) => 0.0,
-        Cause::OtherLoad | Cause::CpuSteal => 0.0,
+        // Threads of their own flush pages.
+        Cause::OtherLoad | Cause::CpuSteal | Cause::Checkpoint => 0.0,
         _ => own_share(item),
     }
 }

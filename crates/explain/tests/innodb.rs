@@ -131,3 +131,16 @@ fn a_pool_too_small_is_told_in_pages() {
     assert!(said.starts_with("new reads 3 pages into the buffer pool per query, old none"), "{said}");
     assert!(said.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{said}");
 }
+
+#[test]
+fn pages_that_are_flushed_and_written_twice_are_one_finding_and_no_cpu_time_of_sessions() {
+    let flushed = vec![
+        figure(status("innodb_buffer_pool_pages_flushed"), 0.1, 0.4),
+        figure(status("innodb_dblwr_pages_written"), 0.1, 0.4),
+    ];
+    let found = explained(&mysql((0.88, 1.2), 215.0, flushed));
+    let (_, said) = told(&found, Cause::Checkpoint);
+    assert!(said.starts_with("new flushes 0.4 dirty pages per query, 4 times old's 0.1"), "{said}");
+    assert!(found.findings.iter().all(|its| its.cause != Cause::Doublewrite), "{:?}", found.findings);
+    assert_eq!(told(&found, Cause::Instructions).0, Word::MoreWork);
+}

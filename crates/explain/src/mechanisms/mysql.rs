@@ -6,7 +6,7 @@ const CODE: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::Function];
 const FLUSHING: [Cause; 3] = [Cause::Checkpoint, Cause::BackendWrites, Cause::Background];
 
 /// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts.
-pub(super) static SETTINGS: [(&str, &[Cause]); 103] = [
+pub(super) static SETTINGS: [(&str, &[Cause]); 104] = [
     ("innodb_flush_log_at_trx_commit", &[Cause::Fsync, Cause::Waiting, Cause::Wal]),
     ("innodb_flush_log_at_timeout", &[Cause::Fsync, Cause::Background]),
     ("innodb_flush_method", &[Cause::Fsync, Cause::Reads, Cause::KernelTime, Cause::Waiting]),
@@ -32,6 +32,7 @@ pub(super) static SETTINGS: [(&str, &[Cause]); 103] = [
         &[Cause::BufferMisses, Cause::Reads, Cause::BackendWrites, Cause::Checkpoint],
     ),
     ("innodb_buffer_pool_instances", &[Cause::Locks, Cause::Waiting, Cause::CpuTime, Cause::Cycles]),
+    ("innodb_buffer_pool_chunk_size", &[]),
     ("innodb_buffer_pool_*", &[Cause::BufferMisses, Cause::Reads]),
     ("innodb_old_blocks_*", &[Cause::BufferMisses, Cause::Reads]),
     ("innodb_lru_*", &FLUSHING),
