@@ -138,6 +138,11 @@ impl Cache {
     ) -> Result<Build> {
         let name = format!("{}-{}", build.version, build.short_hash());
         let root = self.dir.join(&name);
+        let manifest_path = self.dir.join(format!("{name}.json"));
+        // The same files from elsewhere: a server may be running from those that are here.
+        if let Some(here) = self.load(&manifest_path) {
+            return Ok(here);
+        }
         if root.exists() {
             fs::remove_dir_all(&root).map_err(Error::file("remove", &root))?;
         }
@@ -158,7 +163,7 @@ impl Cache {
             fitted_hash,
             build: build.clone(),
         };
-        self.write_manifest(&self.dir.join(format!("{name}.json")), &manifest)?;
+        self.write_manifest(&manifest_path, &manifest)?;
         at_its_place.stays();
         Ok(build)
     }
