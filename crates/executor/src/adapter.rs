@@ -18,7 +18,8 @@ use rqps_workloads::Dialect;
 use std::path::Path;
 use std::time::Duration;
 
-/// Called several times a second with what is being done and the rows so far; the work ends early when it returns false.
+/// Called several times a second with what is being done and the rows so far; the work ends early when it returns
+/// false.
 pub(crate) type LoadTick<'a> = dyn FnMut(&'static str, u64) -> bool + 'a;
 /// Called several times a second; the work ends early when it returns false.
 pub(crate) type Look<'a> = dyn FnMut() -> bool + 'a;

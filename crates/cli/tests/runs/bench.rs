@@ -97,9 +97,9 @@ impl Bench {
         self.path().join("results")
     }
 
-    /// Writes `plan.toml`: one arm for each series of Postgres (`a`, `b`, …, the first is base) with `small.conf`, or for
-    /// each build of another DBMS (`mysql-8.0.31`) with `small.cnf`. `top` goes
-    /// before `[workload]`, `workload` into it; one table of 2,000 rows, one second a window, unless it says otherwise.
+    /// Writes `plan.toml`: one arm for each series of Postgres (`a`, `b`, …, the first is base) with `small.conf`, or
+    /// for each build of another DBMS (`mysql-8.0.31`) with `small.cnf`. `top` goes before `[workload]`, `workload`
+    /// into it; one table of 2,000 rows, one second a window, unless it says otherwise.
     pub fn plan(&self, top: &str, workload: &str, series: &[&str]) -> PathBuf {
         let mut defaults = vec![
             ("tables", "1"),

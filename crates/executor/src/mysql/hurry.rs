@@ -10,8 +10,8 @@ const UNKNOWN_VARIABLE: u16 = 1193;
 /// restored in the opposite order.
 ///
 /// Both shares of dirty pages at 0 have the page cleaner write all that is dirty, at full capacity; a share of 1 would
-/// leave a hundredth of the buffer pool. Purge takes what it has done off the history list every 128 batches, so an idle
-/// server keeps about a hundred entries (seen on 5.7.22 and 8.0.31) unless it does so after each.
+/// leave a hundredth of the buffer pool. Purge takes what it has done off the history list every 128 batches, so an
+/// idle server keeps about a hundred entries (seen on 5.7.22 and 8.0.31) unless it does so after each.
 const SETTINGS: [(&str, f64); 6] = [
     ("innodb_max_dirty_pages_pct_lwm", 0.0),
     ("innodb_max_dirty_pages_pct", 0.0),

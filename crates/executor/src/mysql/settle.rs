@@ -49,9 +49,9 @@ pub(super) fn analyze(
     reach(endpoint, |reach| on_each_table(reach, (tables, "analyze"), work, look))
 }
 
-/// Has statistics made, old rows purged and dirty pages written, drops binary logs, and waits until every exit condition
-/// holds or the cap is reached. `None` when `tick` asked for the end. Settings that this takes are what they were when it
-/// returns, however it went.
+/// Has statistics made, old rows purged and dirty pages written, drops binary logs, and waits until every exit
+/// condition holds or the cap is reached. `None` when `tick` asked for the end. Settings that this takes are what they
+/// were when it returns, however it went.
 pub(super) fn settle(debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
     let start = Instant::now();
     let mut look = |what| tick(what, start.elapsed().as_secs_f64());
