@@ -116,8 +116,8 @@ impl Profiles<'_> {
         report: &mut dyn FnMut(&mut Outside<'_>),
         outside: &mut Outside<'_>,
     ) -> Result<()> {
-        let cflags = self.load(arm, outside)?;
-        let sampling = Sampling::new(perf, wanted, CallGraph::of_flags(&cflags));
+        let call_graph = self.load(arm, outside)?;
+        let sampling = Sampling::new(perf, wanted, call_graph);
         let mut server: Option<ActiveArm> = None;
         let (writes, reads): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.writes());
         for test in reads.into_iter().chain(writes) {
@@ -196,7 +196,7 @@ impl Profiles<'_> {
     }
 
     /// Makes an arm's data and keeps them aside. Returns the flags that its build was compiled with.
-    fn load(&mut self, index: usize, outside: &mut Outside<'_>) -> Result<String> {
+    fn load(&mut self, index: usize, outside: &mut Outside<'_>) -> Result<CallGraph> {
         let name = &self.plan.arms[index].name;
         let spec = self.spec(index, AT_WORK);
         outside.watcher.begins(self.first_seq, name, "loading for profiles");
@@ -208,11 +208,13 @@ impl Profiles<'_> {
         load(&task, outside)?;
         settle(&task, self.plan.workload.settle_seconds_max, outside)?;
         let facts = active.says()?.facts;
+        let has_threads = !active.adapter.session_is_a_process();
         active.server.stop().map_err(not_started(name, &spec.data_dir))?;
         let to = self.place.data_dir(LOADED);
         snapshot(&spec.data_dir, &to).map_err(not_started(name, &to))?;
         let told = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
-        Ok(told.unwrap_or_else(|| spec.build.family.flags.clone()))
+        let flags = told.unwrap_or_else(|| spec.build.family.flags.clone());
+        Ok(CallGraph::of_build(&flags, has_threads))
     }
 
     /// Starts an arm's server on the data as loaded.

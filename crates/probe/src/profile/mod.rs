@@ -35,10 +35,12 @@ pub enum CallGraph {
 }
 
 impl CallGraph {
-    /// What a build that was compiled with these flags needs.
-    pub fn of_flags(cflags: &str) -> Self {
+    /// What a build that was compiled with these flags needs. In a program with threads the C library's system calls use
+    /// the frame pointer for something else, so that a third and more of the stacks end there.
+    pub fn of_build(cflags: &str, has_threads: bool) -> Self {
         let last = cflags.split_whitespace().rfind(|flag| flag.ends_with("omit-frame-pointer"));
-        if last == Some("-fno-omit-frame-pointer") { CallGraph::FramePointers } else { CallGraph::Dwarf }
+        let keeps_pointers = last == Some("-fno-omit-frame-pointer");
+        if keeps_pointers && !has_threads { CallGraph::FramePointers } else { CallGraph::Dwarf }
     }
 
     /// The word in run folders.
@@ -118,11 +120,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_flag_decides_on_frame_pointers() {
-        assert_eq!(CallGraph::of_flags("-O2 -g"), CallGraph::Dwarf);
-        assert_eq!(CallGraph::of_flags("-O2 -fno-omit-frame-pointer -g"), CallGraph::FramePointers);
+    fn the_last_flag_decides_on_frame_pointers_unless_there_are_threads() {
+        let kept = "-O2 -fno-omit-frame-pointer -g";
+        assert_eq!(CallGraph::of_build("-O2 -g", false), CallGraph::Dwarf);
+        assert_eq!(CallGraph::of_build(kept, false), CallGraph::FramePointers);
+        assert_eq!(CallGraph::of_build(kept, true), CallGraph::Dwarf);
         let both = "-fno-omit-frame-pointer -O2 -fomit-frame-pointer";
-        assert_eq!(CallGraph::of_flags(both), CallGraph::Dwarf);
-        assert_eq!(CallGraph::of_flags("-O2 -mno-omit-leaf-frame-pointer"), CallGraph::Dwarf);
+        assert_eq!(CallGraph::of_build(both, false), CallGraph::Dwarf);
+        assert_eq!(CallGraph::of_build("-O2 -mno-omit-leaf-frame-pointer", false), CallGraph::Dwarf);
     }
 }
