@@ -1,5 +1,5 @@
-//! The server's own counters, before and after a stretch of work, as any DBMS has them: a view's rows and columns, each a
-//! number. Which views there are is in the folder of the DBMS.
+//! The server's own counters, before and after a stretch of work, as any DBMS has them: a view's rows and columns, each
+//! a number. Which views there are is in the folder of the DBMS.
 
 use std::collections::{HashMap, HashSet};
 

@@ -17,8 +17,8 @@
 //! All counters are up to date at any time (see [`crate::mysql`]). From one snapshot to the next the server counts the
 //! first one's own statements: exactly [`OWN_QUESTIONS`] in `questions` and `queries`, and `com_show_status`,
 //! `com_select`, `bytes_sent`, `created_tmp_tables`, `handler_write` (MariaDB: `handler_tmp_write`),
-//! `handler_read_rnd_next`, `select_scan` and MariaDB's `rows_read`, for the rows of what it showed (some 1,500 to 3,000).
-//! Rows of InnoDB's tables are not touched; MySQL 9 looks up a few rows of its own.
+//! `handler_read_rnd_next`, `select_scan` and MariaDB's `rows_read`, for the rows of what it showed (some 1,500 to
+//! 3,000). Rows of InnoDB's tables are not touched; MySQL 9 looks up a few rows of its own.
 
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Error as WireError, Table};

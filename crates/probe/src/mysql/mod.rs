@@ -1,10 +1,10 @@
-//! What a MySQL or MariaDB server tells about itself, MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.8: counters, state, plans,
-//! debt, threads. Everything here only reads.
+//! What a MySQL or MariaDB server tells about itself, MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.8: counters, state,
+//! plans, debt, threads. Everything here only reads.
 //!
-//! There is no procedure by which sessions hand their statistics in, as Postgres needs one: `SHOW GLOBAL STATUS` sums up
-//! what ended sessions have left and what live ones have counted so far, InnoDB's counters belong to no session, and
-//! performance_schema sums up the open handles too. A session that waits for its client's next statement has counted all
-//! it did.
+//! There is no procedure by which sessions hand their statistics in, as Postgres needs one: `SHOW GLOBAL STATUS` sums
+//! up what ended sessions have left and what live ones have counted so far, InnoDB's counters belong to no session, and
+//! performance_schema sums up the open handles too. A session that waits for its client's next statement has counted
+//! all it did.
 
 pub mod about;
 pub mod counters;

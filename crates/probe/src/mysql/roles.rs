@@ -47,8 +47,8 @@ const NAMES: [(&str, &str); 19] = [
     ("ib_srv_mon", "monitor"),
 ];
 
-/// Role of a thread by its name in performance_schema: `thread/innodb/io_read_thread` is `io read`; or by the state of a
-/// background thread in MariaDB's list of sessions: `InnoDB purge worker`.
+/// Role of a thread by its name in performance_schema: `thread/innodb/io_read_thread` is `io read`; or by the state of
+/// a background thread in MariaDB's list of sessions: `InnoDB purge worker`.
 pub(crate) fn role_of_instrument(path: &str) -> String {
     let name =
         path.strip_prefix("thread/").and_then(|path| path.split_once('/')).map_or(path, |(_, name)| name);
