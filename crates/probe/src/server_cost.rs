@@ -34,8 +34,8 @@ pub enum WorkIn {
     Threads(BTreeMap<u32, String>),
 }
 
-/// What the server's processes used, or the threads of its one process. CPU includes those that ended within the window;
-/// context switches know only those that lived at its end, and so does the I/O of processes.
+/// What the server's processes used, or the threads of its one process. CPU includes those that ended within the
+/// window; context switches know only those that lived at its end, and so does the I/O of processes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerCost {
     /// CPU of all processes.

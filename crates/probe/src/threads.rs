@@ -1,8 +1,8 @@
 //! A server that works in threads of one process: what each thread used, and what was used by those that have ended.
 //!
 //! The clock of the whole process, in nanoseconds, has ended threads in it; each thread tells its own time. What the
-//! clock has beyond the live threads was used by threads that came and went. A thread that runs at the moment of reading
-//! tells its time as of the kernel's last tick, so that part is off by some milliseconds a busy thread.
+//! clock has beyond the live threads was used by threads that came and went. A thread that runs at the moment of
+//! reading tells its time as of the kernel's last tick, so that part is off by some milliseconds a busy thread.
 
 use std::collections::HashMap;
 

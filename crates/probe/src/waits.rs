@@ -1,6 +1,6 @@
 //! What sessions wait for: looked up many times a second while a test runs. Each look is a query of its own that the
-//! server has to answer, so this belongs into a pass of its own and never into a measured window. How a DBMS is asked is in
-//! its folder.
+//! server has to answer, so this belongs into a pass of its own and never into a measured window. How a DBMS is asked
+//! is in its folder.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};

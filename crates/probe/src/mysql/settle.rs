@@ -11,8 +11,9 @@ use crate::host;
 /// A server's debt at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettleFacts {
-    /// Transactions whose old row versions wait for the purge, or are purged and not yet taken off the list: that is done
-    /// every 128th time unless `innodb_purge_rseg_truncate_frequency` says otherwise, so a server at rest keeps some.
+    /// Transactions whose old row versions wait for the purge, or are purged and not yet taken off the list: that is
+    /// done every 128th time unless `innodb_purge_rseg_truncate_frequency` says otherwise, so a server at rest keeps
+    /// some.
     pub history_list_length: u64,
     /// Transaction numbers that the purge has not come to, each transaction that writes taking two. Before 8.0 a purge
     /// that waited for a reader goes on when somebody writes; 9.7 keeps a few.

@@ -195,8 +195,8 @@ fn role_by_function(frames: &[String]) -> &'static str {
     known.map_or(ENDED, |(_, role)| role)
 }
 
-/// Whether the outermost frame is where every program begins, or every thread, or where the kernel begins a process that
-/// has not yet gone back to its program.
+/// Whether the outermost frame is where every program begins, or every thread, or where the kernel begins a process
+/// that has not yet gone back to its program.
 fn is_whole(frames: &[String]) -> bool {
     const STARTS: [&str; 7] =
         ["_start", "__libc_start_main", "main", "ret_from_fork", "start_thread", "clone", "__clone"];

@@ -35,8 +35,8 @@ pub enum CallGraph {
 }
 
 impl CallGraph {
-    /// What a build that was compiled with these flags needs. In a program with threads the C library's system calls use
-    /// the frame pointer for something else, so that a third and more of the stacks end there.
+    /// What a build that was compiled with these flags needs. In a program with threads the C library's system calls
+    /// use the frame pointer for something else, so that a third and more of the stacks end there.
     pub fn of_build(cflags: &str, has_threads: bool) -> Self {
         let last = cflags.split_whitespace().rfind(|flag| flag.ends_with("omit-frame-pointer"));
         let keeps_pointers = last == Some("-fno-omit-frame-pointer");
