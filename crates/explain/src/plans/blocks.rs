@@ -187,8 +187,8 @@ fn join(inputs: Vec<Node>) -> Node {
     Node::step("nested loop", inputs)
 }
 
-/// A condition without literals, and without what versions write in their own way: quotes, parentheses, and the names of
-/// database and table before a column's.
+/// A condition without literals, and without what versions write in their own way: quotes, parentheses, and the names
+/// of database and table before a column's.
 pub(super) fn condition(text: &str) -> String {
     let spaced = text.replace('`', "").replace(',', ", ");
     let text = normalised(&spaced, &BTreeMap::new()).replace(['(', ')'], " ");

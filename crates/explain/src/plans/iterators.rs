@@ -113,8 +113,8 @@ fn filtered(plan: &Value, mut inputs: Vec<Node>) -> Vec<Node> {
     }
 }
 
-/// A chain of joins is one step with its tables in the order in which they are read. The table that a hash is made of is
-/// read first, the other one against it.
+/// A chain of joins is one step with its tables in the order in which they are read. The table that a hash is made of
+/// is read first, the other one against it.
 fn joined(plan: &Value, inputs: Vec<Node>) -> Vec<Node> {
     let mut tables: Vec<Node> = Vec::new();
     for input in inputs {
