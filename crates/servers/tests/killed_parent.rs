@@ -8,16 +8,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rqps_plan::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Instrument, Server, instrument, run_shim_if_asked};
+
+const POSTGRES: (Dbms, &str) = (Dbms::Postgres, "18");
+const MYSQL: (Dbms, &str) = (Dbms::Mysql, "5.7.22");
 
 fn main() {
     let without_shim = std::env::var_os("TEST_WITHOUT_SHIM").is_some();
     if !without_shim {
         run_shim_if_asked();
     }
-    if let Some(version) = std::env::var_os("TEST_HOLD_SERVER") {
-        hold_server(version.to_str().unwrap());
+    if std::env::var_os("TEST_HOLD_SERVER").is_some() {
+        let is_mysql = std::env::var_os("TEST_MYSQL").is_some();
+        hold_server(if is_mysql { MYSQL } else { POSTGRES });
     }
     for (name, variable) in [("with the shim", "TEST_WITH_SHIM"), ("without", "TEST_WITHOUT_SHIM")] {
         server_ends_with_its_killed_parent(variable);
@@ -29,16 +34,18 @@ fn main() {
         if variable == "TEST_VALGRIND" && instrument::available().is_none() {
             continue;
         }
-        data_of_a_killed_program_starts_again(variable);
+        data_of_a_killed_program_starts_again(POSTGRES, variable, "not properly shut down");
         println!("test data of a killed program starts again, its server {name} ... ok");
     }
+    data_of_a_killed_program_starts_again(MYSQL, "TEST_MYSQL", "ready for connections");
+    println!("test data of a killed program starts again, its server MySQL ... ok");
     frozen_server_ends_with_its_killed_parent();
     println!("test a frozen server of a killed program ends by itself ... ok");
 }
 
 /// The program that will be killed: says what it started and waits.
-fn hold_server(version: &str) -> ! {
-    let mut scratch = Scratch::start_with(version, |spec| {
+fn hold_server((dbms, version): (Dbms, &str)) -> ! {
+    let mut scratch = Scratch::start_of(dbms, version, |spec| {
         if std::env::var_os("TEST_VALGRIND").is_some() {
             let counts_dir = spec.data_dir.with_file_name("counts");
             spec.instrument = Some(Instrument::Valgrind { counts_dir });
@@ -58,7 +65,7 @@ fn hold_server(version: &str) -> ! {
 /// directory.
 fn kill_a_holder(variables: &[&str]) -> (u32, String) {
     let mut holder = Command::new(std::env::current_exe().unwrap())
-        .env("TEST_HOLD_SERVER", "18")
+        .env("TEST_HOLD_SERVER", "1")
         .envs(variables.iter().map(|variable| (variable, "1")))
         .stdout(Stdio::piped())
         .spawn()
@@ -95,14 +102,14 @@ fn frozen_server_ends_with_its_killed_parent() {
 }
 
 /// Started at once: the old server may still be ending, and the data needs recovery.
-fn data_of_a_killed_program_starts_again(variable: &str) {
+fn data_of_a_killed_program_starts_again((dbms, version): (Dbms, &str), variable: &str, says: &str) {
     let (old_pid, data_dir) = kill_a_holder(&["TEST_WITH_SHIM", variable]);
     let data_dir = Path::new(&data_dir);
-    let (_dir, mut spec) = Scratch::prepare("18").unwrap();
+    let (_dir, mut spec) = Scratch::prepare_of(dbms, version).unwrap();
     spec.data_dir = data_dir.to_path_buf();
     let server = Server::start(&spec).unwrap();
     assert_ne!(server.pid(), old_pid);
-    assert!(server.log_tail(50).contains("not properly shut down"), "{}", server.log_tail(50));
+    assert!(server.log_tail(100).contains(says), "{}", server.log_tail(100));
     server.stop().unwrap();
     wait_for_end(old_pid);
     std::fs::remove_dir_all(data_dir.parent().unwrap()).unwrap();

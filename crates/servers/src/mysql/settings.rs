@@ -27,7 +27,7 @@ pub(crate) const FILE: &str = "my.cnf";
 const CONNECTIONS_EXTRA: u32 = 20;
 
 /// Options that say where a server lives and who may reach it, which is rqps's business.
-const OWN_OPTIONS: [&str; 26] = [
+const OWN_OPTIONS: [&str; 25] = [
     "basedir",
     "bind_address",
     "character_sets_dir",
@@ -48,7 +48,6 @@ const OWN_OPTIONS: [&str; 26] = [
     "secure_file_priv",
     "skip_grant_tables",
     "skip_mysqlx",
-    "skip_name_resolve",
     "skip_networking",
     "slow_query_log_file",
     "socket",
@@ -196,8 +195,6 @@ impl Settings<'_> {
             ("tmpdir", shown(&self.temp_dir)),
             ("socket", shown(&listen.socket_dir.join(super::SOCKET))),
             ("pid_file", shown(&listen.socket_dir.join("mysqld.pid"))),
-            // Reverse look-ups would depend on the host's resolver.
-            ("skip_name_resolve", "ON".to_owned()),
             ("slow_query_log_file", "slow.log".to_owned()),
         ];
         let charsets = share_dir.join("charsets");
