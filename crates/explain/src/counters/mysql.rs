@@ -1,5 +1,5 @@
-//! Counters of MySQL and MariaDB that findings are made of. `SHOW GLOBAL STATUS` counts a little of its own, and threads
-//! of the server flush pages and write to the log whatever clients do: floors are above that.
+//! Counters of MySQL and MariaDB that findings are made of. `SHOW GLOBAL STATUS` counts a little of its own, and
+//! threads of the server flush pages and write to the log whatever clients do: floors are above that.
 
 use super::{ALL, Entry, Per, Rise};
 use crate::figures::Cell;

@@ -1,7 +1,7 @@
 //! Plans of real servers of MySQL and MariaDB: the same plan has the same fingerprint in every version's format, and
 //! what is said of a change is what changed. Each file of `golden` holds the answers of one server to the same
-//! statements on two tables of 20,000 rows: MySQL 5.6.14, 5.7.22, 8.0.31 and 9.7.4 (three forms of it), MariaDB 10.2.11,
-//! 10.11.5, 11.4.5.
+//! statements on two tables of 20,000 rows: MySQL 5.6.14, 5.7.22, 8.0.31 and 9.7.4 (three forms of it), MariaDB
+//! 10.2.11, 10.11.5, 11.4.5.
 
 use std::collections::BTreeMap;
 

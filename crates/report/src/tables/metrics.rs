@@ -1,8 +1,8 @@
 //! What an operation cost, test by test: the values, then each relative to the first (the base).
 //!
 //! The columns (`cpu/o`, `cpu_us/o`, `cs/o`, `r/o`, `rKB/o`, `w/o`, `wKB/o`, `dw/o`, `fsync/o`, `o/s`, `instr/o`), and
-//! their formulas and the rule for ratios on small values, are in `per_op.rs`. `dbms` is the variant. The load comes first
-//! (an operation is a row), tests that count rows come last (an operation is a thousand rows).
+//! their formulas and the rule for ratios on small values, are in `per_op.rs`. `dbms` is the variant. The load comes
+//! first (an operation is a row), tests that count rows come last (an operation is a thousand rows).
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::per_op::{self, Cost, LEGEND};
