@@ -86,8 +86,8 @@ fn summary(text: &str) -> String {
     sentence.trim_end_matches('.').to_owned()
 }
 
-/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf` or `.cnf`). The
-/// file is written as the DBMS's own, and may take in another: `include 'x10a_c8r32'` in the manner of
+/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf` or
+/// `.cnf`). The file is written as the DBMS's own, and may take in another: `include 'x10a_c8r32'` in the manner of
 /// `postgresql.conf`, `!include z12a_c8r32` in that of `my.cnf`, `other.conf` for a file beside.
 ///
 /// The shipped config `sized` is computed for this host, see [`load_config_for`].

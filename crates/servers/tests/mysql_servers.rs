@@ -43,7 +43,8 @@ fn left_out(applied: &Applied) -> Vec<&str> {
 /// Through a whole life, at the end of which the data are served at another place.
 fn live(dbms: Dbms, version: &str) {
     let mut server = Scratch::start_of(dbms, version, |spec| {
-        let more = "\nport = 1\nno_such_option = 1\nmax_connections = 30\ninnodb_io_capacity = 5\n[client]\nuser = me\n";
+        let more = "\nport = 1\nno_such_option = 1\nmax_connections = 30\ninnodb_io_capacity = 5\n[client]\n\
+                    user = me\n";
         spec.config = config_from_text(dbms, "more", &format!("{}{more}", spec.config.text)).unwrap();
         spec.tcp = true;
     })

@@ -195,8 +195,8 @@ impl Work<'_> {
         let mut sql = "SET SESSION sql_log_bin = 0;\n".to_owned();
         for host in HOSTS {
             sql.push_str(&format!(
-                "CREATE USER '{USER}'@'{host}' IDENTIFIED BY '{}';\nGRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH \
-                 GRANT OPTION;\n",
+                "CREATE USER '{USER}'@'{host}' IDENTIFIED BY '{}';\nGRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' \
+                 WITH GRANT OPTION;\n",
                 self.making.password
             ));
         }

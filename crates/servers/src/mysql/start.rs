@@ -114,8 +114,8 @@ pub(crate) fn hint(tail: &str) -> String {
         &[
             (
                 &["No space left on device", "Disk is full", "Errcode: 28", "OS errno 28", "error number 28"],
-                "the disk is full: free some space, set RQPS_WORK to a directory on another disk, or take a config with \
-                 less redo log, such as `sized`",
+                "the disk is full: free some space, set RQPS_WORK to a directory on another disk, or take a config \
+                 with less redo log, such as `sized`",
             ),
             (
                 &[
