@@ -4,13 +4,14 @@
 -- ends. rqps reads and writes the other ends (crates/driver/src/sysbench/).
 --
 -- From the environment: RQPS_SCRIPT, the test's script (a path, or the name of one of sysbench's own);
--- RQPS_SESSION_SQL, a query for the session's id on the server; RQPS_FLUSH_SQL, what a session runs before the window
+-- RQPS_CONNECT_SQL, what a session runs before anything else, if anything; RQPS_SESSION_SQL, a query for its id; RQPS_FLUSH_SQL, what a session runs before the window
 -- to hand in its statistics, if anything, and RQPS_FLUSH_IDLE_US, how long it stands still before that;
 -- RQPS_SECONDS, the length of a run that is not of whole seconds.
 
 local ffi = require("ffi")
 
 local script = assert(os.getenv("RQPS_SCRIPT"), "RQPS_SCRIPT names the test's script")
+local connect_sql = os.getenv("RQPS_CONNECT_SQL")
 local session_sql = os.getenv("RQPS_SESSION_SQL")
 local flush_sql = os.getenv("RQPS_FLUSH_SQL")
 local flush_idle_us = tonumber(os.getenv("RQPS_FLUSH_IDLE_US") or 0)
@@ -60,6 +61,22 @@ local function heed(ok, problem)
       tell("failed", sysbench.tid, words(problem))
       error(problem, 0)
    end
+end
+
+-- Scripts connect before they prepare, so what sets the session up has to come with the connection.
+local driver_of_sysbench = sysbench.sql.driver
+function sysbench.sql.driver()
+   local driver = driver_of_sysbench()
+   return {
+      name = function() return driver:name() end,
+      connect = function()
+         local connection = driver:connect()
+         if connect_sql then
+            connection:query(connect_sql)
+         end
+         return connection
+      end
+   }
 end
 
 local connect_and_prepare, run, one_event = thread_init, thread_run, event

@@ -65,6 +65,7 @@ pub(super) fn command(
         .args(&script.options)
         .arg("run");
     command.env("LC_ALL", "C").env("RQPS_SESSION_SQL", target.session_sql);
+    command.envs(target.connect_sql.map(|sql| ("RQPS_CONNECT_SQL", sql)));
     command.envs(target.environment.iter().map(|(name, value)| (name, value)));
     match script.stock {
         Some(name) => command.env("RQPS_SCRIPT", name),

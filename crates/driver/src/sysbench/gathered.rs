@@ -3,6 +3,7 @@
 use super::command::Ends;
 use super::error::Error;
 use super::output::{Line, Statistics};
+use super::target::Target;
 use crate::event::latency_histogram;
 use crate::result::StepResult;
 use crate::spec::{EndedBy, Limit, StepSpec, Work};
@@ -117,7 +118,7 @@ impl Gathered {
 
 /// The result of a step, from its two stretches.
 pub(super) fn step_result(
-    spec: &StepSpec,
+    (spec, target): (&StepSpec, &Target),
     warm_up_time: Duration,
     warm: &Gathered,
     window: &Gathered,
@@ -128,8 +129,10 @@ pub(super) fn step_result(
         let what = format!("{} events, and its threads say they did {events}", figures.events);
         return Err(StepError::Sysbench(Error::Output(what)));
     }
-    // The session's id, and the flush.
-    let gate_queries = u64::from(spec.clients) * (1 + u64::from(spec.flush.is_some()));
+    // What sets the session up, its id, and the flush.
+    let clients = u64::from(spec.clients);
+    let set_up = clients * u64::from(target.connect_sql.is_some());
+    let gate_queries = set_up + clients * (1 + u64::from(spec.flush.is_some()));
     let queries = (figures.reads + figures.writes + figures.other).saturating_sub(gate_queries);
     let retries = window.restarts.clone();
     let begun = events + retries.values().sum::<u64>();
@@ -147,7 +150,7 @@ pub(super) fn step_result(
         events_per_s,
         queries,
         statements: queries.saturating_sub(control),
-        noop_statements: if spec.test.writes() { figures.other.saturating_sub(control) } else { 0 },
+        noop_statements: if spec.test.writes() { figures.other.saturating_sub(set_up + control) } else { 0 },
         rows: 0,
         changed_rows: figures.writes,
         removed_rows: if spec.test.shrinks { figures.writes + warm.statistics.writes } else { 0 },

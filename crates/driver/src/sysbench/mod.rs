@@ -57,7 +57,7 @@ pub fn run(spec: &StepSpec, target: &Target, observer: &mut dyn Observer) -> Res
     }
     let window = stretches.run(Stretch::Window, ends_of_window(spec, warm.events()))?;
     stretches.observer.statistics_complete();
-    step_result(spec, took, &warm, &window)
+    step_result((spec, target), took, &warm, &window)
 }
 
 /// None: there is no warm-up.

@@ -11,6 +11,8 @@ pub struct Target {
     pub options: Vec<String>,
     /// Variables of its environment.
     pub environment: Vec<(&'static str, String)>,
+    /// What a session runs before anything else; it returns no rows.
+    pub connect_sql: Option<&'static str>,
     /// A query for the session's own number on the server: one row, one value.
     pub session_sql: &'static str,
 }
@@ -33,6 +35,7 @@ impl Target {
             ],
             // Without this, libpq would encrypt TCP where the server offers it.
             environment: vec![("PGSSLMODE", "disable".to_owned()), ("PGAPPNAME", name.to_owned())],
+            connect_sql: None,
             session_sql: "SELECT pg_backend_pid()",
         }
     }
@@ -53,6 +56,13 @@ impl Target {
             // sysbench's own three, and the duplicate key that two clients meet who delete and insert the same row.
             "--mysql-ignore-errors=1213,1020,1205,1062".to_owned(),
         ]);
-        Self { driver_name: "mysql", options, environment: Vec::new(), session_sql: "SELECT CONNECTION_ID()" }
+        Self {
+            driver_name: "mysql",
+            options,
+            environment: Vec::new(),
+            // As our own clients: the library's own is utf8mb4, and the server would convert every text.
+            connect_sql: Some("SET NAMES latin1"),
+            session_sql: "SELECT CONNECTION_ID()",
+        }
     }
 }
