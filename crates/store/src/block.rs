@@ -86,7 +86,8 @@ pub struct Placement {
     pub slot: u32,
 }
 
-/// Instructions of the process or thread that served one client, counted while the server ran in an instrumenting program.
+/// Instructions of the process or thread that served one client, counted while the server ran in an instrumenting
+/// program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// Test name.

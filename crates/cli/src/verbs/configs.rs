@@ -1,10 +1,10 @@
 //! `configs`: the shipped configs, or one of them as used on this host.
 
+use crate::Usage;
 use crate::args::{ConfigsArgs, OutputFormat};
 use crate::context::Context;
 use crate::listing::{Column, Listing};
 use crate::out;
-use crate::Usage;
 use rqps_plan::Dbms;
 use rqps_servers::{ShippedConfig, shipped_configs};
 use serde_json::json;
@@ -25,9 +25,7 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
             ]);
         }
         let json = || {
-            let object = |(dbms, config): &(Dbms, ShippedConfig)| {
-                json!({ "dbms": dbms.name(), "name": config.name, "about": config.summary })
-            };
+            let object = |(dbms, config): &(Dbms, ShippedConfig)| json!({ "dbms": dbms.name(), "name": config.name, "about": config.summary });
             Ok(configs.iter().map(object).collect())
         };
         listing.print(context, json)?;
