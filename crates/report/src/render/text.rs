@@ -38,23 +38,16 @@ fn render_block(block: &Block, color: bool) -> String {
 fn render_table(table: &Table, color: bool) -> String {
     let mut lines = vec![table.title.clone()];
     lines.extend(table.preamble.iter().cloned());
+    lines.extend(table.warnings.iter().map(|warning| format!("WARNING: {warning}")));
     let widths: Vec<usize> =
         table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();
-    for (index, (group, rows)) in by_group(table).into_iter().enumerate() {
-        if group.is_some() || !table.preamble.is_empty() {
+    for (group, rows) in by_group(table) {
+        if group.is_some() || lines.len() > 1 {
             lines.push(String::new());
         }
         lines.extend(group.map(str::to_owned));
         let heads: Vec<Cell> = table.columns.iter().map(|column| Cell::words(&*column.name)).collect();
         lines.push(line(table, &widths, &heads, false));
-        let blank = |warning: &String| {
-            let mut cells = vec![Cell::default(); table.columns.len().saturating_sub(1)];
-            cells.push(Cell::words(format!("WARNING: {warning}")));
-            line(table, &widths, &cells, false)
-        };
-        if index == 0 {
-            lines.extend(table.warnings.iter().map(blank));
-        }
         lines.extend(rows.into_iter().map(|row: &Row| line(table, &widths, &row.cells, color)));
     }
     if !table.footnotes.is_empty() {
