@@ -4,9 +4,10 @@
 -- ends. rqps reads and writes the other ends (crates/driver/src/sysbench/).
 --
 -- From the environment: RQPS_SCRIPT, the test's script (a path, or the name of one of sysbench's own);
--- RQPS_CONNECT_SQL, what a session runs before anything else, if anything; RQPS_SESSION_SQL, a query for its id; RQPS_FLUSH_SQL, what a session runs before the window
--- to hand in its statistics, if anything, and RQPS_FLUSH_IDLE_US, how long it stands still before that;
--- RQPS_SECONDS, the length of a run that is not of whole seconds.
+-- RQPS_CONNECT_SQL, what a session runs before anything else, if anything; RQPS_SESSION_SQL, a query for its id;
+-- RQPS_FLUSH_SQL, what a session runs before the window to hand in its statistics, if anything, and
+-- RQPS_FLUSH_IDLE_US, how long it stands still before that; RQPS_SECONDS, the length of a run that is not of whole
+-- seconds.
 
 local ffi = require("ffi")
 
