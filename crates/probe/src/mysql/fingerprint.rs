@@ -5,7 +5,7 @@ use rqps_wire::mysql::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::innodb_status::{self, CHECKPOINT_AGE_BYTES, DIRTY_PAGES, HISTORY_LIST_LENGTH};
-use super::settle::figure;
+use super::settle::{figure, unpurged};
 use super::{about, ask, cell, number};
 use crate::error::{Error, Result};
 use crate::server::ServerSetting;
@@ -49,8 +49,10 @@ const NOT_STATE: [&str; 22] = [
 pub struct Fingerprint {
     /// Each table of the database, by name.
     pub tables: Vec<TableState>,
-    /// Transactions whose old row versions wait for the purge.
+    /// Transactions whose old row versions wait for the purge, or are purged and not yet taken off the list.
     pub history_list_length: u64,
+    /// Transaction numbers that the purge has not come to, as in [`super::settle::SettleFacts`].
+    pub unpurged_transactions: u64,
     /// Pages of the buffer pool that differ from their place on disk.
     pub dirty_pages: u64,
     /// Pages of the buffer pool that hold data.
@@ -93,6 +95,7 @@ pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
     Ok(Fingerprint {
         tables,
         history_list_length: figure(&status, HISTORY_LIST_LENGTH)?,
+        unpurged_transactions: unpurged(&status)?,
         dirty_pages: figure(&status, DIRTY_PAGES)?,
         data_pages: figure(&status, "data_pages")?,
         free_pages: figure(&status, "free_pages")?,
@@ -163,6 +166,7 @@ impl Fingerprint {
             ("index_bytes", self.sum(|table| table.index_bytes)),
             ("database_bytes", self.sum(|table| table.data_bytes + table.index_bytes + table.free_bytes)),
             ("history_list_length", self.history_list_length),
+            ("unpurged_transactions", self.unpurged_transactions),
             ("dirty_pages", self.dirty_pages),
             ("data_pages", self.data_pages),
             ("free_pages", self.free_pages),

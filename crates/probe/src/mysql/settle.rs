@@ -33,16 +33,21 @@ pub struct SettleFacts {
 /// Reads all facts now.
 pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
     let status = innodb_status::read(connection)?;
-    let begun = figure(&status, "trx_id_counter")?;
     Ok(SettleFacts {
         history_list_length: figure(&status, HISTORY_LIST_LENGTH)?,
-        unpurged_transactions: begun.saturating_sub(figure(&status, "purge_done_trx")?),
+        unpurged_transactions: unpurged(&status)?,
         dirty_pages: figure(&status, DIRTY_PAGES)?,
         data_pages: figure(&status, "data_pages")?,
         checkpoint_age_bytes: figure(&status, CHECKPOINT_AGE_BYTES)?,
         pending_io: status.pending_io() as u64,
         kernel_dirty_bytes: host::dirty_bytes()?,
     })
+}
+
+/// See [`SettleFacts::unpurged_transactions`].
+pub(super) fn unpurged(status: &InnodbStatus) -> Result<u64> {
+    let begun = figure(status, "trx_id_counter")?;
+    Ok(begun.saturating_sub(figure(status, "purge_done_trx")?))
 }
 
 pub(super) fn figure(status: &InnodbStatus, name: &str) -> Result<u64> {
