@@ -22,4 +22,5 @@ mod plans;
 mod profile;
 mod refused;
 mod stalls;
+mod sysbench;
 mod whole;
