@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::result::worked;
 use hdrhistogram::Histogram;
-use rqps_wire::{Error, ParamList, ParamType, Session};
+use rqps_wire::{Encoding, Error, ParamType, Params, Session};
 use rqps_workloads::expect::{Answers, TableState, bounds};
 use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
@@ -88,7 +88,7 @@ pub(crate) struct Client<S: Session> {
     /// Statements of part 0, then part 1, …
     ready: Vec<Ready<S::Statement>>,
     control: Option<[S::Statement; 2]>,
-    params: S::Params,
+    params: Params<S::Encoding>,
     text: String,
     in_transaction: bool,
 }
@@ -120,7 +120,7 @@ impl<S: Session> Client<S> {
             zipf: test.uses_zipf().then(|| Zipf::new(spec.state.rows, EXPONENT)),
             ready,
             control,
-            params: S::Params::default(),
+            params: Params::new(),
             text: String::new(),
             in_transaction: false,
         })
@@ -282,8 +282,8 @@ fn text_pieces(spec: &StepSpec, statement: &'static Statement) -> Vec<Vec<String
 }
 
 #[inline]
-fn fill_params<P: ParamList>(
-    params: &mut P,
+fn fill_params<E: Encoding>(
+    params: &mut Params<E>,
     statement: &Statement,
     range: u32,
     rows: u64,
@@ -308,7 +308,13 @@ fn draw_zipf(zipf: &Zipf, stream: &mut Stream) -> u64 {
 
 /// The parameters that need draws or are many. Out of line: it would slow down the statements that have none of them.
 #[inline(never)]
-fn push_drawn<P: ParamList>(params: &mut P, param: &Param, range: u32, rows: u64, stream: &mut Stream) {
+fn push_drawn<E: Encoding>(
+    params: &mut Params<E>,
+    param: &Param,
+    range: u32,
+    rows: u64,
+    stream: &mut Stream,
+) {
     match param {
         Param::Keys => {
             for _ in 0..range {
@@ -321,8 +327,8 @@ fn push_drawn<P: ParamList>(params: &mut P, param: &Param, range: u32, rows: u64
             }
         }
         Param::K => params.push_int(stream.key(rows) as i64),
-        Param::C => push_digits::<C_LEN, P>(params, stream),
-        Param::Pad => push_digits::<PAD_LEN, P>(params, stream),
+        Param::C => push_digits::<C_LEN, E>(params, stream),
+        Param::Pad => push_digits::<PAD_LEN, E>(params, stream),
         // The caller's.
         Param::Key | Param::RangeEnd => {}
     }
@@ -333,7 +339,7 @@ fn hot_key(rows: u64, i: u64) -> u64 {
     (rows / 2 + i - 1) % rows + 1
 }
 
-fn push_digits<const LEN: usize, P: ParamList>(params: &mut P, stream: &mut Stream) {
+fn push_digits<const LEN: usize, E: Encoding>(params: &mut Params<E>, stream: &mut Stream) {
     let mut text = [0; LEN];
     stream.digits(&mut text);
     params.push_text(&text);

@@ -11,7 +11,7 @@
 
 use std::error::Error;
 
-use rqps_wire::{Endpoint, Host, ParamList, ParamType, Session, mysql, postgres};
+use rqps_wire::{Endpoint, Host, ParamType, Params, Session, mysql, postgres};
 
 /// Parameters run through this many values, from 1.
 const KEYS: i64 = 1000;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Runs the query `count` times; returns how many rows came.
 fn run<S: Session>(mut session: S, sql: &str, count: u64) -> Result<u64, rqps_wire::Error> {
     let statement = session.prepare(sql, &[ParamType::Int8])?;
-    let mut params = S::Params::default();
+    let mut params = Params::<S::Encoding>::new();
     let mut rows = 0;
     let mut key = 0;
     for _ in 0..count {

@@ -3,10 +3,21 @@
 use std::io;
 use std::time::Duration;
 
+use crate::socket::Socket;
 use crate::{Endpoint, Error};
 
 /// How long the server may take over the login, a busy one included.
 pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A socket for a login, which ends when the server takes longer than it may; `file` is the Unix socket's name in its
+/// directory.
+pub(crate) fn open(endpoint: &Endpoint, file: &str, server: &'static str) -> Result<Socket, Error> {
+    let opened = Socket::open(endpoint, file).and_then(|mut socket| {
+        socket.set_timeout(Some(LOGIN_TIMEOUT))?;
+        Ok(socket)
+    });
+    opened.map_err(|source| unreachable(endpoint, source, server))
+}
 
 /// The error for a server that can't be reached, breaks off the login, or isn't a `server` at all.
 pub(crate) fn unreachable(endpoint: &Endpoint, source: io::Error, server: &'static str) -> Error {

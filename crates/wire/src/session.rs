@@ -1,7 +1,6 @@
 //! What the load engine needs of any DBMS's client, and nothing more.
 
-use crate::Error;
-use crate::params::ParamList;
+use crate::{Encoding, Error, Params};
 
 /// The declared type of a prepared statement's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +25,8 @@ pub struct Outcome {
 pub trait Session: Send {
     /// A statement the server has parsed; belongs to the session that prepared it.
     type Statement;
-    /// Parameters in this protocol's encoding.
-    type Params: ParamList;
+    /// How this protocol writes parameters.
+    type Encoding: Encoding;
 
     /// Parses `sql` on the server, with one declared type per parameter.
     ///
@@ -39,7 +38,11 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// When the server reports an error (the session stays usable) or the connection is lost.
-    fn execute(&mut self, statement: &Self::Statement, params: &Self::Params) -> Result<Outcome, Error>;
+    fn execute(
+        &mut self,
+        statement: &Self::Statement,
+        params: &Params<Self::Encoding>,
+    ) -> Result<Outcome, Error>;
 
     /// Runs SQL text without parameters; result rows are counted, not kept. Several statements
     /// separated by semicolons give the sum.

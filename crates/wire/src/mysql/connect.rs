@@ -11,7 +11,7 @@ use super::reply::{ServerError, server_error};
 use super::rsa::PublicKey;
 use super::version::Version;
 use super::{Connection, SERVER};
-use crate::connect::{LOGIN_TIMEOUT, unreachable};
+use crate::connect::{self, LOGIN_TIMEOUT};
 use crate::inbox::{Inbox, READ_BYTES, unexpected};
 use crate::socket::Socket;
 use crate::{Endpoint, Error, Host};
@@ -114,12 +114,7 @@ impl Connection {
     /// [`Error::Connect`] when the server can't be reached or doesn't answer, [`Error::Auth`] when
     /// it answers but doesn't let the client in.
     pub fn connect(endpoint: &Endpoint, name: &str) -> Result<Self, Error> {
-        let open = || {
-            let mut socket = Socket::open(endpoint, SOCKET_FILE)?;
-            socket.set_timeout(Some(LOGIN_TIMEOUT))?;
-            Ok(socket)
-        };
-        let socket = open().map_err(|source| unreachable(endpoint, source, SERVER))?;
+        let socket = connect::open(endpoint, SOCKET_FILE, SERVER)?;
         let inbox = Inbox::new(READ_BYTES);
         let mut login = Login { endpoint, socket, inbox, packets: Packets { next: 0 }, nonce: Vec::new() };
         let greeting = login.run(name).map_err(|refusal| refusal.explain(endpoint))?;
@@ -136,7 +131,7 @@ impl Connection {
         };
         connection.learn_packet_limit()?;
         let timeless = connection.socket.set_timeout(None);
-        timeless.map_err(|source| unreachable(endpoint, source, SERVER))?;
+        timeless.map_err(|source| connect::unreachable(endpoint, source, SERVER))?;
         Ok(connection)
     }
 
@@ -313,7 +308,7 @@ fn read_greeting(payload: &[u8]) -> Result<Greeting, Refusal> {
 impl Refusal {
     fn explain(self, endpoint: &Endpoint) -> Error {
         match self {
-            Self::Io(source) => unreachable(endpoint, source, SERVER),
+            Self::Io(source) => connect::unreachable(endpoint, source, SERVER),
             Self::Server(error) => Error::Auth {
                 endpoint: endpoint.to_string(),
                 remedy: remedy_for(error.code),

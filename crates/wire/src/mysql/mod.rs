@@ -53,7 +53,7 @@ use crate::{Error, Outcome, ParamType, Session};
 use reply::{Reply, Trouble, collect};
 use version::Version;
 
-pub use params::Params;
+pub use params::{Binary, Params};
 pub use statement::Statement;
 
 /// What this client speaks to, for messages.
@@ -202,7 +202,7 @@ impl Connection {
 
 impl Session for Connection {
     type Statement = Statement;
-    type Params = Params;
+    type Encoding = Binary;
 
     fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
         self.prepare_statement(sql, types)

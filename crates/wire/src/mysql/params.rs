@@ -1,62 +1,26 @@
 //! Parameter values in the binary encoding: what `COM_STMT_EXECUTE` carries, ready to be copied.
 
 use super::decode::push_length;
-use crate::ParamList;
+use crate::Encoding;
 
-/// A reusable list of binary parameters: integers as 8 bytes, least first, texts behind their length.
-#[derive(Clone, Debug, Default)]
-pub struct Params {
-    encoded: Vec<u8>,
-    count: usize,
-}
+/// Integers as 8 bytes, least first, texts behind their length.
+#[derive(Clone, Copy, Debug)]
+pub enum Binary {}
 
-impl Params {
-    /// An empty list.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
+/// Parameters of one execution.
+pub type Params = crate::Params<Binary>;
 
-    /// Number of values.
-    #[must_use]
+impl Encoding for Binary {
     #[inline]
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Whether there is no value.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// The values as the wire wants them.
-    #[inline]
-    pub(super) fn encoded(&self) -> &[u8] {
-        &self.encoded
-    }
-}
-
-impl ParamList for Params {
-    #[inline]
-    fn clear(&mut self) {
-        self.encoded.clear();
-        self.count = 0;
+    fn push_int(encoded: &mut Vec<u8>, value: i64) {
+        encoded.extend_from_slice(&value.to_le_bytes());
     }
 
     #[inline]
-    fn push_int(&mut self, value: i64) {
-        self.encoded.extend_from_slice(&value.to_le_bytes());
-        self.count += 1;
-    }
-
-    #[inline]
-    fn push_text(&mut self, value: &[u8]) {
-        self.encoded.reserve(9 + value.len());
-        push_length(&mut self.encoded, value.len());
-        self.encoded.extend_from_slice(value);
-        self.count += 1;
+    fn push_text(encoded: &mut Vec<u8>, value: &[u8]) {
+        encoded.reserve(9 + value.len());
+        push_length(encoded, value.len());
+        encoded.extend_from_slice(value);
     }
 }
 

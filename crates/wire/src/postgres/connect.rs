@@ -51,12 +51,7 @@ impl Connection {
     /// it answers but doesn't let the client in (its SQLSTATE tells a wrong password from a server
     /// that is still starting, `57P03`, or full, `53300`).
     pub fn connect(endpoint: &Endpoint, application_name: &str) -> Result<Self, Error> {
-        let open = || {
-            let mut socket = Socket::open(endpoint, &format!(".s.PGSQL.{}", endpoint.port))?;
-            socket.set_timeout(Some(LOGIN_TIMEOUT))?;
-            Ok(socket)
-        };
-        let socket = open().map_err(|source| connect::unreachable(endpoint, source, SERVER))?;
+        let socket = connect::open(endpoint, &format!(".s.PGSQL.{}", endpoint.port), SERVER)?;
         let mut login = Login {
             endpoint,
             socket,

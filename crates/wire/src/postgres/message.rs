@@ -98,7 +98,6 @@ fn too_many_params(params: &Params) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ParamList;
     use bytes::BytesMut;
     use postgres_protocol::IsNull;
     use postgres_protocol::message::frontend;

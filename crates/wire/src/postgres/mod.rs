@@ -34,7 +34,7 @@ use message::HEAD_BYTES;
 use reply::{Reply, Trouble, collect};
 
 pub use copy::CopyIn;
-pub use params::Params;
+pub use params::{Params, Text};
 
 /// What this client speaks to, for messages.
 const SERVER: &str = "Postgres";
@@ -164,7 +164,7 @@ impl Connection {
 
 impl Session for Connection {
     type Statement = Statement;
-    type Params = Params;
+    type Encoding = Text;
 
     fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
         if self.statements == message::STATEMENTS_MAX {

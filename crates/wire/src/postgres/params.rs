@@ -1,64 +1,26 @@
-//! Statement parameters, kept in the encoding that goes over the wire: filling in the values of one
-//! execution costs no allocation and no second pass.
+//! Parameter values in text format: what a Bind message carries, ready to be copied.
 
-use crate::params::ParamList;
+use crate::Encoding;
 
-/// A reusable list of text-format parameters, in the order of the statement's placeholders.
-///
-/// Each value is stored as a 4-byte big-endian length and its bytes.
-#[derive(Clone, Debug, Default)]
-pub struct Params {
-    encoded: Vec<u8>,
-    count: usize,
-}
+/// Each value as text, behind a 4-byte big-endian length.
+#[derive(Clone, Copy, Debug)]
+pub enum Text {}
 
-impl Params {
-    /// An empty list.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
+/// Parameters of one execution.
+pub type Params = crate::Params<Text>;
 
-    /// Number of values.
-    #[must_use]
+impl Encoding for Text {
     #[inline]
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Whether there is no value.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// The values as the wire wants them.
-    #[inline]
-    pub(crate) fn encoded(&self) -> &[u8] {
-        &self.encoded
-    }
-}
-
-impl ParamList for Params {
-    #[inline]
-    fn clear(&mut self) {
-        self.encoded.clear();
-        self.count = 0;
+    fn push_int(encoded: &mut Vec<u8>, value: i64) {
+        Self::push_text(encoded, itoa::Buffer::new().format(value).as_bytes());
     }
 
     #[inline]
-    fn push_int(&mut self, value: i64) {
-        self.push_text(itoa::Buffer::new().format(value).as_bytes());
-    }
-
-    #[inline]
-    fn push_text(&mut self, value: &[u8]) {
+    fn push_text(encoded: &mut Vec<u8>, value: &[u8]) {
         // A length beyond 32 bits wraps here, but can't pass the limit on a list's total size.
-        self.encoded.reserve(4 + value.len());
-        self.encoded.extend_from_slice(&(value.len() as u32).to_be_bytes());
-        self.encoded.extend_from_slice(value);
-        self.count += 1;
+        encoded.reserve(4 + value.len());
+        encoded.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        encoded.extend_from_slice(value);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Prepared and simple statements, errors between them, large results, COPY.
 
 use rqps_wire::postgres::{Connection, Params, Transaction};
-use rqps_wire::{Endpoint, Error, Outcome, ParamList, ParamType, Session};
+use rqps_wire::{Endpoint, Error, Outcome, ParamType, Session};
 
 use super::{connect, run, value};
 

@@ -1,7 +1,7 @@
 //! Prepared and simple statements, errors between them, results and statements of any size.
 
 use rqps_wire::mysql::{Connection, Params};
-use rqps_wire::{Endpoint, Error, Outcome, ParamList, ParamType, Session};
+use rqps_wire::{Endpoint, Error, Outcome, ParamType, Session};
 
 use super::{connect, run, value};
 
