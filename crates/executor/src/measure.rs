@@ -69,14 +69,6 @@ pub(crate) struct Specified {
     pub gives_way: bool,
 }
 
-/// Has this thread give way to the server, which runs on the same CPU. Else it depends on the scheduler whether a
-/// client's next statement is there before the server looks for it, and a server that finds none executes some more
-/// instructions to wait for it. Lowering one's own priority is never refused.
-pub(crate) fn give_way() {
-    const NICEST: i32 = 19;
-    let _lowered = rustix::process::setpriority_process(None, NICEST);
-}
-
 /// Runs a step as specified.
 pub(crate) fn measure_as(
     arm: &mut ActiveArm,

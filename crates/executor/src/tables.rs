@@ -129,7 +129,7 @@ pub(crate) fn load<S: Session>(
     reach: &Reach<'_, S>,
     dialect: Dialect,
     tables: Tables,
-    fill: impl Fn(&mut S, u32, &Progress) -> Result<(), Error> + Sync,
+    fill: impl Fn(&mut S, Tables, u32, &Progress) -> Result<(), Error> + Sync,
     tick: &mut dyn FnMut(&'static str, u64) -> bool,
 ) -> Result<Option<LoadTimes>, Error> {
     let progress = Progress::default();
@@ -143,7 +143,7 @@ pub(crate) fn load<S: Session>(
         |session: &mut S, all: Vec<String>| all.iter().try_for_each(|sql| session.simple(sql).map(|_| ()));
     let create = |session: &mut S, table| {
         run(session, dialect::create_table(dialect, table))?;
-        fill(session, table, &progress)
+        fill(session, tables, table, &progress)
     };
     for_each_table(reach, (tables.tables, "load"), &progress.stop, create, &mut || look("rows"))?;
     let rows = start.elapsed();

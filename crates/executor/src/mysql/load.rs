@@ -1,10 +1,9 @@
 //! Filling a table by INSERTs of many rows, each a transaction of its own, as sysbench does it.
 
-use super::reach;
-use crate::tables::{self, LoadTimes, Progress, Tables, push_number};
+use crate::tables::{Progress, Tables, push_number};
 use rqps_wire::mysql::Connection;
-use rqps_wire::{Endpoint, Error, Session};
-use rqps_workloads::{Dialect, dialect, rows};
+use rqps_wire::{Error, Session};
+use rqps_workloads::{dialect, rows};
 use std::sync::atomic::Ordering;
 
 /// Length of a statement; the server's `max_allowed_packet` may allow less.
@@ -12,19 +11,8 @@ const STATEMENT_BYTES: usize = 512 * 1024;
 /// What a row takes at the most: two numbers of 20 digits, texts of 119 and 59, what is between them.
 const ROW_BYTES_MAX: usize = 256;
 
-/// Creates, fills and indexes all tables. `None` when `tick` asked for the end.
-pub(super) fn load(
-    endpoint: &Endpoint,
-    what: Tables,
-    tick: &mut dyn FnMut(&'static str, u64) -> bool,
-) -> Result<Option<LoadTimes>, Error> {
-    let fill = |connection: &mut Connection, table, progress: &Progress| {
-        fill_table(connection, what, table, progress)
-    };
-    reach(endpoint, |reach| tables::load(reach, Dialect::Mysql, what, fill, tick))
-}
-
-fn fill_table(
+/// Puts the rows of one table in.
+pub(super) fn fill_table(
     connection: &mut Connection,
     tables: Tables,
     table: u32,

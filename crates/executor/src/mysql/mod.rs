@@ -9,11 +9,12 @@ mod log;
 mod settle;
 
 use crate::adapter::{Adapter, Admin, Debt, LoadTick, Look, SettleTick};
+use crate::driver::run_clients;
 use crate::error::Result;
-use crate::measure::{CLIENT_NAME, give_way};
-use crate::tables::{LoadTimes, Reach, Tables};
+use crate::measure::CLIENT_NAME;
+use crate::tables::{self, LoadTimes, Reach, Tables};
 use rqps_driver::sysbench::Target;
-use rqps_driver::{Observer, StepError, StepResult, StepSpec, run_step};
+use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_probe::counters::CounterDelta;
 use rqps_probe::work::Work;
 use rqps_store::Settle;
@@ -41,10 +42,10 @@ impl Adapter for Mysql {
     fn load(
         &self,
         endpoint: &Endpoint,
-        tables: Tables,
+        what: Tables,
         tick: &mut LoadTick<'_>,
     ) -> std::result::Result<Option<LoadTimes>, Wire> {
-        load::load(endpoint, tables, tick)
+        reach(endpoint, |reach| tables::load(reach, self.dialect(), what, load::fill_table, tick))
     }
 
     /// InnoDB has no vacuum: its statistics are what a load leaves open.
@@ -68,13 +69,7 @@ impl Adapter for Mysql {
         gives_way: bool,
         observer: &mut dyn Observer,
     ) -> std::result::Result<StepResult, StepError> {
-        let connect = |_| {
-            if gives_way {
-                give_way();
-            }
-            Connection::connect(endpoint, CLIENT_NAME)
-        };
-        run_step(spec, connect, observer)
+        run_clients(spec, gives_way, || Connection::connect(endpoint, CLIENT_NAME), observer)
     }
 
     fn sysbench_target(&self, endpoint: &Endpoint) -> Target {

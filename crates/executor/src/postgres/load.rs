@@ -1,28 +1,16 @@
 //! Filling a table by COPY.
 
-use super::reach;
-use crate::tables::{self, LoadTimes, Progress, Tables, push_number};
+use crate::tables::{Progress, Tables, push_number};
+use rqps_wire::Error;
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Error};
-use rqps_workloads::{Dialect, dialect, rows};
+use rqps_workloads::{dialect, rows};
 use std::sync::atomic::Ordering;
 
 /// Rows that are made before they are handed to the connection.
 const BATCH_ROWS: u64 = 500;
 
-/// Creates, fills and indexes all tables. `None` when `tick` asked for the end.
-pub(super) fn load(
-    endpoint: &Endpoint,
-    what: Tables,
-    tick: &mut dyn FnMut(&'static str, u64) -> bool,
-) -> Result<Option<LoadTimes>, Error> {
-    let fill = |connection: &mut Connection, table, progress: &Progress| {
-        fill_table(connection, what, table, progress)
-    };
-    reach(endpoint, |reach| tables::load(reach, Dialect::Postgres, what, fill, tick))
-}
-
-fn fill_table(
+/// Puts the rows of one table in.
+pub(super) fn fill_table(
     connection: &mut Connection,
     tables: Tables,
     table: u32,
