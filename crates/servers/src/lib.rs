@@ -2,6 +2,7 @@
 //!
 //! DBMS-neutral files lie here, what differs between DBMSs in a folder for each.
 
+mod applied;
 pub mod build;
 mod cache;
 mod client;

@@ -11,6 +11,7 @@ use std::process::Output;
 use super::conf::rendered;
 use super::layout::Layout;
 use super::options::{self, Known};
+use crate::applied::{self, Options};
 use crate::build::Build;
 use crate::config::Config;
 use crate::data_dir::write_private;
@@ -22,9 +23,6 @@ use crate::user::ServerUser;
 
 /// The file in a data directory that holds the server's options.
 pub(crate) const FILE: &str = "my.cnf";
-
-/// Connections beyond the clients': probes, monitors, the one reserved for superusers.
-const CONNECTIONS_EXTRA: u32 = 20;
 
 /// Options that say where a server lives and who may reach it, which is rqps's business.
 const OWN_OPTIONS: [&str; 25] = [
@@ -72,9 +70,6 @@ const POOL_SIZE_MAX: &str = "innodb_buffer_pool_size_max";
 const COMPLAINTS: [&str; 5] =
     ["Error while setting value", "Unknown suffix", "unknown variable", "unknown option", "ambiguous option"];
 
-/// Options with their values.
-type Options = Vec<(String, String)>;
-
 /// A build working on a data directory.
 pub(crate) struct Settings<'a> {
     pub build: &'a Build,
@@ -92,7 +87,7 @@ impl Settings<'_> {
     /// Writes the server's options to `path` and has the build read them.
     pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
         let known = options::known(self.build, self.layout, self.user)?;
-        let (kept, left_out) = self.sort_out(config, &known);
+        let (kept, left_out) = self.sort_out(config, &known)?;
         let mut applied = Applied {
             left_out,
             added: self.own_settings(listen, &known, &kept),
@@ -101,27 +96,15 @@ impl Settings<'_> {
         let taken = self.write(path, config, &kept, &mut applied)?;
         let connections: u32 =
             taken.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
-        let needed = listen.clients_max + CONNECTIONS_EXTRA;
-        if connections < needed {
-            if let Some((option, value)) = kept.iter().find(|(name, _)| name == "max_connections") {
-                let reason = format!("{} clients need {needed}", listen.clients_max);
-                applied.left_out.push(LeftOut { option: option.clone(), value: value.clone(), reason });
-            }
-            applied.added.push(("max_connections".to_owned(), needed.to_string()));
+        if applied.make_room(&kept, listen, connections) {
             self.write(path, config, &kept, &mut applied)?;
         }
         Ok(applied)
     }
 
     /// Writes the file; returns what the build makes of it. Values that it changes are added to those left out.
-    fn write(
-        &self,
-        path: &Path,
-        config: &Config,
-        kept: &[(String, String)],
-        applied: &mut Applied,
-    ) -> Result<Known> {
-        applied.config_as_used = render(config, kept, applied);
+    fn write(&self, path: &Path, config: &Config, kept: &Options, applied: &mut Applied) -> Result<Known> {
+        applied.config_as_used = applied.rendered(config, kept, "[mysqld]\n", rendered);
         write_private(path, applied.config_as_used.as_bytes(), self.user)?;
         let (taken, output) = self.read_by_build(path)?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -152,37 +135,20 @@ impl Settings<'_> {
     }
 
     /// Options that the build takes, and those left out.
-    fn sort_out(&self, config: &Config, known: &Known) -> (Options, Vec<LeftOut>) {
-        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
-        for (option, value) in &config.options {
-            let reason = if OWN_OPTIONS.contains(&option.as_str()) {
-                Some("rqps sets it itself".to_owned())
-            } else if !known.has(option) {
+    fn sort_out(&self, config: &Config, known: &Known) -> Result<(Options, Vec<LeftOut>)> {
+        let (kept, mut left_out) = applied::sort_out(config, self.build, &OWN_OPTIONS, |option| {
+            Ok(if !known.has(option) {
                 Some(format!("{} {} does not know it", self.build.dbms, self.build.version))
-            } else if let Some(other) = superseded_by(option, config, known) {
-                Some(format!("{other} takes its place"))
-            } else if let Some(before) = config.value_before(self.build, option) {
-                kept.push((option.clone(), before.value.clone()));
-                Some(format!(
-                    "{1} is used: the config has it for versions before {0}",
-                    before.version, before.value
-                ))
             } else {
-                kept.push((option.clone(), value.clone()));
-                None
-            };
-            left_out.extend(reason.map(|reason| LeftOut {
-                option: option.clone(),
-                value: value.clone(),
-                reason,
-            }));
-        }
+                superseded_by(option, config, known).map(|other| format!("{other} takes its place"))
+            })
+        })?;
         left_out.extend(config.other_sections.iter().map(|section| LeftOut {
             option: format!("[{section}]"),
             value: String::new(),
             reason: "the section is not the server's".to_owned(),
         }));
-        (kept, left_out)
+        Ok((kept, left_out))
     }
 
     fn own_settings(&self, listen: &Listen, known: &Known, kept: &[(String, String)]) -> Options {
@@ -239,25 +205,6 @@ fn superseded_by(option: &str, config: &Config, known: &Known) -> Option<&'stati
         .iter()
         .find(|(newer, older)| older.contains(&option) && known.has(newer) && given(newer))
         .map(|(newer, _)| *newer)
-}
-
-fn render(config: &Config, kept: &[(String, String)], applied: &Applied) -> String {
-    let rule = "#".repeat(80);
-    let mut text = format!("{rule}\n# Config {} (sha256 {})\n{rule}\n[mysqld]\n", config.name, config.hash);
-    for (option, value) in kept {
-        text.push_str(&rendered(option, value));
-        text.push('\n');
-    }
-    for left in &applied.left_out {
-        let option = rendered(&left.option, &left.value);
-        text.push_str(&format!("# left out: {option} ({})\n", left.reason));
-    }
-    text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
-    for (option, value) in &applied.added {
-        text.push_str(&rendered(option, value));
-        text.push('\n');
-    }
-    text
 }
 
 /// What the server says about options that it does not take, without times.

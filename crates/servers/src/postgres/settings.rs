@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::Output;
 
 use super::programs;
+use crate::applied::{self, Options};
 use crate::build::Build;
 use crate::config::Config;
 use crate::data_dir::write_private;
@@ -23,9 +24,6 @@ use crate::user::ServerUser;
 
 /// The stock file of initdb, kept in the data directory for the next start.
 const STOCK: &str = "rqps-stock.conf";
-
-/// Connections beyond the clients': probes, monitors, those reserved for superusers.
-const CONNECTIONS_EXTRA: u32 = 20;
 
 /// Options that say where a server lives, which is rqps's business.
 const OWN_OPTIONS: [&str; 12] = [
@@ -42,9 +40,6 @@ const OWN_OPTIONS: [&str; 12] = [
     "unix_socket_directories",
     "unix_socket_permissions",
 ];
-
-/// Options with their values.
-type Options = Vec<(String, String)>;
 
 /// A build working on a data directory.
 pub(crate) struct Settings<'a> {
@@ -68,24 +63,18 @@ impl Settings<'_> {
         self.write(&stock)?;
         let (kept, left_out) = self.sort_out(config)?;
         let mut applied = Applied { left_out, added: own_settings(listen), config_as_used: String::new() };
-        applied.config_as_used = render(&stock, config, &kept, &applied);
-        self.write(&applied.config_as_used)?;
-        let connections = self.checked_max_connections(config)?;
-        let needed = listen.clients_max + CONNECTIONS_EXTRA;
-        if connections < needed {
-            if let Some((option, value)) = kept.iter().find(|(name, _)| name == "max_connections") {
-                applied.left_out.push(LeftOut {
-                    option: option.clone(),
-                    value: value.clone(),
-                    reason: format!("{} clients need {needed}", listen.clients_max),
-                });
-            }
-            applied.added.push(("max_connections".to_owned(), needed.to_string()));
-            applied.config_as_used = render(&stock, config, &kept, &applied);
-            self.write(&applied.config_as_used)?;
+        self.write_all(&stock, config, &kept, &mut applied)?;
+        if applied.make_room(&kept, listen, self.checked_max_connections(config)?) {
+            self.write_all(&stock, config, &kept, &mut applied)?;
             self.checked_max_connections(config)?;
         }
         Ok(applied)
+    }
+
+    fn write_all(&self, stock: &str, config: &Config, kept: &Options, applied: &mut Applied) -> Result<()> {
+        let spelled = |option: &str, value: &str| format!("{option} = {}", quoted(value));
+        applied.config_as_used = format!("{stock}\n{}", applied.rendered(config, kept, "", spelled));
+        self.write(&applied.config_as_used)
     }
 
     fn write(&self, text: &str) -> Result<()> {
@@ -96,30 +85,11 @@ impl Settings<'_> {
     fn sort_out(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let listed = self.listed_options()?;
         let version = &self.build.version;
-        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
-        for (option, value) in &config.options {
+        applied::sort_out(config, self.build, &OWN_OPTIONS, |option| {
             let of_extension = option.contains('.');
-            let reason = if OWN_OPTIONS.contains(&option.as_str()) {
-                Some("rqps sets it itself".to_owned())
-            } else if !of_extension && !listed.contains(option) && !self.answers_to(option)? {
-                Some(format!("PostgreSQL {version} does not know it"))
-            } else if let Some(before) = config.value_before(self.build, option) {
-                kept.push((option.clone(), before.value.clone()));
-                Some(format!(
-                    "{1} is used: the config has it for versions before {0}",
-                    before.version, before.value
-                ))
-            } else {
-                kept.push((option.clone(), value.clone()));
-                None
-            };
-            left_out.extend(reason.map(|reason| LeftOut {
-                option: option.clone(),
-                value: value.clone(),
-                reason,
-            }));
-        }
-        Ok((kept, left_out))
+            let is_known = of_extension || listed.contains(option) || self.answers_to(option)?;
+            Ok((!is_known).then(|| format!("PostgreSQL {version} does not know it")))
+        })
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {
@@ -182,23 +152,6 @@ fn own_settings(listen: &Listen) -> Options {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()
-}
-
-fn render(stock: &str, config: &Config, kept: &[(String, String)], applied: &Applied) -> String {
-    let rule = "#".repeat(80);
-    let mut text = format!("{stock}\n{rule}\n# Config {} (sha256 {})\n{rule}\n", config.name, config.hash);
-    for (option, value) in kept {
-        text.push_str(&format!("{option} = {}\n", quoted(value)));
-    }
-    for left in &applied.left_out {
-        let value = quoted(&left.value);
-        text.push_str(&format!("# left out: {} = {value} ({})\n", left.option, left.reason));
-    }
-    text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
-    for (option, value) in &applied.added {
-        text.push_str(&format!("{option} = {}\n", quoted(value)));
-    }
-    text
 }
 
 /// What the server says about its options, without times and the summary at the end.

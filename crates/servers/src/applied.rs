@@ -1,0 +1,94 @@
+//! How a config becomes the options of a server, whatever the DBMS: which are left out and why, room for the clients,
+//! and the text of the server's own file.
+
+use crate::build::Build;
+use crate::config::Config;
+use crate::error::Result;
+use crate::launch::Listen;
+use crate::spec::{Applied, LeftOut};
+
+/// Connections beyond the clients': probes, monitors, those reserved for superusers.
+const CONNECTIONS_EXTRA: u32 = 20;
+
+/// Options with their values.
+pub(crate) type Options = Vec<(String, String)>;
+
+/// Options of a config that a build takes, and those left out: `own` are those that rqps sets itself, `refusal` says
+/// why the build cannot have one.
+pub(crate) fn sort_out(
+    config: &Config,
+    build: &Build,
+    own: &[&str],
+    mut refusal: impl FnMut(&str) -> Result<Option<String>>,
+) -> Result<(Options, Vec<LeftOut>)> {
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    for (option, value) in &config.options {
+        let refused = if own.contains(&option.as_str()) {
+            Some("rqps sets it itself".to_owned())
+        } else {
+            refusal(option)?
+        };
+        let reason = if refused.is_some() {
+            refused
+        } else if let Some(before) = config.value_before(build, option) {
+            kept.push((option.clone(), before.value.clone()));
+            Some(format!(
+                "{1} is used: the config has it for versions before {0}",
+                before.version, before.value
+            ))
+        } else {
+            kept.push((option.clone(), value.clone()));
+            None
+        };
+        left_out.extend(reason.map(|reason| LeftOut {
+            option: option.clone(),
+            value: value.clone(),
+            reason,
+        }));
+    }
+    Ok((kept, left_out))
+}
+
+impl Applied {
+    /// Raises `max_connections` where the server would take too few; `kept` are the config's options. True when it did.
+    pub(crate) fn make_room(&mut self, kept: &Options, listen: &Listen, connections: u32) -> bool {
+        let needed = listen.clients_max + CONNECTIONS_EXTRA;
+        if connections >= needed {
+            return false;
+        }
+        if let Some((option, value)) = kept.iter().find(|(name, _)| name == "max_connections") {
+            self.left_out.push(LeftOut {
+                option: option.clone(),
+                value: value.clone(),
+                reason: format!("{} clients need {needed}", listen.clients_max),
+            });
+        }
+        self.added.push(("max_connections".to_owned(), needed.to_string()));
+        true
+    }
+
+    /// The text of the server's file: `opening`, the config's options, those left out as comments, rqps' own. `spelled`
+    /// writes an option as the DBMS reads it.
+    pub(crate) fn rendered(
+        &self,
+        config: &Config,
+        kept: &Options,
+        opening: &str,
+        spelled: impl Fn(&str, &str) -> String,
+    ) -> String {
+        let rule = "#".repeat(80);
+        let mut text =
+            format!("{rule}\n# Config {} (sha256 {})\n{rule}\n{opening}", config.name, config.hash);
+        for (option, value) in kept {
+            text.push_str(&format!("{}\n", spelled(option, value)));
+        }
+        for left in &self.left_out {
+            text.push_str(&format!("# left out: {} ({})\n", spelled(&left.option, &left.value), left.reason));
+        }
+        text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
+        for (option, value) in &self.added {
+            text.push_str(&format!("{}\n", spelled(option, value)));
+        }
+        text
+    }
+}
