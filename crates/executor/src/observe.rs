@@ -5,7 +5,9 @@ use rqps_plan::Measure;
 use rqps_probe::counters::CounterDelta;
 use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
-use rqps_store::{Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window};
+use rqps_store::{
+    Connection, Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window,
+};
 use rqps_workloads::expect::TableState;
 
 /// Series that hold one value per client instead of one per second: the events each client did, which other
@@ -35,7 +37,7 @@ pub(crate) fn observation(
     let mut observation = Observation::new(Measured::Window(window(measure, seed, state, findings)));
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
-    observation.backend_cpu_us = backend_cpu_us(&findings.cost);
+    observation.connections = connections(&findings.cost);
     observation.counters = findings.counters.iter().map(counter).collect();
     observation.series = series(findings);
     observation.histograms = histograms(&findings.result);
@@ -44,9 +46,10 @@ pub(crate) fn observation(
 
 /// CPU of each client's session; nothing where the server does not tell what serves each, or one was gone too early:
 /// a part of them can't be compared.
-pub(crate) fn backend_cpu_us(cost: &WindowCost) -> Vec<f64> {
+pub(crate) fn connections(cost: &WindowCost) -> Vec<Connection> {
     let each = cost.server.backends.iter().map(|backend| backend.cpu_us.map(|us| us as f64));
-    each.collect::<Option<Vec<f64>>>().unwrap_or_default()
+    let each: Vec<f64> = each.collect::<Option<_>>().unwrap_or_default();
+    (0..).zip(each).map(|(client, cpu_us)| Connection::only(client, cpu_us)).collect()
 }
 
 pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
@@ -74,6 +77,7 @@ pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings:
             rqps_workloads::RateUnit::KiloRows => RateUnit::Rows,
         },
         target_events_per_s: measure.rate_per_second,
+        pacer: None,
         events: result.events,
         queries: result.queries,
         statements: result.statements,

@@ -251,10 +251,9 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
             (ELAPSED, elapsed_us),
             (CLIENT_TIME, elapsed_us * f64::from(window.result.clients)),
             (RETRIES, window.result.retries.values().sum::<u64>() as f64),
-            (BACKENDS, window.backend_cpu_us.iter().sum()),
+            (BACKENDS, window.connections.iter().map(|one| one.cpu_us).sum()),
         ];
-        let made =
-            made.into_iter().filter(|(name, _)| *name != BACKENDS || !window.backend_cpu_us.is_empty());
+        let made = made.into_iter().filter(|(name, _)| *name != BACKENDS || !window.connections.is_empty());
         let metrics = window.metrics.iter().map(|(name, value)| (name.as_str(), *value)).chain(made);
         for (name, value) in metrics {
             *totals.metrics.entry(name.to_owned()).or_default() += value;
@@ -283,10 +282,10 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
 /// How much more than the median one the busiest of several backends used, by block.
 fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for window in windows_of(run, test, arm).into_iter().filter(|window| window.backend_cpu_us.len() > 1) {
+    for window in windows_of(run, test, arm).into_iter().filter(|window| window.connections.len() > 1) {
         let sums = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
-        sums.resize(sums.len().max(window.backend_cpu_us.len()), 0.0);
-        sums.iter_mut().zip(&window.backend_cpu_us).for_each(|(sum, cpu_us)| *sum += cpu_us);
+        sums.resize(sums.len().max(window.connections.len()), 0.0);
+        sums.iter_mut().zip(&window.connections).for_each(|(sum, one)| *sum += one.cpu_us);
     }
     let ratio = |mut sums: Vec<f64>| {
         sums.sort_unstable_by(f64::total_cmp);

@@ -120,8 +120,8 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
         if from.ended_by == EndedBy::Error {
             into.ended_by = EndedBy::Error;
         }
-        for (total, part) in one.backend_cpu_us.iter_mut().zip(&window.backend_cpu_us) {
-            *total += part;
+        for (total, part) in one.connections.iter_mut().zip(&window.connections) {
+            total.cpu_us += part.cpu_us;
         }
         one.metrics = sum_metrics(&one.metrics, &window.metrics);
         one.action.finished_at_ms = window.action.finished_at_ms;

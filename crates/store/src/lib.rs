@@ -31,8 +31,8 @@ pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use meta::{Fact, Meta, PlannedStep, Setting};
 pub use observation::{
-    Counter, CounterName, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation, QueryPlan,
-    RateUnit, Recorded, Series, Settle, SettleCondition, Wait, Window,
+    Connection, Counter, CounterName, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation,
+    Pacer, QueryPlan, RateUnit, Recorded, Series, Settle, SettleCondition, Wait, Window,
 };
 pub use profile::{PROFILE_KIND, Profile};
 pub use read::Run;

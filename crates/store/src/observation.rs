@@ -34,6 +34,18 @@ text_enum! {
         Queries = "queries",
         /// Rows per second over all clients (`scan`).
         Rows = "rows",
+        /// Rows inserted, or indexed, per second over all clients (steps of the queue that write as fast as they can).
+        Inserts = "inserts",
+    }
+}
+
+text_enum! {
+    /// How background writes at a given rate are spread over time.
+    Pacer {
+        /// Each statement has a time at which it is due, evenly spread.
+        Even = "even",
+        /// All that a second may do is sent at its beginning.
+        Burst = "burst",
     }
 }
 
@@ -72,6 +84,8 @@ pub struct Window {
     pub rate_unit: RateUnit,
     /// Rate asked for in events per second; none in a closed loop.
     pub target_events_per_s: Option<f64>,
+    /// How background writes were paced; none where there were none.
+    pub pacer: Option<Pacer>,
     /// Events (transactions of the test).
     pub events: u64,
     /// Queries as sysbench counts them, BEGIN and COMMIT included.
@@ -82,7 +96,7 @@ pub struct Window {
     pub statements_working: u64,
     /// Statements that changed nothing though they should have (a delete of a row that is gone).
     pub noop_statements: u64,
-    /// Rows returned, changed, or (`scan`) read.
+    /// Rows returned, changed, (`scan`) read, or, where the rate counts them, inserted or indexed.
     pub rows: u64,
     /// Errors that were not retried.
     pub errors: u64,
@@ -101,17 +115,18 @@ impl Window {
         (self.elapsed_us > 0).then(|| count as f64 / self.elapsed_s())
     }
 
-    /// Operations in the window, in the unit that the tables divide by: queries, or thousands of rows for tests that
-    /// count rows.
+    /// Operations in the window, in the unit that the tables divide by: queries, thousands of rows for tests that
+    /// read tables, or rows for those that insert.
     pub fn operations(&self) -> f64 {
         match self.rate_unit {
             RateUnit::Queries => self.queries as f64,
             RateUnit::Rows => self.rows as f64 / 1000.0,
+            RateUnit::Inserts => self.rows as f64,
         }
     }
 
-    /// The rate of the test: queries per second, or thousand rows per second over all clients. None when the window
-    /// has no length.
+    /// The rate of the test: queries, thousand rows read, or rows inserted per second over all clients. None when the
+    /// window has no length.
     pub fn rate(&self) -> Option<f64> {
         (self.elapsed_us > 0).then(|| self.operations() / self.elapsed_s())
     }
@@ -248,6 +263,24 @@ pub struct QueryPlan {
     pub json: String,
 }
 
+/// What one connection of a client cost the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// What it was for, where a client has several: `insert`, `delete`, `query`; empty where it has one.
+    pub role: String,
+    /// The client it is of, from 0.
+    pub client: u32,
+    /// CPU time of the process or thread behind it, microseconds.
+    pub cpu_us: f64,
+}
+
+impl Connection {
+    /// The only connection of a client.
+    pub fn only(client: u32, cpu_us: f64) -> Self {
+        Self { role: String::new(), client, cpu_us }
+    }
+}
+
 /// What measured sessions were found doing while a profile was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
@@ -285,8 +318,8 @@ pub struct Observation {
     pub placement: Option<Placement>,
     /// Totals over the observed stretch.
     pub metrics: Metrics,
-    /// CPU time of each backend that served a client, microseconds, in the order of the clients.
-    pub backend_cpu_us: Vec<f64>,
+    /// The server's CPU time by connection; empty where the server does not tell what serves each.
+    pub connections: Vec<Connection>,
     /// Server counters before and after.
     pub counters: Vec<Counter>,
     /// Per-second series.
@@ -308,7 +341,7 @@ impl Observation {
             measured,
             placement: None,
             metrics: Metrics::new(),
-            backend_cpu_us: Vec::new(),
+            connections: Vec::new(),
             counters: Vec::new(),
             series: Vec::new(),
             histograms: Vec::new(),
@@ -329,8 +362,8 @@ pub struct Recorded<T> {
     pub placement: Option<Placement>,
     /// Totals over the observed stretch.
     pub metrics: Metrics,
-    /// CPU time of each backend that served a client, microseconds.
-    pub backend_cpu_us: Vec<f64>,
+    /// The server's CPU time by connection; empty where the server does not tell what serves each.
+    pub connections: Vec<Connection>,
     /// What was observed.
     pub result: T,
 }

@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
-use crate::observation::{Load, Metrics, Recorded, Settle, Window};
+use crate::observation::{self, Load, Metrics, Recorded, Settle, Window};
 use crate::profile::{Profile, read_profiles};
 use crate::read_blocks::{read_blocks, read_canaries, read_counts, read_placements, read_works};
 use crate::read_rows::{
-    read_actions, read_arms, read_backends, read_host, read_loads, read_meta, read_metrics, read_notes,
+    read_actions, read_arms, read_connections, read_host, read_loads, read_meta, read_metrics, read_notes,
     read_settles, read_steps, read_windows,
 };
 use crate::schema;
@@ -120,11 +120,11 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
     let transaction = connection.unchecked_transaction()?;
     let (meta, status) = read_meta(&transaction)?;
     let metrics = read_metrics(&transaction)?;
-    let backends = read_backends(&transaction)?;
+    let connections = read_connections(&transaction)?;
     let actions = read_actions(&transaction)?;
     let placements = read_placements(&transaction)?;
     let recorded =
-        Assemble { actions: &actions, metrics: &metrics, backends: &backends, placements: &placements };
+        Assemble { actions: &actions, metrics: &metrics, connections: &connections, placements: &placements };
     let windows = recorded.all(read_windows(&transaction)?);
     let loads = recorded.all(read_loads(&transaction)?);
     let settles = recorded.all(read_settles(&transaction)?);
@@ -160,7 +160,7 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
 struct Assemble<'a> {
     actions: &'a [ActionRecord],
     metrics: &'a BTreeMap<u32, Metrics>,
-    backends: &'a BTreeMap<u32, Vec<f64>>,
+    connections: &'a BTreeMap<u32, Vec<observation::Connection>>,
     placements: &'a BTreeMap<u32, Placement>,
 }
 
@@ -175,7 +175,7 @@ impl Assemble<'_> {
                     action: (*by_seq.get(&seq)?).clone(),
                     placement: self.placements.get(&seq).copied(),
                     metrics: self.metrics.get(&seq).cloned().unwrap_or_default(),
-                    backend_cpu_us: self.backends.get(&seq).cloned().unwrap_or_default(),
+                    connections: self.connections.get(&seq).cloned().unwrap_or_default(),
                     result,
                 })
             })

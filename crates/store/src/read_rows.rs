@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 use crate::arm::{Arm, LeftOut, ServerSetting};
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep, Setting};
-use crate::observation::{Load, Metrics, Settle, SettleCondition, Window};
+use crate::observation::{self, Load, Metrics, Settle, SettleCondition, Window};
 
 /// All rows of a query, each made by `make`.
 pub(crate) fn rows<T>(
@@ -183,16 +183,18 @@ pub(crate) fn read_metrics(connection: &Connection) -> rusqlite::Result<BTreeMap
     Ok(metrics)
 }
 
-pub(crate) fn read_backends(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Vec<f64>>> {
-    let mut backends: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (seq, cpu_us) in
-        rows(connection, "SELECT seq, cpu_us FROM backend_cpu ORDER BY seq, client", |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?
-    {
-        backends.entry(seq).or_default().push(cpu_us);
+pub(crate) fn read_connections(
+    connection: &Connection,
+) -> rusqlite::Result<BTreeMap<u32, Vec<observation::Connection>>> {
+    let mut connections: BTreeMap<u32, Vec<observation::Connection>> = BTreeMap::new();
+    let sql = "SELECT seq, role, client, cpu_us FROM connections ORDER BY seq, position";
+    for (seq, one) in rows(connection, sql, |row| {
+        let one = observation::Connection { role: row.get(1)?, client: row.get(2)?, cpu_us: row.get(3)? };
+        Ok((row.get(0)?, one))
+    })? {
+        connections.entry(seq).or_default().push(one);
     }
-    Ok(backends)
+    Ok(connections)
 }
 
 pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32, Window)>> {
@@ -205,7 +207,7 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
     rows(
         connection,
         "SELECT seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, ended_by, \
-         rate_unit, target_events_per_s, events, queries, statements, statements_working, noop_statements, rows, \
+         rate_unit, target_events_per_s, pacer, events, queries, statements, statements_working, noop_statements, rows, \
          errors FROM windows ORDER BY seq",
         |row| {
             let seq = row.get(0)?;
@@ -221,13 +223,14 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
                 ended_by: row.get(9)?,
                 rate_unit: row.get(10)?,
                 target_events_per_s: row.get(11)?,
-                events: count(row, 12)?,
-                queries: count(row, 13)?,
-                statements: count(row, 14)?,
-                statements_working: count(row, 15)?,
-                noop_statements: count(row, 16)?,
-                rows: count(row, 17)?,
-                errors: count(row, 18)?,
+                pacer: row.get(12)?,
+                events: count(row, 13)?,
+                queries: count(row, 14)?,
+                statements: count(row, 15)?,
+                statements_working: count(row, 16)?,
+                noop_statements: count(row, 17)?,
+                rows: count(row, 18)?,
+                errors: count(row, 19)?,
                 retries: retries.remove(&seq).unwrap_or_default(),
             };
             Ok((seq, window))

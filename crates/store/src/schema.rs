@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
+    include_str!("schema/005.sql"),
 ];
 
 /// The schema version this program writes and reads.
@@ -73,6 +74,40 @@ mod tests {
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         let row: (bool, String) = connection.query_row("SELECT control, env FROM arms", [], read).unwrap();
         assert_eq!(row, (false, "{}".to_owned()));
+    }
+
+    /// A window of version 4 with a retry and the CPU of two backends.
+    const WINDOW_OF_4: &str = "INSERT INTO arms (name, role, dbms, build_version, build_hash, build_origin, \
+        build_version_text, config_name, config_hash, config_text) \
+        VALUES ('a', 'base', 'd', 'v', 'h', 'o', 't', 'c', 'ch', 'ct'); \
+        INSERT INTO actions VALUES (3, 1, 'measure', 'update-index', 1, 1, 2, 'done', NULL); \
+        INSERT INTO windows VALUES (3, 'update-index', 'write', 1, 2, '7', 1, 0, 2000000, 'time', 'queries', 5.0, \
+        10, 20, 30, 40, 50, 60, 70); \
+        INSERT INTO retries VALUES (3, '40001', 9); INSERT INTO backend_cpu VALUES (3, 0, 1.5), (3, 1, 2.5);";
+
+    #[test]
+    fn windows_of_version_4_keep_all_they_had() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "foreign_keys", true).unwrap();
+        apply(&mut connection, 0, &MIGRATIONS[..4]).unwrap();
+        connection.execute_batch(WINDOW_OF_4).unwrap();
+        migrate(&mut connection, Path::new("memory")).unwrap();
+        let (_, windows) = crate::read_rows::read_windows(&connection).unwrap().remove(0);
+        assert_eq!((windows.target_events_per_s, windows.pacer), (Some(5.0), None));
+        assert_eq!((windows.events, windows.errors, windows.retries["40001"]), (10, 70, 9));
+        let connections = crate::read_rows::read_connections(&connection).unwrap();
+        let only = crate::observation::Connection::only;
+        assert_eq!(connections[&3], [only(0, 1.5), only(1, 2.5)]);
+        let rate: f64 =
+            connection.query_row("SELECT queries_per_s FROM window_rates", [], |row| row.get(0)).unwrap();
+        assert_eq!(rate, 10.0);
+        // Both are still tied to the action, and go with it.
+        connection.execute("DELETE FROM actions", []).unwrap();
+        for table in ["windows", "retries", "connections"] {
+            let left: i64 =
+                connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+            assert_eq!(left, 0, "{table}");
+        }
     }
 
     #[test]

@@ -29,10 +29,11 @@ pub(crate) fn insert_observation(
     for (name, value) in observation.metrics.iter().filter(|(_, value)| value.is_finite()) {
         insert.execute(params![seq, name, value])?;
     }
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO backend_cpu (seq, client, cpu_us) VALUES (?1, ?2, ?3)")?;
-    for (client, cpu_us) in observation.backend_cpu_us.iter().enumerate() {
-        insert.execute(params![seq, client as i64, cpu_us])?;
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO connections (seq, position, role, client, cpu_us) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for (position, one) in observation.connections.iter().enumerate() {
+        insert.execute(params![seq, position as i64, one.role, one.client, one.cpu_us])?;
     }
     let mut insert =
         transaction.prepare_cached("INSERT INTO fingerprints (seq, key, value) VALUES (?1, ?2, ?3)")?;
@@ -57,9 +58,9 @@ pub(crate) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> rusqlite::Result<()> {
     transaction.execute(
         "INSERT INTO windows (seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, \
-         ended_by, rate_unit, target_events_per_s, events, queries, statements, statements_working, \
+         ended_by, rate_unit, target_events_per_s, pacer, events, queries, statements, statements_working, \
          noop_statements, rows, errors) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         params![
             seq,
             window.test,
@@ -73,6 +74,7 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
             window.ended_by,
             window.rate_unit,
             window.target_events_per_s,
+            window.pacer,
             window.events as i64,
             window.queries as i64,
             window.statements as i64,

@@ -99,7 +99,8 @@ fn window() -> Observation {
         elapsed_us: 10_000_000,
         ended_by: EndedBy::Time,
         rate_unit: RateUnit::Queries,
-        target_events_per_s: None,
+        target_events_per_s: Some(20.0),
+        pacer: Some(Pacer::Burst),
         events: 1000,
         queries: 1000,
         statements: 1000,
@@ -118,7 +119,10 @@ fn window() -> Observation {
     };
     Observation {
         metrics: Metrics::from([("host_user_us".into(), 1.5), ("unknown".into(), f64::NAN)]),
-        backend_cpu_us: vec![10.0, 20.0],
+        connections: vec![
+            Connection::only(0, 10.0),
+            Connection { role: "delete".into(), client: 0, cpu_us: 20.0 },
+        ],
         counters: vec![counter("idx_scan", Some(1.0), Some(11.0)), counter("new", None, Some(1.0))],
         series: vec![Series {
             name: "queries".into(),
@@ -145,6 +149,13 @@ fn window() -> Observation {
         fingerprint: vec![("dead_rows".into(), "0".into())],
         ..Observation::new(Measured::Window(window))
     }
+}
+
+#[test]
+fn operations_are_what_the_rate_counts() {
+    let Measured::Window(window) = window().measured else { panic!("no window") };
+    let of = |rate_unit| Window { rate_unit, rows: 500, ..window.clone() }.operations();
+    assert_eq!([RateUnit::Queries, RateUnit::Rows, RateUnit::Inserts].map(of), [1000.0, 0.5, 500.0]);
 }
 
 #[test]
@@ -194,7 +205,7 @@ fn what_is_written_is_read_back() {
         Metrics::from([("host_user_us".into(), 1.5)]),
         "a value that is not finite is not kept"
     );
-    assert_eq!(read.backend_cpu_us, wrote.backend_cpu_us);
+    assert_eq!(read.connections, wrote.connections);
     assert_eq!(run.counters(2).unwrap(), wrote.counters);
     assert_eq!(run.counters(2).unwrap()[0].delta(), Some(10.0));
     let values = &run.series(2).unwrap()[0].values;

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rqps_store::{
-    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Counter, EndedBy, Error, Fact, Measured,
-    Meta, Metrics, Moment, Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, QueryPlan,
-    RateUnit, Result, Role, RunFolder, RunWriter, ServerSetting, Setting, Status, Window,
+    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Connection, Count, Counter, EndedBy, Error,
+    Fact, Measured, Meta, Metrics, Moment, Observation, Outcome, PROFILE_KIND, Placement, PlannedStep,
+    Profile, QueryPlan, RateUnit, Result, Role, RunFolder, RunWriter, ServerSetting, Setting, Status, Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -283,6 +283,7 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
         ended_by: EndedBy::Work,
         rate_unit: RateUnit::Queries,
         target_events_per_s: None,
+        pacer: None,
         events: EVENTS,
         queries: EVENTS,
         statements: EVENTS,
@@ -356,7 +357,7 @@ fn add(observation: &mut Observation, extra: &Extra, noise: f64) {
             before: Some(0.0),
             after: Some(total),
         }),
-        Observed::SessionCpuUs => observation.backend_cpu_us.push(total / noise),
+        Observed::SessionCpuUs => observation.connections.push(Connection::only(0, total / noise)),
     }
 }
 

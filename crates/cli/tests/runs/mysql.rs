@@ -57,8 +57,8 @@ fn expect_counted(run: &Run) {
     for window in &run.windows {
         let (action, result) = (&window.action, &window.result);
         assert!(window.valid(), "{action:?}");
-        assert_eq!(window.backend_cpu_us.len(), result.clients as usize);
-        assert!(window.backend_cpu_us.iter().all(|cpu_us| *cpu_us > 0.0), "{action:?}");
+        assert_eq!(window.connections.len(), result.clients as usize);
+        assert!(window.connections.iter().all(|one| one.cpu_us > 0.0), "{action:?}");
         let counters = run.counters(action.seq).unwrap();
         let changed = |name: &str| {
             let of_status = |c: &&rqps_store::Counter| c.view == "global_status" && c.column == name;
@@ -189,8 +189,8 @@ fn forty_clients_do_the_same_on_every_arm() {
             let of =
                 |w: &&rqps_store::Recorded<rqps_store::Window>| w.action.step == step && w.action.arm == arm;
             let window = run.windows.iter().find(of).unwrap();
-            assert_eq!(window.backend_cpu_us.len(), 40);
-            assert!(window.backend_cpu_us.iter().all(|us| us.is_finite()), "{arm}: a thread each");
+            assert_eq!(window.connections.len(), 40);
+            assert!(window.connections.iter().all(|one| one.cpu_us.is_finite()), "{arm}: a thread each");
             let series = run.series(window.action.seq).unwrap();
             series.into_iter().find(|one| one.name == "work-window").unwrap().values
         };

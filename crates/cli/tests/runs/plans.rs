@@ -58,7 +58,7 @@ fn forty_clients_do_the_same_on_every_arm() {
     let run = bench.run();
     let mut updates = Vec::new();
     for window in &run.windows {
-        assert_eq!(window.backend_cpu_us.len(), 40);
+        assert_eq!(window.connections.len(), 40);
         let series = run.series(window.action.seq).unwrap();
         let work = series.into_iter().find(|one| one.name == "work-window");
         let work = work.unwrap().values;

@@ -60,7 +60,7 @@ fn a_dosed_function_stands_out_in_its_arm_and_nothing_of_perf_is_left() {
         // The library's own `recv`, which takes the dose; the C library's has another name inside.
         let (dose, samples) = share_of("recv", "backend", (&run, &of(arm).result));
         // Samples are of CPU time: they tell as much of it as the kernel's own account.
-        let cpu_s: f64 = of(arm).backend_cpu_us.iter().sum::<f64>() / 1e6;
+        let cpu_s: f64 = of(arm).connections.iter().map(|one| one.cpu_us).sum::<f64>() / 1e6;
         let sampled_s = samples as f64 / of(arm).result.frequency_hz;
         assert!(
             samples > 200 && (0.8..1.2).contains(&(sampled_s / cpu_s)),

@@ -86,7 +86,7 @@ fn check_details(run: &Run, window: &Recorded<Window>) {
     assert!(window.valid() && result.events > 0 && result.rate().unwrap() > 0.0, "{step}");
     assert_eq!((result.errors, result.clients), (0, CLIENTS as u32), "{step}");
 
-    let cpu_us = &window.backend_cpu_us;
+    let cpu_us: Vec<f64> = window.connections.iter().map(|one| one.cpu_us).collect();
     assert_eq!(cpu_us.len() as u64, CLIENTS, "{step}");
     // In a window of some milliseconds one of the clients may not get to work.
     let least = if step == BY_TIME { 1.0 } else { 0.0 };

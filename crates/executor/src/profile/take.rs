@@ -7,7 +7,7 @@ use crate::arm::ActiveArm;
 use crate::driver::run_step;
 use crate::error::{Error, Result};
 use crate::isolated::{Visit, window_step};
-use crate::observe::{StepFindings, backend_cpu_us, window};
+use crate::observe::{StepFindings, connections, window};
 use crate::outside::Outside;
 use crate::seat::session_cpus;
 use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup};
@@ -69,7 +69,7 @@ impl Taken {
     pub fn into_observation(self) -> (Option<String>, Observation) {
         let mut observation = Observation::new(Measured::Profile(self.profile));
         observation.metrics = self.cost.metrics().into_iter().collect();
-        observation.backend_cpu_us = backend_cpu_us(&self.cost);
+        observation.connections = connections(&self.cost);
         let looks = self.waits.looks;
         let wait = |(kind, event, found)| Wait { kind, event, found, looks };
         observation.waits = self.waits.found.into_iter().map(wait).collect();

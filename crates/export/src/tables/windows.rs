@@ -178,12 +178,13 @@ pub(crate) static CLIENTS: Table = Table {
                 series.iter().find(|series| series.name == name).map_or(&[][..], |series| &series.values)
             };
             let (warmup, events) = (work(super::details::WORK[0]), work(super::details::WORK[1]));
-            for client in 0..window.backend_cpu_us.len().max(events.len()) {
+            for client in 0..window.connections.len().max(events.len()) {
                 let mut row = source.place(window, Some((&result.test, &result.group)));
                 let of_client = |values: &[f64]| values.get(client).copied();
+                let cpu_us = window.connections.get(client).map(|one| one.cpu_us);
                 row.extend([
                     client.into(),
-                    of_client(&window.backend_cpu_us).into(),
+                    cpu_us.into(),
                     of_client(warmup).into(),
                     of_client(events).into(),
                 ]);

@@ -77,7 +77,7 @@ fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
             ("server_cpu_us".into(), 50.0 * queries as f64),
             ("server_wal_bytes".into(), wal * queries as f64),
         ]),
-        backend_cpu_us: vec![400_000.0, 410_000.0],
+        connections: vec![Connection::only(0, 400_000.0), Connection::only(1, 410_000.0)],
         counters: vec![
             counter("pg_stat_database", "bench", "blks_hit", 4.0 * queries as f64),
             counter("pg_stat_wal", "", "wal_buffers_full", (factor * 7) as f64 * queries as f64),
@@ -120,6 +120,7 @@ fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
             ended_by: EndedBy::Time,
             rate_unit: RateUnit::Queries,
             target_events_per_s: None,
+            pacer: None,
             events: queries,
             queries,
             statements: queries,

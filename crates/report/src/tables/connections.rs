@@ -28,7 +28,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     for step in &steps {
         for side in sides.base_first() {
             let seconds: Vec<f64> = match side.window(&step.name) {
-                Ok(window) => window.backend_cpu_us.iter().map(|cpu_us| cpu_us / 1e6).collect(),
+                Ok(window) => window.connections.iter().map(|one| one.cpu_us / 1e6).collect(),
                 Err(_) => Vec::new(),
             };
             let count = Some(seconds.len() as f64).filter(|count| *count > 0.0);

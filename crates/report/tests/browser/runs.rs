@@ -137,6 +137,7 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
         ended_by: EndedBy::Time,
         rate_unit: RateUnit::Queries,
         target_events_per_s: None,
+        pacer: None,
         events: queries,
         queries,
         statements: queries,
@@ -156,7 +157,7 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
             per_op("host_context_switches", 2.0),
         ]
         .into(),
-        backend_cpu_us: vec![1e6; 8],
+        connections: (0..8).map(|client| Connection::only(client, 1e6)).collect(),
         counters: (0..30).map(|column| counter(column, queries)).collect(),
         histograms: ["event", "point", "simple-range", "update-index"].map(|of| latencies(of, arm)).to_vec(),
         plans: vec![plan(arm)],

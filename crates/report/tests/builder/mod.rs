@@ -231,6 +231,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         ended_by: EndedBy::Time,
         rate_unit: if scans { RateUnit::Rows } else { RateUnit::Queries },
         target_events_per_s: None,
+        pacer: None,
         events: if test.starts_with("read-only") { queries / 16 } else { queries },
         queries,
         statements: queries,
@@ -249,7 +250,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
     }
     Observation {
         metrics,
-        backend_cpu_us: vec![41e6, 43e6 + index as f64 * 1e6],
+        connections: vec![Connection::only(0, 41e6), Connection::only(1, 43e6 + index as f64 * 1e6)],
         counters: counters(operations, index, writes),
         histograms: vec![histogram(operations as u64, index)],
         plans: vec![plan(test, index)],
