@@ -126,7 +126,11 @@ fn draft<'a>(
     };
     let opposed_by: Vec<Metric> = metrics.iter().filter(opposed).map(|one| one.metric).collect();
     // Metrics have equal shares of alpha, so their p values are worth that many times as much.
-    let whole = |(one, case): (&MetricVerdict, &Case)| one.p_seq * case.shares as f64;
+    // What could not have called its change says nothing of how probable a call was.
+    let may_call = |one: &MetricVerdict| one.metric.calls_improvements() || one.ratio > 1.0;
+    let whole = |(one, case): (&MetricVerdict, &Case)| {
+        if may_call(one) { one.p_seq * case.shares as f64 } else { 1.0 }
+    };
     let p_seq = metrics.iter().zip(&cases).map(whole).fold(1.0, f64::min);
     let mut tags = metrics[decided_by].tags.clone();
     if !opposed_by.is_empty() {
@@ -150,15 +154,19 @@ fn draft<'a>(
     Draft { verdict, cases }
 }
 
-/// Any metric can call a change, regressions first, proven ones before others, then the least probable; where none
-/// does, the primary one says whether it is the same: the first that was measured on the arm.
+/// Any metric can call a regression, those that [`Metric::calls_improvements`] an improvement; regressions first, proven
+/// ones before others, then the least probable. Where none does, the primary one says whether it is the same: the first
+/// that was measured on the arm.
 fn deciding(metrics: &[MetricVerdict]) -> usize {
     let rank = |class: Class| match class {
         Class::Regression { proven } => (0, !proven),
         Class::Improvement { proven } => (1, !proven),
         Class::Same | Class::Inconclusive => (2, false),
     };
-    let called = metrics.iter().enumerate().filter(|(_, one)| one.class.is_change());
+    let calls = |one: &MetricVerdict| {
+        one.class.is_change() && (one.class.is_regression() || one.metric.calls_improvements())
+    };
+    let called = metrics.iter().enumerate().filter(|(_, one)| calls(one));
     let by_rank = |(_, a): &(usize, &MetricVerdict), (_, b): &(usize, &MetricVerdict)| {
         rank(a.class).cmp(&rank(b.class)).then(a.p_seq.total_cmp(&b.p_seq))
     };

@@ -70,6 +70,12 @@ impl Metric {
         self.detector() == Detector::Stalls
     }
 
+    /// Whether less of it alone makes an operation cheaper. Rows and blocks touched cost something only by the time and
+    /// reads that they take, which other metrics show; and versions of a server count them differently.
+    pub(crate) fn calls_improvements(self) -> bool {
+        !matches!(self, Metric::Rows | Metric::Blocks)
+    }
+
     /// What it means for the candidate if this metric's ratio to base has moved in `direction`.
     pub(crate) fn is_worse(self, direction: Direction) -> bool {
         match self.detector() {

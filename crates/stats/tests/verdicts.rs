@@ -103,7 +103,7 @@ fn costs_from_and_to_nothing_have_a_verdict() {
     assert!(noisy.tags.contains(&Tag::Zeros) && (noisy.deciding().ratio - 61.0).abs() < 1e-9, "{noisy:?}");
 }
 
-/// Each cost can call a change; the first decides what is the same. What moves against the class is named.
+/// Each cost can call a regression, each but rows and blocks an improvement; the first decides what is the same. What moves against the class is named.
 #[test]
 fn costs_are_judged_together() {
     let instructions = |factor: f64| {
@@ -123,6 +123,14 @@ fn costs_are_judged_together() {
     assert_eq!((mixed.class, mixed.opposed_by.as_slice()), (REGRESSION, &[Metric::Instructions][..]));
     assert!(mixed.tags.contains(&Tag::Mixed));
     assert_eq!(mixed.metrics[0].class, IMPROVEMENT);
+    // Fewer rows touched are no cheaper operation by themselves, and nothing to be suspected of.
+    let fewer = one(vec![instructions(1.0), exact(Metric::Rows, &[0.8; 8])]);
+    assert_eq!((fewer.class, fewer.deciding().metric), (Class::Same, Metric::Instructions));
+    assert!(fewer.metrics[1].class == IMPROVEMENT && fewer.tags.is_empty() && fewer.p_seq > 0.1, "{fewer:?}");
+    let cheaper = one(vec![instructions(0.9), exact(Metric::Rows, &[0.8; 8])]);
+    assert_eq!((cheaper.class, cheaper.deciding().metric), (IMPROVEMENT, Metric::Instructions));
+    let less_log = one(vec![instructions(1.0), exact(Metric::WalBytes, &[0.8; 8])]);
+    assert_eq!((less_log.class, less_log.deciding().metric), (IMPROVEMENT, Metric::WalBytes));
     // Noisy costs share alpha, exact ones take none of it: the interval of a call shows it.
     let noise = |seed: f64| {
         let rows: Vec<[f64; 3]> = (0..8)
