@@ -59,7 +59,7 @@ pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, prog
         name: plan.name.clone(),
         program_version: program_version.to_owned(),
         created_at_ms: now_ms(),
-        workload: "microbenchmarks".to_owned(),
+        workload: workload.benchmark.key().to_owned(),
         workload_revision: WORKLOAD_REVISION.to_owned(),
         protocol: plan.protocol.key().to_owned(),
         seed: plan.seed,
@@ -128,6 +128,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
                 amount: match measure.limit {
                     Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
                     Limit::Events(events) => format!("{events} events"),
+                    Limit::Rows(rows) => format!("{rows} rows of each client"),
                 },
                 ..step(&measure.step, "measure")
             },

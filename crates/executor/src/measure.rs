@@ -14,7 +14,7 @@ use rqps_probe::counters::{CounterDelta, CounterSet};
 use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::{Observation, QueryPlan, now_ms};
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Role, dialect, microbenchmarks};
+use rqps_workloads::{Dialect, Role, dialect, step};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -149,7 +149,7 @@ fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
     let limit = match (measure.limit, as_base) {
         (_, Some(base)) => rqps_driver::Limit::Work(base.work.clone()),
         (Limit::Seconds(s) | Limit::AsBase { seconds: s }, None) => seconds(s),
-        (Limit::Events(events), None) => rqps_driver::Limit::Events(events),
+        (Limit::Events(events) | Limit::Rows(events), None) => rqps_driver::Limit::Events(events),
     };
     let rows_total = workload.rows_total() as f64;
     StepSpec {
@@ -178,7 +178,7 @@ fn repeats_base(plan: &Plan, measure: &Measure) -> bool {
     match measure.limit {
         Limit::AsBase { .. } => true,
         Limit::Events(_) => measure.test.writes() && plan.workload.write_work == WriteWork::AsBase,
-        Limit::Seconds(_) => false,
+        Limit::Seconds(_) | Limit::Rows(_) => false,
     }
 }
 
@@ -194,7 +194,7 @@ fn draws(input: &StepInput<'_>) -> u32 {
 /// What is known of the tables: they are complete until a step deletes or inserts rows for good.
 fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
     let changes_ids = |name: &str| {
-        let test = name.split('.').next().and_then(microbenchmarks::test_by_name);
+        let test = plan.workload.benchmark.test_by_name(step::test_name(name));
         test.is_some_and(|test| test.shrinks || test.name == "insert")
     };
     let earlier = plan.steps().into_iter().take(measure.position.saturating_sub(1) as usize);
@@ -397,6 +397,7 @@ fn summary(measure: &Measure, observation: &Observation) -> String {
     let unit = match measure.test.rate_unit {
         rqps_workloads::RateUnit::Queries => "queries/s",
         rqps_workloads::RateUnit::KiloRows => "krows/s",
+        rqps_workloads::RateUnit::Rows => "rows/s",
     };
     let role = match measure.role {
         Role::Test => "",

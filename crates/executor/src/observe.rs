@@ -55,7 +55,7 @@ pub(crate) fn connections(cost: &WindowCost) -> Vec<Connection> {
 pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
     let result = &findings.result;
     let rows = match measure.test.rate_unit {
-        rqps_workloads::RateUnit::Queries => result.rows + result.changed_rows,
+        rqps_workloads::RateUnit::Queries | rqps_workloads::RateUnit::Rows => result.rows + result.changed_rows,
         rqps_workloads::RateUnit::KiloRows => result.events * state.rows,
     };
     Window {
@@ -75,6 +75,7 @@ pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings:
         rate_unit: match measure.test.rate_unit {
             rqps_workloads::RateUnit::Queries => RateUnit::Queries,
             rqps_workloads::RateUnit::KiloRows => RateUnit::Rows,
+            rqps_workloads::RateUnit::Rows => RateUnit::Inserts,
         },
         target_events_per_s: measure.rate_per_second,
         pacer: None,

@@ -11,6 +11,14 @@ pub const STOP_SECONDS: f64 = 1.0;
 pub const LOAD_ROWS_PER_SECOND: f64 = 250_000.0;
 /// Rows vacuumed and analysed per second, all tables together.
 pub const VACUUM_ROWS_PER_SECOND: f64 = 2_000_000.0;
+/// Rows that all clients of the Insert Benchmark together insert per second in l.i0: measured on 2 virtual CPUs.
+pub const QUEUE_LOAD_ROWS_PER_SECOND: f64 = 60_000.0;
+/// Rows that l.x indexes per second, all tables together.
+pub const QUEUE_INDEX_ROWS_PER_SECOND: f64 = 200_000.0;
+/// Rows that l.i1 inserts and deletes per second, all clients together.
+pub const QUEUE_WRITE_ROWS_PER_SECOND: f64 = 12_000.0;
+/// Statements that l.i2 sends per second, all clients together, each with its delete.
+pub const QUEUE_STATEMENTS_PER_SECOND: f64 = 800.0;
 /// A settle step ends when the server is at rest; half its cap is a usual value.
 pub const SETTLE_SHARE_OF_CAP: f64 = 0.5;
 /// Connecting, preparing, reading counters and query plans around a window.
@@ -26,9 +34,13 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
     let rows = plan.workload.rows_total() as f64;
     let seconds_of = |kind: &ActionKind| match kind {
         ActionKind::Start => START_SECONDS,
+        // The tables of the Insert Benchmark are made empty.
+        ActionKind::Load if plan.insert.is_some() => STEP_OVERHEAD_SECONDS,
         ActionKind::Load => rows / LOAD_ROWS_PER_SECOND,
         ActionKind::Vacuum => rows / VACUUM_ROWS_PER_SECOND,
-        ActionKind::Settle(settle) => f64::from(settle.seconds_max) * SETTLE_SHARE_OF_CAP,
+        ActionKind::Settle(settle) => {
+            (f64::from(settle.seconds_max) * SETTLE_SHARE_OF_CAP).max(f64::from(settle.seconds_min))
+        }
         ActionKind::Measure(measure) => measure_seconds(measure, plan),
         ActionKind::Stop => STOP_SECONDS,
     };
@@ -38,6 +50,7 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
 fn measure_seconds(measure: &Measure, plan: &Plan) -> f64 {
     let window = match (measure.limit, measure.rate_per_second) {
         (Limit::Seconds(seconds) | Limit::AsBase { seconds }, _) => f64::from(seconds),
+        (Limit::Rows(rows), _) => queue_seconds(measure, plan, rows as f64),
         (Limit::Events(events), Some(rate)) => events as f64 / rate,
         (Limit::Events(_), None) if measure.test.writes() => f64::from(plan.workload.write_seconds),
         (Limit::Events(_), None) => f64::from(plan.workload.read_seconds),
@@ -47,6 +60,23 @@ fn measure_seconds(measure: &Measure, plan: &Plan) -> f64 {
         Warmup::Detect => DETECTED_WARMUP_SECONDS,
     };
     window + warmup + STEP_OVERHEAD_SECONDS
+}
+
+/// Seconds of a step that ends when each client has inserted so many rows.
+fn queue_seconds(measure: &Measure, plan: &Plan, rows: f64) -> f64 {
+    let Some(queue) = measure.test.queue else {
+        return 0.0;
+    };
+    let all = rows * f64::from(measure.clients);
+    match queue.rows_per_second {
+        Some(rate) => rows / f64::from(rate),
+        None if queue.builds_indexes => plan.workload.rows_total() as f64 / QUEUE_INDEX_ROWS_PER_SECOND,
+        None if !queue.deletes => all / QUEUE_LOAD_ROWS_PER_SECOND,
+        None => {
+            let by_statements = QUEUE_STATEMENTS_PER_SECOND * f64::from(queue.rows_per_statement);
+            all / by_statements.min(QUEUE_WRITE_ROWS_PER_SECOND)
+        }
+    }
 }
 
 /// Seconds in the two largest units that matter: `45 s`, `12 min 30 s`, `6 h 50 min`, `2 d 3 h`.

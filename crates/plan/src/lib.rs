@@ -7,8 +7,11 @@ mod arms;
 pub mod build;
 mod driver;
 pub mod estimate;
+mod insert;
+mod insert_steps;
 pub mod isolated;
 pub mod limits;
+mod memory;
 pub mod model;
 mod parse;
 mod problem;
@@ -20,9 +23,12 @@ pub mod shipped;
 mod show;
 mod source;
 mod steps;
+mod written;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
 pub use driver::Driver;
+pub use insert::{EndsBy, InsertOptions, Pacer};
+pub use memory::Memory;
 pub use model::{
     Arm, Benchmark, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions, Warmup,
     Workload, WriteWork,

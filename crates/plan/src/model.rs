@@ -6,13 +6,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use rqps_workloads::Benchmark;
 use rqps_workloads::{Step, StepKind, step};
 use serde::{Serialize, Serializer};
 
 use crate::build::BuildSpec;
 use crate::driver::Driver;
+use crate::insert::InsertOptions;
 use crate::limits;
 use crate::profile::ProfileOptions;
+use crate::written::WrittenWorkload;
 
 /// What to measure, on which arms, how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,6 +39,9 @@ pub struct Plan {
     pub on_server_death: OnServerDeath,
     /// What every arm does.
     pub workload: Workload,
+    /// How the Insert Benchmark is run, where it is the benchmark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insert: Option<InsertOptions>,
     /// How blocks are made, with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolated: Option<Isolated>,
@@ -86,12 +92,13 @@ impl Arm {
 
 /// What every arm of a plan does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "WrittenWorkload")]
 pub struct Workload {
     /// The set of tests.
     pub benchmark: Benchmark,
-    /// Number of tables.
+    /// Number of tables. In the Insert Benchmark one for each client, or 1 that they share.
     pub tables: u32,
-    /// Rows per table.
+    /// Rows per table when the load is done, in the Insert Benchmark when l.i0 is.
     pub rows: u64,
     /// Clients of a step, one thread and connection each.
     pub clients: u32,
@@ -102,12 +109,10 @@ pub struct Workload {
     /// What ends a step that writes on the arms that are not base.
     pub write_work: WriteWork,
     /// What comes before a window without being measured.
-    #[serde(rename = "warmup_seconds")]
     pub warmup: Warmup,
     /// The `delete` test stops when this share of the rows is gone; 1.0: never before its time.
     pub delete_share_max: f64,
     /// Which program's clients send the load.
-    #[serde(skip_serializing_if = "Driver::is_default")]
     pub driver: Driver,
     /// How clients reach the server.
     pub transport: Transport,
@@ -208,14 +213,6 @@ fn serialize_budget<S: Serializer>(budget: &Option<Duration>, serializer: S) -> 
     serializer.serialize_str(&text)
 }
 
-/// A set of tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Benchmark {
-    /// The 32 microbenchmarks.
-    Microbenchmarks,
-}
-
 /// How state is carried from test to test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -313,7 +310,11 @@ impl Plan {
     /// The steps after the load, with settle steps numbered (`settle-1`, `settle-2`) so that every name is unique.
     pub fn steps(&self) -> Vec<Step> {
         let mut settles = 0;
-        let known = self.workload.steps.iter().filter_map(|name| step::parse_step(name).ok());
+        let known = self
+            .workload
+            .steps
+            .iter()
+            .filter_map(|name| step::parse_step(self.workload.benchmark, name).ok());
         known
             .map(|mut step| {
                 if matches!(step.kind, StepKind::Settle) {

@@ -1,5 +1,6 @@
 //! From the text of a plan file to a [`Plan`], or to everything that is wrong with it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use toml::de::DeTable;
@@ -7,16 +8,19 @@ use toml::de::DeTable;
 use crate::arms::{self, ArmRules};
 use crate::build::{BuildSpec, Dbms};
 use crate::driver;
+use crate::insert::{self, FoundInsert, INSERT_KEYS, InsertOptions};
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
-use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, Workload, WriteWork};
+use crate::model::{
+    Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload, WriteWork,
+};
 use crate::problem::{PlanErrors, Problem, Problems};
 use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Section};
 use crate::steps;
 
-const PLAN_KEYS: [&str; 14] = [
+const PLAN_KEYS: [&str; 15] = [
     "name",
     "protocol",
     "passes",
@@ -25,6 +29,7 @@ const PLAN_KEYS: [&str; 14] = [
     "seed",
     "on_server_death",
     "workload",
+    "insert",
     "isolated",
     "verdict",
     "profile",
@@ -139,8 +144,8 @@ fn read_plan(
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut arms = arms::read(top, problems, &ArmRules { directory, context });
     let protocol = protocol::read(top, problems);
-    let (workload, tests) = match top.table("workload", "[workload]") {
-        Some(section) => read_workload(top, &section, problems, protocol.protocol)?,
+    let FoundWorkload { workload, tests, insert } = match top.table("workload", "[workload]") {
+        Some(section) => read_benchmark(top, &section, problems, protocol.protocol),
         None if top.node("workload").is_none() => {
             let remedy = "Add [workload] with at least `rows`, the rows per table.";
             problems.missing(&(0..0), "[workload]", "missing", remedy);
@@ -163,6 +168,7 @@ fn read_plan(
             .choice("on_server_death", &[("next-arm", OnServerDeath::NextArm), ("stop", OnServerDeath::Stop)])
             .unwrap_or(OnServerDeath::NextArm),
         workload,
+        insert,
         isolated: protocol.isolated,
         verdict: protocol::read_verdict(top),
         profile: profile::read(top),
@@ -175,6 +181,7 @@ fn read_plan(
     }
     driver::check(top, problems, &mut plan);
     protocol::check(top, problems, &plan);
+    insert::check(top, problems, &plan);
     Some(plan)
 }
 
@@ -207,17 +214,43 @@ pub(crate) fn check_folder_name(
     problems.error(at, place, what, format!("Write for example \"{}\".", limits::folder_name_from(name)));
 }
 
-type WorkloadAndTests = (Workload, std::collections::BTreeMap<String, crate::model::TestOptions>);
+/// What every arm does, whichever the benchmark.
+struct FoundWorkload {
+    workload: Workload,
+    tests: BTreeMap<String, TestOptions>,
+    insert: Option<InsertOptions>,
+}
+
+fn read_benchmark(
+    top: &Section<'_>,
+    section: &Section<'_>,
+    problems: &Problems<'_>,
+    protocol: Protocol,
+) -> FoundWorkload {
+    let words = Benchmark::ALL.map(|benchmark| (benchmark.key(), benchmark));
+    match section.choice("benchmark", &words).unwrap_or(Benchmark::Microbenchmarks) {
+        Benchmark::Microbenchmarks => {
+            insert::check_absent(top, problems);
+            let (workload, tests) = read_workload(top, section, problems, protocol);
+            FoundWorkload { workload, tests, insert: None }
+        }
+        Benchmark::Insert => {
+            let FoundInsert { workload, tests, options } = insert::read(top, section, problems);
+            FoundWorkload { workload, tests, insert: Some(options) }
+        }
+    }
+}
 
 fn read_workload(
     top: &Section<'_>,
     section: &Section<'_>,
     problems: &Problems<'_>,
     protocol: Protocol,
-) -> Option<WorkloadAndTests> {
+) -> (Workload, BTreeMap<String, TestOptions>) {
     section.check_keys(&WORKLOAD_KEYS, |key| match key {
         "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
         _ if PLAN_KEYS.contains(&key) => Some("the top of the file, before the first [section]".to_owned()),
+        _ if INSERT_KEYS.contains(&key) => Some("[insert], with benchmark = \"insert\" here".to_owned()),
         _ => None,
     });
     if section.node("rows").is_none() {
@@ -234,9 +267,7 @@ fn read_workload(
     let rows = section.integer("rows", limits::ROWS).map_or(*limits::ROWS.end(), |found| found.value);
     let settle_default = limits::settle_seconds_default(u64::from(tables) * rows);
     let mut workload = Workload {
-        benchmark: section
-            .choice("benchmark", &[("microbenchmarks", Benchmark::Microbenchmarks)])
-            .unwrap_or(Benchmark::Microbenchmarks),
+        benchmark: Benchmark::Microbenchmarks,
         tables,
         rows,
         clients: small("clients", limits::CLIENTS, 1),
@@ -266,7 +297,7 @@ fn read_workload(
     if protocol == Protocol::Sequence {
         steps::warn(section, problems, &workload, &tests, &listed);
     }
-    Some((workload, tests))
+    (workload, tests)
 }
 
 /// `warmup_seconds`: a number of seconds, or `"detect"`.

@@ -8,7 +8,7 @@ use rqps_workloads::{Role, StepKind, microbenchmarks, step};
 use toml::de::DeValue;
 
 use crate::limits;
-use crate::model::{Isolated, Plan, Protocol, VerdictOptions};
+use crate::model::{Benchmark, Isolated, Plan, Protocol, VerdictOptions};
 use crate::problem::Problems;
 use crate::reader::Section;
 
@@ -153,7 +153,8 @@ pub(crate) fn isolated_steps() -> Vec<String> {
 
 /// What does not go with the protocol.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
-    if plan.protocol != Protocol::Isolated {
+    // Whether blocks go with another benchmark at all is said there.
+    if plan.protocol != Protocol::Isolated || plan.workload.benchmark != Benchmark::Microbenchmarks {
         return;
     }
     if plan.arms.len() < 2 {
@@ -170,7 +171,7 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
         }
     }
     let is_test = |name: &str| {
-        step::parse_step(name)
+        step::parse_step(Benchmark::Microbenchmarks, name)
             .is_ok_and(|step| matches!(step.kind, StepKind::Measure { role: Role::Test, .. }))
     };
     for name in plan.workload.steps.iter().filter(|name| !is_test(name)) {

@@ -6,6 +6,7 @@
 
 use rqps_workloads::{Role, Seconds, StepKind, Test};
 
+use crate::insert::{EndsBy, InsertOptions};
 use crate::model::{Plan, Protocol, Warmup, WriteWork};
 
 /// Everything a run does, in order.
@@ -52,6 +53,8 @@ pub struct Settle {
     pub step: String,
     /// Place among the arm's steps, from 1.
     pub position: u32,
+    /// It lasts at least this many seconds, from its beginning.
+    pub seconds_min: u32,
     /// It gives up after this many seconds.
     pub seconds_max: u32,
 }
@@ -86,6 +89,8 @@ pub enum Limit {
     Seconds(u32),
     /// This many events, of all clients together.
     Events(u64),
+    /// This many rows inserted by each client, where the test moves a queue.
+    Rows(u64),
     /// The operations that base did in the step of the same name, so that both leave the same rows behind.
     AsBase {
         /// Seconds of base's window.
@@ -193,8 +198,10 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
     for (i, step) in plan.steps().into_iter().enumerate() {
         let position = i as u32 + 1;
         let StepKind::Measure { test, role, clients_equal_tables, seconds } = step.kind else {
+            let insert = plan.insert.as_ref();
+            let seconds_min = insert.map_or(0, |options| options.settle_seconds_min(workload.clients));
             let seconds_max = workload.settle_seconds_max;
-            kinds.push(ActionKind::Settle(Settle { step: step.name, position, seconds_max }));
+            kinds.push(ActionKind::Settle(Settle { step: step.name, position, seconds_min, seconds_max }));
             continue;
         };
         let options = plan.options_of(&step.name);
@@ -205,10 +212,11 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
             Seconds::Short(short) => short.min(workload.read_seconds),
         });
         let as_base = !is_base && test.writes() && workload.write_work == WriteWork::AsBase;
-        let limit = match options.events {
-            Some(events) => Limit::Events(events),
-            None if as_base => Limit::AsBase { seconds },
-            None => Limit::Seconds(seconds),
+        let limit = match (options.events, &plan.insert) {
+            (_, Some(insert)) => queue_limit(insert, workload.clients, test),
+            (Some(events), None) => Limit::Events(events),
+            (None, None) if as_base => Limit::AsBase { seconds },
+            (None, None) => Limit::Seconds(seconds),
         };
         kinds.push(ActionKind::Measure(Measure {
             step: step.name,
@@ -223,4 +231,13 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
         }));
     }
     kinds
+}
+
+/// What ends a step of the Insert Benchmark.
+fn queue_limit(insert: &InsertOptions, clients: u32, test: &Test) -> Limit {
+    let has_rate = test.queue.is_some_and(|queue| queue.rows_per_second.is_some());
+    if has_rate && insert.ends_by == EndsBy::Time {
+        return Limit::Seconds(insert.query_seconds);
+    }
+    Limit::Rows(insert.sizes(clients).rows_of(test))
 }

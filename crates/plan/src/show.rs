@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use crate::driver::Driver;
 use crate::estimate::{duration_text, estimate};
+use crate::insert::{EndsBy, InsertOptions, Pacer};
 use crate::isolated::block_seconds;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
 use crate::profile::ProfileAfter;
 use crate::reader::grouped;
-use crate::schedule::{Action, ActionKind, Limit, Schedule};
+use crate::schedule::{Action, ActionKind, Limit, Measure, Schedule};
 
 /// The resolved plan as text, with the estimated time of each action, of an arm and of the whole.
 ///
@@ -67,13 +68,17 @@ fn head(plan: &Plan) -> String {
     let workload = &plan.workload;
     let warmup = warmup_text(workload.warmup);
     let mut out = head_of_data(plan);
-    let writes = match workload.write_work {
-        WriteWork::AsBase => "every arm does the writes that base did",
-        WriteWork::Time => "every arm writes as much as its time allows",
-    };
     let death = match plan.on_server_death {
         OnServerDeath::NextArm => "the next arm follows",
         OnServerDeath::Stop => "the run ends",
+    };
+    if let Some(insert) = &plan.insert {
+        let _ = writeln!(out, "{}; when a server dies {death}\n", queue_text(insert));
+        return out;
+    }
+    let writes = match workload.write_work {
+        WriteWork::AsBase => "every arm does the writes that base did",
+        WriteWork::Time => "every arm writes as much as its time allows",
     };
     let _ = writeln!(out, "warm-up {warmup}; {writes}; when a server dies {death}\n");
     out
@@ -82,13 +87,16 @@ fn head(plan: &Plan) -> String {
 /// What the plan is, and on which data.
 fn head_of_data(plan: &Plan) -> String {
     let workload = &plan.workload;
-    let Benchmark::Microbenchmarks = workload.benchmark;
+    let benchmark = match workload.benchmark {
+        Benchmark::Microbenchmarks => "microbenchmarks",
+        Benchmark::Insert => "Insert Benchmark",
+    };
     let protocol = match plan.protocol {
         Protocol::Sequence => "in sequence",
         Protocol::Isolated => "in isolated blocks",
     };
     let mut out = String::new();
-    let _ = writeln!(out, "plan {}: microbenchmarks {protocol}, seed {}", plan.name, plan.seed);
+    let _ = writeln!(out, "plan {}: {benchmark} {protocol}, seed {}", plan.name, plan.seed);
     let tables = counted(u64::from(workload.tables), "table");
     let clients = counted(u64::from(workload.clients), "client");
     let transport = match workload.transport {
@@ -107,6 +115,56 @@ fn head_of_data(plan: &Plan) -> String {
     };
     let _ = writeln!(out, "at the end CPU profiles {of}, {} s each", plan.profile.seconds);
     out
+}
+
+/// How the queue is moved.
+fn queue_text(insert: &InsertOptions) -> String {
+    let deletes = match (insert.shared_table, insert.delete_form) {
+        (true, _) => "nothing is deleted from a shared table".to_owned(),
+        (false, form) => format!("deletes of the form \"{}\"", form.key()),
+    };
+    let pacer = match insert.pacer {
+        Pacer::Even => "rates evenly spread",
+        Pacer::Burst => "rates in a burst each second",
+    };
+    let ends = match insert.ends_by {
+        EndsBy::Rows => "query steps end by rows",
+        EndsBy::Time => "query steps end by time",
+    };
+    let mut text = format!("{deletes}; {pacer}; {ends}");
+    if insert.partitions > 1 {
+        let _ = write!(text, "; tables of {} partitions", insert.partitions);
+    }
+    if let Some(memory) = insert.server_memory {
+        let _ = write!(text, "; servers of {memory}, page cache included");
+    }
+    text
+}
+
+/// What a step of the Insert Benchmark does until it ends.
+fn queue_until(plan: &Plan, measure: &Measure, rows: Option<u64>) -> String {
+    let (Some(queue), Some(insert)) = (measure.test.queue, &plan.insert) else {
+        return String::new();
+    };
+    let deletes = insert.sizes(plan.workload.clients).deletes(measure.test);
+    let mut text = match rows {
+        Some(rows) => counted(rows, "row"),
+        None => format!("{} s", insert.query_seconds),
+    };
+    if measure.clients > 1 && rows.is_some() {
+        text.push_str(" a client");
+    }
+    let _ = write!(text, " by {}", queue.rows_per_statement);
+    if deletes {
+        text.push_str(", as many deleted");
+    }
+    if queue.builds_indexes {
+        text.push_str(", then 3 indexes");
+    }
+    if let Some(rate) = queue.rows_per_second {
+        let _ = write!(text, ", {rate}/s");
+    }
+    text
 }
 
 fn warmup_text(warmup: Warmup) -> String {
@@ -135,13 +193,23 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
     let name = action.kind.name().to_owned();
     let (position, clients, until) = match &action.kind {
         ActionKind::Settle(settle) => {
-            (settle.position.to_string(), String::new(), format!("at rest, at most {} s", settle.seconds_max))
+            let least = match settle.seconds_min {
+                0 => String::new(),
+                least => format!("at least {least} s, "),
+            };
+            let until = format!("at rest, {least}at most {} s", settle.seconds_max);
+            (settle.position.to_string(), String::new(), until)
         }
         ActionKind::Measure(measure) => {
             let mut until = match measure.limit {
                 Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
                 Limit::Events(events) => format!("{} events", thousands(events)),
+                Limit::Rows(_) => String::new(),
             };
+            if measure.test.queue.is_some() {
+                let rows = if let Limit::Rows(rows) = measure.limit { Some(rows) } else { None };
+                until = queue_until(plan, measure, rows);
+            }
             let follows = measure.test.writes() && plan.workload.write_work == WriteWork::AsBase;
             if follows && plan.arms.len() > 1 && !matches!(measure.limit, Limit::Events(_)) {
                 until.push_str(" on base, then its work");
@@ -156,6 +224,10 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
                 let _ = write!(until, ", warm-up {}", warmup_text(measure.warmup));
             }
             (measure.position.to_string(), measure.clients.to_string(), until)
+        }
+        ActionKind::Load if plan.insert.is_some() => {
+            let tables = counted(u64::from(plan.workload.tables), "empty table");
+            (String::new(), String::new(), tables)
         }
         ActionKind::Load => (String::new(), String::new(), counted(plan.workload.rows_total(), "row")),
         ActionKind::Start | ActionKind::Vacuum | ActionKind::Stop => Default::default(),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rqps_workloads::step::parse_step;
 use rqps_workloads::{Role, StepKind, Test, microbenchmarks};
 
+use crate::insert_steps::unknown_step_remedy;
 use crate::limits;
-use crate::model::{TestOptions, Workload, WriteWork};
+use crate::model::{Benchmark, TestOptions, Workload, WriteWork};
 use crate::parse::read_warmup;
 use crate::problem::Problems;
 use crate::reader::{Found, Section, grouped};
@@ -18,24 +19,34 @@ const SUFFIXES: [&str; 3] = ["pre", "warm", "warmpre"];
 /// The names of the steps, listed by the plan or in the benchmark's own order.
 pub(crate) fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec<Found<String>> {
     let pre_tests = workload.boolean("pre_tests");
-    let Some(list) = workload.list("steps", "step names") else {
-        let steps = microbenchmarks::sequence(pre_tests.is_some_and(|found| found.value));
-        return steps.into_iter().map(|step| Found { value: step.name, at: workload.at.clone() }).collect();
+    let Some(steps) = listed_steps(workload, problems, Benchmark::Microbenchmarks) else {
+        let all = microbenchmarks::sequence(pre_tests.is_some_and(|found| found.value));
+        return all.into_iter().map(|step| Found { value: step.name, at: workload.at.clone() }).collect();
     };
     if let Some(Found { at, .. }) = pre_tests {
         let remedy = "Remove it, and list the .pre tests you want in `steps`.";
         problems.error(&at, workload.place_of("pre_tests"), "has no effect beside `steps`", remedy);
     }
+    steps
+}
+
+/// The steps that a plan lists; none where it lists none.
+pub(crate) fn listed_steps(
+    workload: &Section<'_>,
+    problems: &Problems<'_>,
+    benchmark: Benchmark,
+) -> Option<Vec<Found<String>>> {
+    let list = workload.list("steps", "step names")?;
     let place = workload.place_of("steps");
     if list.value.is_empty() {
         let remedy = "List at least one test, or remove `steps` for the benchmark's own order.";
         problems.error(&list.at, place, "the list is empty", remedy);
-        return Vec::new();
+        return Some(Vec::new());
     }
     if list.value.len() > limits::STEPS_MAX {
         let what = format!("{} steps; a plan has at most {}", list.value.len(), limits::STEPS_MAX);
         problems.error(&list.at, place, what, "Divide it into several plans.");
-        return Vec::new();
+        return Some(Vec::new());
     }
     let mut steps: Vec<Found<String>> = Vec::new();
     for node in list.value {
@@ -44,29 +55,40 @@ pub(crate) fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec
             workload.wrong_type("steps", at, node.get_ref(), "a step's name in quotes");
             continue;
         };
-        check_step_name(problems, &place, &at, name);
+        check_step_name(problems, benchmark, &place, &at, name);
         if let Some(earlier) = steps.iter().find(|step| step.value == name && name != "settle") {
             let (line, _) = problems.line_and_column(earlier.at.start);
             let what = format!("\"{name}\" is listed twice, first on line {line}");
-            problems.error(&at, &place, what, repeat_remedy(name));
+            problems.error(&at, &place, what, repeat_remedy(benchmark, name));
         }
         steps.push(Found { value: name.to_owned(), at });
     }
-    steps
+    Some(steps)
 }
 
-fn repeat_remedy(name: &str) -> String {
-    if name.contains('.') {
+fn repeat_remedy(benchmark: Benchmark, name: &str) -> String {
+    if name.contains('.') || benchmark == Benchmark::Insert {
         return "Keep one of the two.".to_owned();
     }
     format!("Keep one; an early pass is called \"{name}.pre\", a warm-up \"{name}.warm\".")
 }
 
 /// Records a name that is no step.
-fn check_step_name(problems: &Problems<'_>, place: &str, at: &std::ops::Range<usize>, name: &str) -> bool {
-    let Err(error) = parse_step(name) else {
+fn check_step_name(
+    problems: &Problems<'_>,
+    benchmark: Benchmark,
+    place: &str,
+    at: &std::ops::Range<usize>,
+    name: &str,
+) -> bool {
+    let Err(error) = parse_step(benchmark, name) else {
         return true;
     };
+    let what = format!("there is no test \"{name}\"");
+    if benchmark == Benchmark::Insert {
+        problems.error(at, place, what, unknown_step_remedy(name, error.nearest));
+        return false;
+    }
     let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
     let remedy = match (error.nearest, suffix) {
         (Some(near), Some(suffix)) if near != "settle" => format!("Did you mean \"{near}.{suffix}\"?"),
@@ -76,7 +98,7 @@ fn check_step_name(problems: &Problems<'_>, place: &str, at: &std::ops::Range<us
                 .to_owned()
         }
     };
-    problems.error(at, place, format!("there is no test \"{name}\""), remedy);
+    problems.error(at, place, what, remedy);
     false
 }
 
@@ -92,7 +114,7 @@ pub(crate) fn read_tests(
     };
     for (name, key_at, _) in all.entries() {
         let place = format!("[test.{}]", toml_key(name));
-        let known = check_step_name(problems, &place, &key_at, name);
+        let known = check_step_name(problems, Benchmark::Microbenchmarks, &place, &key_at, name);
         if name == "settle" {
             let remedy = "Its cap is `settle_seconds_max` in [workload].";
             problems.error(&key_at, place, "a settle step has no options of its own", remedy);
@@ -181,7 +203,7 @@ pub(crate) fn warn(
 ) {
     let tested: Vec<(&Found<String>, &'static Test, Role)> = steps
         .iter()
-        .filter_map(|found| match parse_step(&found.value).ok()?.kind {
+        .filter_map(|found| match parse_step(Benchmark::Microbenchmarks, &found.value).ok()?.kind {
             StepKind::Measure { test, role, .. } => Some((found, test, role)),
             StepKind::Settle => None,
         })

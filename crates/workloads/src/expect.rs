@@ -40,7 +40,7 @@ pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64,
             (if expect == Expect::RangeValues { 1 } else { rows }, rows)
         }
         Expect::DistinctKeys | Expect::ChangedKeys => (1, range),
-        Expect::KList | Expect::KRange => (0, u64::MAX),
+        Expect::KList | Expect::KRange | Expect::OfQueue => (0, u64::MAX),
         Expect::Changed => (u64::from(!state.concurrent_writes), 1),
         Expect::Inserted => return (1, 1),
     };

@@ -3,8 +3,9 @@
 //! Every statement, test and step is defined here and nowhere else. Names and SQL follow what the field publishes,
 //! so that results can be laid beside older ones.
 
+use crate::benchmark::Benchmark;
 use crate::model::{Expect, Group, Key, Param, Part, Protocol, RateUnit, Statement, Table, Test};
-use crate::step::{Role, Seconds, Step, StepKind};
+use crate::step::{Role, Seconds, Step, StepKind, parse_step};
 
 const fn read(kind: &'static str, sql: &'static str, params: &'static [Param], expect: Expect) -> Statement {
     Statement { kind, sql, params, protocol: Protocol::Prepared, expect }
@@ -87,6 +88,7 @@ const fn test(
         parts,
         rate_unit: RateUnit::Queries,
         shrinks: false,
+        queue: None,
         about,
     }
 }
@@ -230,6 +232,7 @@ pub static TESTS: [Test; 32] = [
         }],
         rate_unit: RateUnit::KiloRows,
         shrinks: false,
+        queue: None,
         about: "A full scan that returns no row; each client has its table. The rate is thousand rows per second over all clients.",
     },
     test(
@@ -443,7 +446,7 @@ pub fn sequence(pre_tests: bool) -> Vec<Step> {
         "delete",
         "insert",
     ]);
-    names.iter().filter_map(|name| crate::step::parse_step(name).ok()).collect()
+    names.iter().filter_map(|name| parse_step(Benchmark::Microbenchmarks, name).ok()).collect()
 }
 
 /// How long a step lasts by default, and with how many clients, from its test and role.
@@ -467,7 +470,7 @@ mod tests {
     #[test]
     fn groups_and_query_counts_are_the_published_ones() {
         let size = |group| TESTS.iter().filter(|t| t.group == group).count();
-        assert_eq!(Group::ALL.map(size), [9, 5, 8, 10]);
+        assert_eq!(Group::ALL.map(size), [9, 5, 8, 10, 0, 0]);
         let queries = |name| test_by_name(name).unwrap().queries_per_event();
         assert_eq!(queries("point-query"), 1);
         assert_eq!(queries("read-only-sum"), 13);

@@ -18,6 +18,8 @@ pub struct Test {
     pub rate_unit: RateUnit,
     /// The rows it deletes don't come back: it stops at the plan's `delete_share_max`.
     pub shrinks: bool,
+    /// A step of the Insert Benchmark: how its sessions move the queue. The parts then only list the statements.
+    pub queue: Option<Queue>,
     /// What the test is for, in one sentence.
     pub about: &'static str,
 }
@@ -33,11 +35,16 @@ pub enum Group {
     RangeAggregate,
     /// Everything that changes rows.
     Write,
+    /// Inserts and deletes of the Insert Benchmark as fast as they go.
+    Insert,
+    /// Queries of the Insert Benchmark beside inserts and deletes at a given rate.
+    Background,
 }
 
 impl Group {
     /// All groups, in table order.
-    pub const ALL: [Group; 4] = [Group::Point, Group::Range, Group::RangeAggregate, Group::Write];
+    pub const ALL: [Group; 6] =
+        [Group::Point, Group::Range, Group::RangeAggregate, Group::Write, Group::Insert, Group::Background];
 
     /// The heading of the group's section.
     pub fn title(self) -> &'static str {
@@ -46,16 +53,20 @@ impl Group {
             Group::Range => "range queries without aggregation",
             Group::RangeAggregate => "range queries with aggregation",
             Group::Write => "writes",
+            Group::Insert => "inserts",
+            Group::Background => "queries beside writes",
         }
     }
 
-    /// The group's key in files: `point`, `range`, `range-aggregate`, `write`.
+    /// The group's key in files: `point`, `range`, `range-aggregate`, `write`, `insert`, `background`.
     pub fn key(self) -> &'static str {
         match self {
             Group::Point => "point",
             Group::Range => "range",
             Group::RangeAggregate => "range-aggregate",
             Group::Write => "write",
+            Group::Insert => "insert",
+            Group::Background => "background",
         }
     }
 }
@@ -67,6 +78,8 @@ pub enum RateUnit {
     Queries,
     /// Thousands of table rows read by full scans, summed over all clients.
     KiloRows,
+    /// Rows inserted, or indexed where a step builds indexes.
+    Rows,
 }
 
 impl RateUnit {
@@ -75,6 +88,7 @@ impl RateUnit {
         match self {
             RateUnit::Queries => "queries",
             RateUnit::KiloRows => "krows",
+            RateUnit::Rows => "rows",
         }
     }
 }
@@ -179,6 +193,32 @@ pub enum Expect {
     ChangedKeys,
     /// Exactly one row inserted.
     Inserted,
+    /// A statement of the queue: the engine that moves the queue counts its rows over the whole window.
+    OfQueue,
+}
+
+/// How the sessions of a step of the Insert Benchmark move the queue. Rows and rates are of one client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Rows of an insert, and of a delete; each is a transaction.
+    pub rows_per_statement: u32,
+    /// For each row inserted at the head one is deleted at the tail.
+    pub deletes: bool,
+    /// Rows that are due per second; none: as fast as they go.
+    pub rows_per_second: Option<u32>,
+    /// What is asked beside the writes, as fast as it goes.
+    pub queries: Option<QueryMix>,
+    /// The secondary indexes are built when the rows are in.
+    pub builds_indexes: bool,
+}
+
+/// The queries of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryMix {
+    /// Ten neighbours in one of the three secondary indexes, drawn anew each time.
+    Range,
+    /// Ten rows by primary key.
+    Point,
 }
 
 impl Expect {
@@ -202,7 +242,7 @@ impl Test {
 
     /// True where the test changes rows.
     pub fn writes(&self) -> bool {
-        self.statements().any(|s| s.expect.writes())
+        self.queue.is_some() || self.statements().any(|s| s.expect.writes())
     }
 
     /// Its distinct statements, in order.

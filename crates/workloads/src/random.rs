@@ -58,9 +58,13 @@ impl Stream {
 }
 
 /// A number that stands for a name in [`Stream::new`]'s words (FNV-1a).
-pub fn name_word(name: &str) -> u64 {
-    name.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+pub const fn name_word(name: &str) -> u64 {
+    let (bytes, mut hash, mut at) = (name.as_bytes(), 0xcbf2_9ce4_8422_2325_u64, 0);
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    hash
 }
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads every input bit over the whole word.

@@ -1,5 +1,6 @@
 //! Steps: what a workload does after the load, one after another, and the names by which a plan lists them.
 
+use crate::benchmark::Benchmark;
 use crate::microbenchmarks;
 use crate::model::Test;
 
@@ -61,24 +62,38 @@ pub struct StepError {
     pub nearest: Option<&'static str>,
 }
 
-/// The step that `name` stands for: a test, `TEST.pre`, `TEST.warm`, `TEST.warmpre`, or `settle`.
-pub fn parse_step(name: &str) -> Result<Step, StepError> {
+/// The step of a benchmark that `name` stands for: a test or `settle`; with the microbenchmarks also `TEST.pre`,
+/// `TEST.warm` and `TEST.warmpre`.
+pub fn parse_step(benchmark: Benchmark, name: &str) -> Result<Step, StepError> {
     if name == "settle" {
         return Ok(Step { name: name.to_owned(), kind: StepKind::Settle });
     }
-    let (test_name, role) = match name.rsplit_once('.') {
-        Some((test, "warm" | "warmpre")) => (test, Role::Warm),
-        Some((test, "pre")) => (test, Role::Pre),
-        _ => (name, Role::Test),
+    let (test_name, role) = match benchmark {
+        Benchmark::Microbenchmarks => test_and_role(name),
+        // Its state is the queue's, which a warm-up or an early pass would move.
+        Benchmark::Insert => (name, Role::Test),
     };
-    let Some(test) = microbenchmarks::test_by_name(test_name) else {
-        return Err(StepError { name: name.to_owned(), nearest: nearest(test_name) });
+    let Some(test) = benchmark.test_by_name(test_name) else {
+        return Err(StepError { name: name.to_owned(), nearest: nearest(benchmark, test_name) });
     };
     Ok(Step { name: name.to_owned(), kind: microbenchmarks::measure(test, role) })
 }
 
-fn nearest(name: &str) -> Option<&'static str> {
-    let names = microbenchmarks::tests().iter().map(|test| test.name).chain(["settle"]);
+/// The test that a step runs, by its name alone: `scan` of `scan.pre`, `l.i0` of itself.
+pub fn test_name(step: &str) -> &str {
+    test_and_role(step).0
+}
+
+fn test_and_role(name: &str) -> (&str, Role) {
+    match name.rsplit_once('.') {
+        Some((test, "warm" | "warmpre")) => (test, Role::Warm),
+        Some((test, "pre")) => (test, Role::Pre),
+        _ => (name, Role::Test),
+    }
+}
+
+fn nearest(benchmark: Benchmark, name: &str) -> Option<&'static str> {
+    let names = benchmark.tests().iter().map(|test| test.name).chain(["settle"]);
     let (distance, best) = names.map(|known| (edit_distance(name, known), known)).min()?;
     (distance <= 2 + name.len() / 3).then_some(best)
 }
@@ -105,7 +120,8 @@ mod tests {
 
     #[test]
     fn suffixes_and_typos() {
-        let role = |name: &str| match parse_step(name).unwrap().kind {
+        let parse = |name: &str| parse_step(Benchmark::Microbenchmarks, name);
+        let role = |name: &str| match parse(name).unwrap().kind {
             StepKind::Measure { role, clients_equal_tables, .. } => (role, clients_equal_tables),
             StepKind::Settle => panic!("{name} is no settle"),
         };
@@ -113,7 +129,27 @@ mod tests {
         assert_eq!(role("scan.warmpre"), (Role::Warm, false));
         assert_eq!(role("read-only_range=10.pre"), (Role::Pre, false));
         assert_eq!(role("update-one"), (Role::Test, false));
-        assert_eq!(parse_step("update-indx").unwrap_err().nearest, Some("update-index"));
-        assert_eq!(parse_step("xyzzy").unwrap_err().nearest, None);
+        assert_eq!(parse("update-indx").unwrap_err().nearest, Some("update-index"));
+        assert_eq!(parse("xyzzy").unwrap_err().nearest, None);
+    }
+
+    #[test]
+    fn each_benchmark_knows_its_own_steps() {
+        let parse = |name: &str| parse_step(Benchmark::Insert, name);
+        let known = |name: &str| match parse(name).unwrap().kind {
+            StepKind::Measure { test, role, .. } => (test.name, role),
+            StepKind::Settle => panic!("{name} is no settle"),
+        };
+        for name in ["l.i0", "l.x", "qp1000", "qr250"] {
+            assert_eq!(known(name), (name, Role::Test));
+            assert_eq!(test_name(name), name);
+        }
+        assert!(matches!(parse("settle").unwrap().kind, StepKind::Settle));
+        assert_eq!(parse("l.i3").unwrap_err().nearest, Some("l.i0"));
+        for unknown in ["l.i0.warm", "scan", "qr120", "qr0100", "qr+50"] {
+            assert!(parse(unknown).is_err(), "{unknown}");
+        }
+        assert!(parse_step(Benchmark::Microbenchmarks, "l.i0").is_err());
+        assert_eq!(test_name("scan.warmpre"), "scan");
     }
 }

@@ -10,7 +10,7 @@ use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
 use rqps_plan::{Dbms, Driver};
 use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Test, microbenchmarks, step};
+use rqps_workloads::{Benchmark, Test, microbenchmarks, step};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +30,15 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
         return Err(Usage("--vacuum belongs to `load`".to_owned()).into());
     }
     let Some(test) = microbenchmarks::test_by_name(&args.test) else {
-        let nearest = step::parse_step(&args.test).err().and_then(|e| e.nearest);
+        if let Some(test) = Benchmark::Insert.test_by_name(&args.test) {
+            let remedy = "write a plan with benchmark = \"insert\", such as `rqps plan print insert-mini`";
+            return Err(Usage(format!(
+                "`{}` needs the queue that the steps before it leave; {remedy}",
+                test.name
+            ))
+            .into());
+        }
+        let nearest = step::parse_step(Benchmark::Microbenchmarks, &args.test).err().and_then(|e| e.nearest);
         let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
         return Err(Usage(format!("no test `{}`{hint}", args.test)).into());
     };

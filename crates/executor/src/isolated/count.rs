@@ -182,6 +182,7 @@ impl Lane<'_> {
         let many = self.session(&step, draws[1], short + wanted)?;
         let operations = match test.rate_unit {
             RateUnit::Queries => wanted as f64 * f64::from(test.queries_per_event()),
+            RateUnit::Rows => wanted as f64,
             RateUnit::KiloRows => wanted as f64 * self.plan.workload.rows as f64 / 1000.0,
         };
         let count = Count {

@@ -6,7 +6,7 @@ use rqps_plan::Plan;
 use rqps_stats::Class;
 use rqps_store::{Outcome, Run};
 use rqps_verdicts::{has_blocks, judge_run, rules_of};
-use rqps_workloads::{Test, microbenchmarks};
+use rqps_workloads::{Test, microbenchmarks, step};
 use std::collections::BTreeSet;
 
 /// Ratios of rates beyond which a test has changed where there are no verdicts.
@@ -48,8 +48,8 @@ pub(super) fn arms(plan: &Plan, names: &[String]) -> Result<Vec<usize>> {
 fn known(plan: &Plan) -> Vec<&'static Test> {
     let mut tests: Vec<&'static Test> = Vec::new();
     for step in plan.steps() {
-        let name = step.name.split('.').next().unwrap_or_default();
-        if let Some(test) = microbenchmarks::test_by_name(name)
+        // The Insert Benchmark has no test that could run without the steps before it.
+        if let Some(test) = microbenchmarks::test_by_name(step::test_name(&step.name))
             && !tests.iter().any(|known| known.name == test.name)
         {
             tests.push(test);
@@ -88,7 +88,7 @@ fn by_rates(run: &Run, plan: &Plan) -> BTreeSet<String> {
 
 /// The test of a step: `scan` of `scan.pre`.
 fn test_of(step: &str) -> String {
-    step.split('.').next().unwrap_or_default().to_owned()
+    step::test_name(step).to_owned()
 }
 
 #[cfg(test)]

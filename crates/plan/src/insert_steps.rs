@@ -1,0 +1,125 @@
+//! The steps of a plan of the Insert Benchmark, and what single ones do differently. Each step needs what others have
+//! left: rows, indexes. So their order is checked, too.
+
+use std::collections::BTreeMap;
+
+use rqps_workloads::insert_benchmark::sequence;
+use rqps_workloads::step::parse_step;
+
+use crate::insert::rate_remedy;
+use crate::limits;
+use crate::model::{Benchmark, TestOptions};
+use crate::problem::Problems;
+use crate::reader::{Found, Section};
+use crate::steps::{listed_steps, toml_key};
+
+/// The steps that write as fast as they can, in the only order in which each finds what it needs.
+const WRITE_STEPS: [&str; 4] = ["l.i0", "l.x", "l.i1", "l.i2"];
+const TEST_KEYS: [&str; 1] = ["rate_mei_percent"];
+
+/// The names of the steps, listed by the plan or in the benchmark's own order.
+pub(crate) fn read(workload: &Section<'_>, problems: &Problems<'_>, rates: &[u32]) -> Vec<String> {
+    let Some(steps) = listed_steps(workload, problems, Benchmark::Insert) else {
+        return sequence(rates).into_iter().map(|step| step.name).collect();
+    };
+    check_order(workload, problems, &steps);
+    steps.into_iter().map(|step| step.value).collect()
+}
+
+fn check_order(workload: &Section<'_>, problems: &Problems<'_>, steps: &[Found<String>]) {
+    let place = workload.place_of("steps");
+    let known = |step: &&Found<String>| parse_step(Benchmark::Insert, &step.value).is_ok();
+    let mut done: Vec<&str> = Vec::new();
+    for step in steps.iter().filter(known) {
+        let name = step.value.as_str();
+        let rank = WRITE_STEPS.iter().position(|write| *write == name);
+        let later = match rank {
+            Some(rank) => done.iter().find(|earlier| {
+                **earlier != "settle" && !WRITE_STEPS[..rank].contains(earlier) && **earlier != name
+            }),
+            None => None,
+        };
+        let needed: &[&str] = match name {
+            "l.i0" => &[],
+            "l.x" | "settle" => &WRITE_STEPS[..1],
+            _ => &WRITE_STEPS[..2],
+        };
+        let missing = needed.iter().find(|needed| !done.contains(*needed));
+        if let Some(missing) = missing {
+            let what = format!("\"{name}\" needs what \"{missing}\" leaves: {}", left_by(missing));
+            problems.error(&step.at, &place, what, format!("List \"{missing}\" before it."));
+        } else if let Some(later) = later {
+            let what = format!("\"{name}\" comes after \"{later}\"");
+            let remedy = format!("Keep the order {}, then the query steps.", WRITE_STEPS.join(", "));
+            problems.error(&step.at, &place, what, remedy);
+        }
+        done.push(name);
+    }
+}
+
+fn left_by(step: &str) -> &'static str {
+    if step == "l.x" { "the secondary indexes" } else { "the rows" }
+}
+
+/// What to write instead of a name that is no step.
+pub(crate) fn unknown_step_remedy(name: &str, nearest: Option<&str>) -> String {
+    if name.starts_with("qr") || name.starts_with("qp") {
+        return format!("{} \"qr100\" and \"qp100\" do 100.", rate_remedy());
+    }
+    match nearest {
+        Some(near) => format!("Did you mean \"{near}\"?"),
+        None => "Write l.i0, l.x, l.i1, l.i2, settle, or a query step such as qr100 or qp100.".to_owned(),
+    }
+}
+
+/// The tables `[test.NAME]`, by step name.
+pub(crate) fn read_tests(
+    top: &Section<'_>,
+    problems: &Problems<'_>,
+    steps: &[String],
+) -> BTreeMap<String, TestOptions> {
+    let mut tests = BTreeMap::new();
+    let Some(all) = top.table("test", "[test.NAME]") else {
+        return tests;
+    };
+    for (name, key_at, _) in all.entries() {
+        let place = format!("[test.{}]", toml_key(name));
+        if name == "l" {
+            let what = "a name with a dot needs quotes";
+            problems.error(&key_at, place, what, "Write for example [test.\"l.i1\"].");
+            continue;
+        }
+        if let Err(error) = parse_step(Benchmark::Insert, name) {
+            let what = format!("there is no test \"{name}\" in this benchmark");
+            problems.error(&key_at, &place, what, unknown_step_remedy(name, error.nearest));
+            continue;
+        }
+        if name == "settle" {
+            let remedy = "`settle_seconds` is in [insert], its cap `settle_seconds_max` in [workload].";
+            problems.error(&key_at, place, "a settle step has no options of its own", remedy);
+            continue;
+        }
+        let Some(section) = all.table(name, &place) else {
+            continue;
+        };
+        section.check_keys(&TEST_KEYS, home);
+        let rate_mei_percent =
+            section.number("rate_mei_percent", limits::MEI_PERCENT).map(|found| found.value);
+        if !steps.iter().any(|step| step == name) {
+            let remedy = format!("Add \"{name}\" to `steps`, or remove this table.");
+            problems.warn(&key_at, place, "has no effect: no step of the plan is called so", remedy);
+        }
+        tests.insert(name.to_owned(), TestOptions { rate_mei_percent, ..TestOptions::default() });
+    }
+    tests
+}
+
+fn home(key: &str) -> Option<String> {
+    match key {
+        "seconds" => Some("[insert], as `query_seconds`".to_owned()),
+        "events" | "rows" => Some("[insert], as `load_rows` and `write_rows`".to_owned()),
+        "rate_per_second" => Some("[insert], as `rates`".to_owned()),
+        "clients" => Some("[workload], for all steps".to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,252 @@
+//! The Insert Benchmark: a table that is a queue, with rows inserted at its head and deleted at its tail in lockstep,
+//! and the steps in which this is done, as fast as it goes or at a given rate beside queries.
+//!
+//! Tables are `pi1` to `piN`, one for each client, or `pi1` for all. Everything follows from the seed: the rows of an
+//! insert from its number, counted from 0 over all steps of a client (its place in the queue), and a row's date is that
+//! number in seconds. So the newest row of a table tells which statement was inserted last, and the oldest which
+//! statement the deletes have reached.
+
+mod positions;
+mod rows;
+mod statements;
+mod tables;
+
+pub use positions::{Position, Sizes, Stretch, rows_before, stretches};
+pub use rows::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, date_number, statement_stream, write_insert};
+pub use statements::{
+    DeleteForm, POINT_KEYS, Query, ROWS_PER_QUERY, example_sql, max_sql, min_sql, write_delete,
+};
+pub use tables::{
+    Partitions, checksum_sql, count_sql, create_indexes, create_table, drop_indexes, existing_indexes_sql,
+    newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql, table_name,
+};
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::model::{Expect, Group, Key, Part, Protocol, QueryMix, Queue, RateUnit, Statement, Table, Test};
+use crate::step::{Role, Seconds, Step, StepKind};
+
+/// Rates of the query steps, rows per second and client, in their order.
+pub const RATES: [u32; 3] = [100, 500, 1000];
+/// The largest rate of a query step, rows per second and client.
+pub const RATE_MAX: u32 = 1_000_000;
+/// Rows of a statement in l.i0 and l.x.
+pub const LOAD_BATCH_ROWS: u32 = 100;
+/// Rows of a statement in l.i1 and, at rates that are not lower, in the query steps.
+pub const WRITE_BATCH_ROWS: u32 = 50;
+/// Rows of a statement in l.i2.
+pub const SMALL_BATCH_ROWS: u32 = 5;
+/// Rows that l.x inserts before it builds the indexes.
+pub const INDEX_STEP_ROWS: u64 = 100;
+
+const fn listed(kind: &'static str, sql: &'static str, protocol: Protocol) -> Statement {
+    Statement { kind, sql, params: &[], protocol, expect: Expect::OfQueue }
+}
+
+const INSERT: Statement = listed(
+    "insert",
+    "INSERT INTO {t} (dateandtime, cashregisterid, customerid, productid, price, data) VALUES …",
+    Protocol::Text,
+);
+const DELETE: Statement = listed(
+    "delete",
+    "DELETE FROM {t} WHERE transactionid IN (SELECT transactionid FROM {t} WHERE transactionid >= ? \
+     ORDER BY transactionid ASC LIMIT ?)",
+    Protocol::Text,
+);
+const MIN: Statement = listed("min", "SELECT min(transactionid) FROM {t}", Protocol::Text);
+
+const fn part(statements: &'static [Statement]) -> Part {
+    Part { table: Table::OfClient, key: Key::None, times: 1, statements }
+}
+
+const fn asked(query: &Query) -> Statement {
+    listed(query.kind, query.sql, Protocol::Prepared)
+}
+
+const INSERTS: &[Part] = &[part(&[INSERT])];
+const INSERTS_AND_DELETES: &[Part] = &[part(&[INSERT, DELETE, MIN])];
+const WITH_RANGES: &[Part] = &[
+    part(&[INSERT, DELETE, MIN]),
+    part(&[asked(&statements::BY_PRODUCT), asked(&statements::BY_REGISTER), asked(&statements::BY_PRICE)]),
+];
+const WITH_POINTS: &[Part] = &[part(&[INSERT, DELETE, MIN]), part(&[asked(&statements::POINTS)])];
+
+const fn write_step(name: &'static str, queue: Queue, parts: &'static [Part], about: &'static str) -> Test {
+    Test {
+        name,
+        group: Group::Insert,
+        range: 1,
+        transaction: false,
+        parts,
+        rate_unit: RateUnit::Rows,
+        shrinks: false,
+        queue: Some(queue),
+        about,
+    }
+}
+
+const fn unlimited(rows_per_statement: u32, deletes: bool, builds_indexes: bool) -> Queue {
+    Queue { rows_per_statement, deletes, rows_per_second: None, queries: None, builds_indexes }
+}
+
+const fn query_step(name: &'static str, mix: QueryMix, rate: u32) -> Test {
+    let (parts, about) = match mix {
+        QueryMix::Range => (
+            WITH_RANGES,
+            "Ten neighbours in a secondary index, while rows come and go at a rate: dead entries cost the scans.",
+        ),
+        QueryMix::Point => (
+            WITH_POINTS,
+            "Ten rows by primary key, while rows come and go at a rate: what the writes alone take away.",
+        ),
+    };
+    Test {
+        name,
+        group: Group::Background,
+        range: ROWS_PER_QUERY,
+        transaction: false,
+        parts,
+        rate_unit: RateUnit::Queries,
+        shrinks: false,
+        queue: Some(Queue {
+            rows_per_statement: if rate < WRITE_BATCH_ROWS { rate } else { WRITE_BATCH_ROWS },
+            deletes: true,
+            rows_per_second: Some(rate),
+            queries: Some(mix),
+            builds_indexes: false,
+        }),
+        about,
+    }
+}
+
+/// The ten steps, in their order.
+pub static TESTS: [Test; 10] = [
+    write_step(
+        "l.i0",
+        unlimited(LOAD_BATCH_ROWS, false, false),
+        INSERTS,
+        "Fills the empty table in the order of its primary key, 100 rows a statement.",
+    ),
+    write_step(
+        "l.x",
+        unlimited(LOAD_BATCH_ROWS, false, true),
+        INSERTS,
+        "Builds the three secondary indexes; the rate counts the rows that are indexed.",
+    ),
+    write_step(
+        "l.i1",
+        unlimited(WRITE_BATCH_ROWS, true, false),
+        INSERTS_AND_DELETES,
+        "Inserts and deletes with all indexes, 50 rows a statement: index maintenance, garbage at the tail.",
+    ),
+    write_step(
+        "l.i2",
+        unlimited(SMALL_BATCH_ROWS, true, false),
+        INSERTS_AND_DELETES,
+        "As l.i1 with 5 rows a statement: what a statement and a commit cost, and planning beside dead rows.",
+    ),
+    query_step("qr100", QueryMix::Range, 100),
+    query_step("qp100", QueryMix::Point, 100),
+    query_step("qr500", QueryMix::Range, 500),
+    query_step("qp500", QueryMix::Point, 500),
+    query_step("qr1000", QueryMix::Range, 1000),
+    query_step("qp1000", QueryMix::Point, 1000),
+];
+
+/// The ten steps that the benchmark is known by, in table order.
+pub fn tests() -> &'static [Test] {
+    &TESTS
+}
+
+/// Whether statements of whole rows keep a rate: 1 to 50 rows per second, or a multiple of 50.
+pub fn is_rate(rate: u32) -> bool {
+    (1..=RATE_MAX).contains(&rate) && (rate <= WRITE_BATCH_ROWS || rate.is_multiple_of(WRITE_BATCH_ROWS))
+}
+
+/// The test with this name. `qr` and `qp` take any rate that [`is_rate`] allows.
+pub fn test_by_name(name: &str) -> Option<&'static Test> {
+    if let Some(test) = TESTS.iter().find(|test| test.name == name) {
+        return Some(test);
+    }
+    let (mix, rate) = match name.split_at_checked(2)? {
+        ("qr", rate) => (QueryMix::Range, rate),
+        ("qp", rate) => (QueryMix::Point, rate),
+        _ => return None,
+    };
+    let rate: u32 = rate.parse().ok().filter(|rate: &u32| is_rate(*rate))?;
+    (query_step_name(mix, rate) == name).then(|| made(mix, rate))
+}
+
+/// The name of a query step: `qr100`.
+pub fn query_step_name(mix: QueryMix, rate: u32) -> String {
+    let prefix = match mix {
+        QueryMix::Range => "qr",
+        QueryMix::Point => "qp",
+    };
+    format!("{prefix}{rate}")
+}
+
+/// Tests live as long as the program, so one for a rate of its own is made once and kept.
+fn made(mix: QueryMix, rate: u32) -> &'static Test {
+    static MADE: Mutex<Vec<&'static Test>> = Mutex::new(Vec::new());
+    let name = query_step_name(mix, rate);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(test) = made.iter().find(|test| test.name == name) {
+        return test;
+    }
+    let test: &'static Test = Box::leak(Box::new(query_step(name.leak(), mix, rate)));
+    made.push(test);
+    test
+}
+
+/// The steps of a run in the benchmark's order: fill, index, turn the table over, settle, then queries at each rate.
+pub fn sequence(rates: &[u32]) -> Vec<Step> {
+    let measure = |name: &str| {
+        let test = test_by_name(name)?;
+        let kind =
+            StepKind::Measure { test, role: Role::Test, clients_equal_tables: false, seconds: Seconds::Read };
+        Some(Step { name: name.to_owned(), kind })
+    };
+    let mut steps: Vec<Step> = ["l.i0", "l.x", "l.i1", "l.i2"].into_iter().filter_map(measure).collect();
+    steps.push(Step { name: "settle".to_owned(), kind: StepKind::Settle });
+    for rate in rates {
+        let names = [QueryMix::Range, QueryMix::Point].map(|mix| query_step_name(mix, *rate));
+        steps.extend(names.iter().filter_map(|name| measure(name)));
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_come_in_the_published_order_with_the_published_batches() {
+        let names: Vec<String> = sequence(&RATES).into_iter().map(|step| step.name).collect();
+        let order =
+            ["l.i0", "l.x", "l.i1", "l.i2", "settle", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
+        assert_eq!(names, order);
+        let queue = |name: &str| test_by_name(name).unwrap().queue.unwrap();
+        let rows =
+            ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp1000", "qr10"].map(|n| queue(n).rows_per_statement);
+        assert_eq!(rows, [100, 100, 50, 5, 50, 50, 10]);
+        assert_eq!(queue("l.x"), unlimited(100, false, true));
+        assert_eq!(queue("qp500").rows_per_second, Some(500));
+        assert!(tests().iter().all(|test| test.writes()));
+        let kinds = |name: &str| test_by_name(name).unwrap().statements().map(|s| s.kind).collect::<Vec<_>>();
+        assert_eq!(
+            kinds("qr100"),
+            ["insert", "delete", "min", "range-product", "range-register", "range-price"]
+        );
+        assert_eq!(kinds("qp250"), ["insert", "delete", "min", "point-10"]);
+    }
+
+    #[test]
+    fn a_rate_of_its_own_is_one_test_however_often_it_is_asked_for() {
+        let (first, second) = (test_by_name("qr250").unwrap(), test_by_name("qr250").unwrap());
+        assert!(std::ptr::eq(first, second));
+        assert_eq!(first.queue.unwrap().rows_per_second, Some(250));
+        assert!(std::ptr::eq(test_by_name("qr100").unwrap(), &TESTS[4]));
+    }
+}

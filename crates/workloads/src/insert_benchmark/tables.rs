@@ -1,0 +1,214 @@
+//! The tables of the queue: how they are made, indexed and divided, and how their rows tell what was done to them.
+
+use crate::dialect::Dialect;
+
+/// The name of table number `table` (from 1).
+pub fn table_name(table: u32) -> String {
+    format!("pi{table}")
+}
+
+/// The secondary indexes in the order in which they are built: what follows the table's name in theirs, and columns.
+const INDEXES: [(&str, &str); 3] = [
+    ("marketsegment", "productid, customerid, price"),
+    ("registersegment", "cashregisterid, customerid, price"),
+    ("pdc", "price, dateandtime, customerid"),
+];
+
+/// The day from which rows count the seconds of their date.
+pub(super) const FIRST_DAY: &str = "2020-01-01";
+
+pub(super) fn index_name(table: u32, index: &str) -> String {
+    format!("{}_{index}", table_name(table))
+}
+
+/// A table in ranges of its primary key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partitions {
+    /// How many; the last has no end.
+    pub count: u32,
+    /// Primary keys of each.
+    pub keys: u64,
+}
+
+impl Partitions {
+    /// The first key that is not in partition `number` (from 0); none for the last.
+    fn end(self, number: u32) -> Option<u64> {
+        (number + 1 < self.count).then(|| (u64::from(number) + 1) * self.keys + 1)
+    }
+}
+
+/// Statements that make table number `table`, empty and without secondary indexes, replacing one of an earlier try.
+pub fn create_table(dialect: Dialect, table: u32, partitions: Option<Partitions>) -> Vec<String> {
+    let name = table_name(table);
+    let (key, date, after) = match dialect {
+        Dialect::Postgres => ("bigserial", "timestamp without time zone", ""),
+        Dialect::Mysql => ("bigint NOT NULL AUTO_INCREMENT", "datetime", " ENGINE=InnoDB"),
+    };
+    let columns = format!(
+        "transactionid {key}, dateandtime {date}, cashregisterid int NOT NULL, customerid int NOT NULL, \
+         productid int NOT NULL, price int NOT NULL, data varchar(4000), PRIMARY KEY (transactionid)"
+    );
+    let divided = partitions.map_or(String::new(), |partitions| divided_by(dialect, partitions));
+    let mut statements = vec![
+        format!("DROP TABLE IF EXISTS {name}"),
+        format!("CREATE TABLE {name} ({columns}){after}{divided}"),
+    ];
+    if dialect == Dialect::Postgres {
+        statements.extend(partitions.iter().flat_map(|partitions| children(&name, *partitions)));
+        // A session takes a thousand keys at a time, so that keys have gaps where a session ended.
+        statements.push(format!("ALTER SEQUENCE {name}_transactionid_seq CACHE 1000"));
+    }
+    statements
+}
+
+fn divided_by(dialect: Dialect, partitions: Partitions) -> String {
+    if dialect == Dialect::Postgres {
+        return " PARTITION BY RANGE (transactionid)".to_owned();
+    }
+    let one = |number: u32| {
+        let end = partitions.end(number).map_or("MAXVALUE".to_owned(), |end| end.to_string());
+        format!("PARTITION p{number} VALUES LESS THAN ({end})")
+    };
+    let all: Vec<String> = (0..partitions.count).map(one).collect();
+    format!(" PARTITION BY RANGE (transactionid) ({})", all.join(", "))
+}
+
+fn children(name: &str, partitions: Partitions) -> Vec<String> {
+    let one = |number: u32| {
+        let from = match number {
+            0 => "MINVALUE".to_owned(),
+            number => partitions.end(number - 1).unwrap_or_default().to_string(),
+        };
+        let to = partitions.end(number).map_or("MAXVALUE".to_owned(), |end| end.to_string());
+        format!("CREATE TABLE {name}_p{number} PARTITION OF {name} FOR VALUES FROM ({from}) TO ({to})")
+    };
+    (0..partitions.count).map(one).collect()
+}
+
+/// Statements that build the secondary indexes of a table: one after another in Postgres, all at once in MySQL.
+pub fn create_indexes(dialect: Dialect, table: u32) -> Vec<String> {
+    let name = table_name(table);
+    match dialect {
+        Dialect::Postgres => INDEXES
+            .iter()
+            .map(|(index, columns)| {
+                format!("CREATE INDEX {} ON {name} ({columns})", index_name(table, index))
+            })
+            .collect(),
+        Dialect::Mysql => {
+            let add = |(index, columns): &(&str, &str)| {
+                format!("ADD INDEX {} ({columns})", index_name(table, index))
+            };
+            vec![format!("ALTER TABLE {name} {}", INDEXES.iter().map(add).collect::<Vec<_>>().join(", "))]
+        }
+    }
+}
+
+/// Asks for the names of a table's secondary indexes that are there.
+pub fn existing_indexes_sql(dialect: Dialect, table: u32) -> String {
+    let name = table_name(table);
+    let names: Vec<String> =
+        INDEXES.iter().map(|(index, _)| format!("'{}'", index_name(table, index))).collect();
+    let names = names.join(", ");
+    match dialect {
+        Dialect::Postgres => {
+            format!("SELECT indexname FROM pg_indexes WHERE tablename = '{name}' AND indexname IN ({names})")
+        }
+        Dialect::Mysql => format!(
+            "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = database() \
+             AND table_name = '{name}' AND index_name IN ({names})"
+        ),
+    }
+}
+
+/// Statements that drop those indexes of a table that are there, as [`existing_indexes_sql`] names them.
+pub fn drop_indexes(dialect: Dialect, table: u32, existing: &[String]) -> Vec<String> {
+    let drop = |index: &String| match dialect {
+        Dialect::Postgres => format!("DROP INDEX {index}"),
+        Dialect::Mysql => format!("ALTER TABLE {} DROP INDEX {index}", table_name(table)),
+    };
+    existing.iter().map(drop).collect()
+}
+
+/// A row's number as SQL: the seconds of its date since the first day, which is what
+/// [`date_number`](super::date_number) made of its statement's.
+fn number_of(dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Postgres => {
+            format!("CAST(extract(epoch FROM dateandtime - timestamp '{FIRST_DAY}') AS bigint)")
+        }
+        Dialect::Mysql => format!("TIMESTAMPDIFF(SECOND, '{FIRST_DAY}', dateandtime)"),
+    }
+}
+
+/// Asks for the number that the newest row's date stands for; no row from an empty table.
+pub fn newest_number_sql(dialect: Dialect, table: u32) -> String {
+    let (number, name) = (number_of(dialect), table_name(table));
+    format!("SELECT {number} FROM {name} ORDER BY transactionid DESC LIMIT 1")
+}
+
+/// Asks for the number that the oldest row's date stands for; no row from an empty table.
+pub fn oldest_number_sql(dialect: Dialect, table: u32) -> String {
+    let (number, name) = (number_of(dialect), table_name(table));
+    format!("SELECT {number} FROM {name} ORDER BY transactionid LIMIT 1")
+}
+
+/// Asks how many rows of the oldest row's statement are left.
+pub fn oldest_rows_sql(table: u32) -> String {
+    let name = table_name(table);
+    let rows = super::LOAD_BATCH_ROWS;
+    format!(
+        "SELECT count(*) FROM (SELECT dateandtime FROM {name} ORDER BY transactionid LIMIT {rows}) tail \
+         WHERE dateandtime = (SELECT dateandtime FROM {name} ORDER BY transactionid LIMIT 1)"
+    )
+}
+
+/// Asks for the highest number of those that a client of a shared table gave: NULL without any. Reads the whole table.
+pub fn newest_number_of_lane_sql(dialect: Dialect, table: u32, client: u32, sharing: u32) -> String {
+    let (number, name) = (number_of(dialect), table_name(table));
+    format!("SELECT max({number}) FROM {name} WHERE mod({number}, {sharing}) = {client}")
+}
+
+/// Asks for a table's number of rows.
+pub fn count_sql(table: u32) -> String {
+    format!("SELECT count(*) FROM {}", table_name(table))
+}
+
+/// Asks for a table's content in one text, `rows:sum`: the sum over all rows of the first 32 bits of the MD5 of all columns
+/// but the key. The same content gives the same text in every DBMS, whatever the keys and the order of the rows.
+pub fn checksum_sql(dialect: Dialect, table: u32) -> String {
+    let name = table_name(table);
+    match dialect {
+        Dialect::Postgres => format!(
+            "SELECT concat(count(*), ':', coalesce(sum(CAST(CAST('x' || substr(md5(concat_ws('|', \
+             to_char(dateandtime, 'YYYY-MM-DD HH24:MI:SS'), cashregisterid, customerid, productid, price, data)), \
+             1, 8) AS bit(32)) AS bigint)), 0)) FROM {name}"
+        ),
+        Dialect::Mysql => format!(
+            "SELECT concat(count(*), ':', coalesce(sum(CAST(conv(substr(md5(concat_ws('|', \
+             date_format(dateandtime, '%Y-%m-%d %H:%i:%s'), cashregisterid, customerid, productid, price, data)), \
+             1, 8), 16, 10) AS unsigned)), 0)) FROM {name}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_indexes_are_those_that_are_published() {
+        let of = |dialect| {
+            let mut all = create_table(dialect, 1, None);
+            all.extend(create_table(dialect, 2, Some(Partitions { count: 3, keys: 500 })));
+            all.extend(create_indexes(dialect, 1));
+            all.push(existing_indexes_sql(dialect, 1));
+            all.extend(drop_indexes(dialect, 1, &["pi1_pdc".to_owned()]));
+            all.extend([newest_number_sql(dialect, 1), oldest_number_sql(dialect, 1), oldest_rows_sql(1)]);
+            all.extend([newest_number_of_lane_sql(dialect, 1, 2, 4), count_sql(1), checksum_sql(dialect, 1)]);
+            all.join("\n")
+        };
+        insta::assert_snapshot!("postgres", of(Dialect::Postgres));
+        insta::assert_snapshot!("mysql", of(Dialect::Mysql));
+    }
+}
