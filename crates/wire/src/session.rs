@@ -51,6 +51,13 @@ pub trait Session: Send {
     /// As for [`Session::execute`].
     fn simple(&mut self, sql: &str) -> Result<Outcome, Error>;
 
+    /// Runs SQL text and keeps one integer of its answer: the first value of the first row; `None` without a row or
+    /// when it is NULL. Not for the hot path.
+    ///
+    /// # Errors
+    /// As for [`Session::execute`], and when the value is no integer of 64 bits.
+    fn number(&mut self, sql: &str) -> Result<Option<i64>, Error>;
+
     /// The server's own number for this connection; for Postgres the backend's process id,
     /// for MySQL the connection's id.
     fn backend_id(&self) -> u32;

@@ -1,6 +1,7 @@
 //! Rows of an administrative query, whatever the protocol.
 
 use crate::Error;
+use crate::error::shorten;
 
 /// Most bytes of rows that one query may return.
 pub(crate) const TABLE_BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -19,6 +20,16 @@ impl Table {
     #[must_use]
     pub fn value(&self) -> Option<&str> {
         self.rows.first()?.first()?.as_deref()
+    }
+
+    /// [`Table::value`] as an integer; `sql` is where it came from, for the error.
+    pub(crate) fn number(&self, sql: &str) -> Result<Option<i64>, Error> {
+        let parse = |value: &str| {
+            let wrong =
+                |_| Error::Misuse(format!("{value:?} is no integer of 64 bits, from: {}", shorten(sql)));
+            value.parse().map_err(wrong)
+        };
+        self.value().map(parse).transpose()
     }
 
     /// The position of the column called `name`.

@@ -219,6 +219,10 @@ impl Session for Connection {
         self.count_reply(sql)
     }
 
+    fn number(&mut self, sql: &str) -> Result<Option<i64>, Error> {
+        self.query(sql)?.number(sql)
+    }
+
     fn backend_id(&self) -> u32 {
         self.connection_id
     }

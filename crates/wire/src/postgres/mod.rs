@@ -202,6 +202,10 @@ impl Session for Connection {
         self.exchange(sql)
     }
 
+    fn number(&mut self, sql: &str) -> Result<Option<i64>, Error> {
+        self.query(sql)?.number(sql)
+    }
+
     fn backend_id(&self) -> u32 {
         self.backend_id
     }

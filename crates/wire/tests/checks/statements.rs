@@ -103,6 +103,10 @@ pub fn large_results_are_counted(endpoint: &Endpoint) {
         table.rows.iter().all(|row| row[0].as_ref().unwrap() == &row[1].as_ref().unwrap().len().to_string())
     );
     assert_eq!(connection.query("SELECT NULL").unwrap().value(), None);
+    assert_eq!(connection.number("SELECT min(id) FROM t WHERE id > 500").unwrap(), Some(501));
+    assert_eq!(connection.number("SELECT min(id) FROM t WHERE id > 5000000").unwrap(), None);
+    let error = connection.number("SELECT 'seven' AS word").unwrap_err();
+    assert!(error.to_string().contains("\"seven\" is no integer"), "{error}");
 }
 
 /// COPY to its end, given up, rejected, and mistaken.

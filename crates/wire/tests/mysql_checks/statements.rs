@@ -105,6 +105,10 @@ pub fn queries_keep_rows(endpoint: &Endpoint) {
         assert_eq!(row[2].as_ref().unwrap().len(), id);
     }
     assert_eq!(connection.query("SELECT NULL").unwrap().value(), None);
+    assert_eq!(connection.number("SELECT min(id) FROM t WHERE id > 500").unwrap(), Some(501));
+    assert_eq!(connection.number("SELECT min(id) FROM t WHERE id > 5000000").unwrap(), None);
+    let error = connection.number("SELECT 'seven' AS word").unwrap_err();
+    assert!(error.to_string().contains("\"seven\" is no integer"), "{error}");
     assert_eq!(value(&mut connection, "SELECT '\u{e9}' AS latin1"), "\u{e9}");
 }
 
