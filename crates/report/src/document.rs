@@ -170,6 +170,8 @@ pub(crate) struct Cell {
     pub text: String,
     pub value: Option<f64>,
     pub tint: Tint,
+    /// How dark a page shows it, for shares of a whole: from 0 to 20.
+    pub shade: u8,
 }
 
 impl Cell {
@@ -180,7 +182,7 @@ impl Cell {
 
     /// A number and how it is printed.
     pub fn number(value: f64, text: String) -> Self {
-        Self { text, value: Some(value), tint: Tint::None }
+        Self { text, value: Some(value), ..Self::default() }
     }
 
     /// A value that was not measured; the table's footnotes say why.
@@ -201,11 +203,19 @@ impl Cell {
 
 const MISSING: &str = "-";
 
-/// Colour of a cell in text, when colours are wanted.
+/// Colour of a cell, where colours are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tint {
     #[default]
     None,
+    /// Worse than base.
     Red,
+    /// Better than base.
     Green,
+    /// At the worse end of the range of its column.
+    Worst,
+    /// At the better end.
+    Best,
+    /// In no range: what its column asks for was not kept.
+    Unranked,
 }

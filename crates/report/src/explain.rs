@@ -100,7 +100,8 @@ pub(crate) fn sentences(run: &Run) -> Result<Vec<Block>> {
 pub(crate) fn is_told(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
     judged.is_none_or(|judged| {
         let of_test = judged.verdicts.of_arm(one.arm).filter(|verdict| verdict.test == one.test);
-        of_test.into_iter().any(|verdict| verdict.class.is_change())
+        let is_missed = judged.missed(one.arm, &one.test).is_some();
+        is_missed || of_test.into_iter().any(|verdict| verdict.class.is_change())
     })
 }
 

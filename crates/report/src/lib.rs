@@ -4,6 +4,7 @@
 //! formulas of the per-operation columns; `render/` has one file for each output format; `comparable.rs` decides
 //! whether two runs may stand in one table.
 
+mod background;
 mod comparable;
 mod compare;
 mod document;
@@ -14,6 +15,7 @@ mod families;
 mod format;
 mod gate;
 mod groups;
+mod histograms;
 mod html;
 mod markdown_report;
 mod number;

@@ -17,6 +17,10 @@ const STATES: [&str; 6] = [
     "server_proportional_kb",
     "server_perf_multiplexed",
 ];
+/// Of several windows the smallest is shown: one that fell short is not made good by another.
+const SMALLEST: [&str; 2] = ["background_kept", "share_of_work"];
+/// Endings of the names of what is true of a moment or a second: of several windows the mean is shown.
+const MEANS: [&str; 4] = ["_before", "_after", "_per_s", "_per_query"];
 /// Where tables look for instructions.
 const INSTRUCTIONS: &str = "server_instructions_user";
 
@@ -64,7 +68,7 @@ fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {
 }
 
 /// Whether a window is a result: of a block that is done, or in a run without blocks.
-fn counts(run: &Run, window: &Recorded<Window>) -> bool {
+pub(crate) fn counts(run: &Run, window: &Recorded<Window>) -> bool {
     match window.placement {
         Some(at) => {
             window.valid()
@@ -124,15 +128,28 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
             total.cpu_us += part.cpu_us;
         }
         one.metrics = sum_metrics(&one.metrics, &window.metrics);
+        one.action.attempt = one.action.attempt.max(window.action.attempt);
         one.action.finished_at_ms = window.action.finished_at_ms;
     }
+    let count = windows.len() as f64;
+    for (_, value) in one.metrics.iter_mut().filter(|(name, _)| is_mean(name)) {
+        *value /= count;
+    }
     Some(one)
+}
+
+fn is_mean(name: &str) -> bool {
+    MEANS.iter().any(|end| name.ends_with(end))
 }
 
 fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
     let both = all.iter().filter_map(|(name, value)| Some((name, *value, *more.get(name)?)));
     both.map(|(name, a, b)| {
-        let value = if STATES.contains(&name.as_str()) { a.max(b) } else { a + b };
+        let value = match name.as_str() {
+            state if STATES.contains(&state) => a.max(b),
+            least if SMALLEST.contains(&least) => a.min(b),
+            _ => a + b,
+        };
         (name.clone(), value)
     })
     .collect()

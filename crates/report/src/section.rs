@@ -31,6 +31,16 @@ pub enum Section {
     Absolute,
     /// Each arm relative to the arm before it.
     Chain,
+    /// Background writes: the rate asked for, the rate that came (runs of a queue).
+    Background,
+    /// CPU of server and client apart (runs of a queue).
+    Cpu,
+    /// Sizes, deleted rows that are still there, planning of the DELETE (runs of a queue).
+    State,
+    /// What ended each step, and how its writes were paced (runs of a queue).
+    Ends,
+    /// Response times by size (runs of a queue).
+    Responses,
     /// Cost of an operation, test by test.
     PerOp,
     /// Events, working statements, no-ops, retries.
@@ -59,7 +69,7 @@ pub enum Section {
 
 impl Section {
     /// All sections with their names, in the order of a full report.
-    pub const ALL: [(Section, &'static str); 22] = [
+    pub const ALL: [(Section, &'static str); 27] = [
         (Section::Verdicts, "verdicts"),
         (Section::Arrivals, "arrivals"),
         (Section::Evidence, "evidence"),
@@ -70,6 +80,11 @@ impl Section {
         (Section::Relative, "relative"),
         (Section::Absolute, "absolute"),
         (Section::Chain, "chain"),
+        (Section::Background, "background"),
+        (Section::Cpu, "cpu"),
+        (Section::State, "state"),
+        (Section::Ends, "ends"),
+        (Section::Responses, "responses"),
         (Section::PerOp, "per-op"),
         (Section::Rates, "rates"),
         (Section::Variance, "variance"),
@@ -91,6 +106,31 @@ impl Section {
     /// The same of runs with blocks.
     pub const DEFAULT_WITH_BLOCKS: [Section; 4] =
         [Section::Verdicts, Section::Arrivals, Section::Absolute, Section::Remarks];
+
+    /// The same of runs whose steps share a table that is a queue.
+    pub const DEFAULT_OF_QUEUE: [Section; 8] = [
+        Section::Absolute,
+        Section::Relative,
+        Section::Background,
+        Section::Connections,
+        Section::Cpu,
+        Section::State,
+        Section::Ends,
+        Section::Remarks,
+    ];
+
+    /// The same of such runs with blocks, which have verdicts.
+    pub const DEFAULT_OF_QUEUE_WITH_BLOCKS: [Section; 9] = [
+        Section::Verdicts,
+        Section::Absolute,
+        Section::Relative,
+        Section::Background,
+        Section::Connections,
+        Section::Cpu,
+        Section::State,
+        Section::Ends,
+        Section::Remarks,
+    ];
 
     /// The section's name.
     pub fn name(self) -> &'static str {
@@ -129,6 +169,11 @@ impl Section {
 
     fn of(self, sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         let one = |table| Ok(vec![Block::Table(table)]);
+        if sides.is_queue()
+            && let Some(blocks) = self.of_queue(sides, which)
+        {
+            return blocks;
+        }
         match self {
             Section::Verdicts => tables::verdicts::blocks(sides),
             Section::Arrivals => tables::arrivals::blocks(sides),
@@ -143,6 +188,9 @@ impl Section {
             Section::Relative => one(tables::relative::table(sides, which)),
             Section::Absolute => one(tables::absolute::table(sides, which)),
             Section::Chain => Ok(tables::chain::table(sides).map(Block::Table).into_iter().collect()),
+            Section::Background | Section::Cpu | Section::State | Section::Ends | Section::Responses => {
+                Ok(Vec::new())
+            }
             Section::PerOp => Ok(tables::metrics::blocks(sides, which)),
             Section::Rates => one(tables::rates::table(sides, which)),
             Section::Variance => tables::variance::blocks(sides, which),
@@ -156,6 +204,27 @@ impl Section {
             Section::Plans => tables::plans::blocks(sides, which),
             Section::Remarks => Ok(tables::remarks::blocks(sides)),
         }
+    }
+}
+
+impl Section {
+    /// What the section has of steps that share a table that is a queue; none where it is like that of any run.
+    fn of_queue(self, sides: &Sides<'_>, which: Which) -> Option<Result<Vec<Block>>> {
+        let one = |table| Ok(vec![Block::Table(table)]);
+        Some(match self {
+            Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
+            Section::Relative => one(tables::insert::rates::relative(sides)),
+            Section::Absolute => one(tables::insert::rates::absolute(sides)),
+            Section::Background => Ok(tables::insert::background::blocks(sides)),
+            Section::Connections => Ok(tables::insert::sessions::blocks(sides, which)),
+            Section::Cpu => one(tables::insert::cpu::table(sides, which)),
+            Section::State => Ok(tables::insert::state::blocks(sides, which)),
+            Section::Ends => one(tables::insert::ends::table(sides, which)),
+            Section::Responses => tables::insert::responses::blocks(sides, which),
+            // The tables begin empty: the first step fills them.
+            Section::Loads => Ok(Vec::new()),
+            _ => return None,
+        })
     }
 }
 

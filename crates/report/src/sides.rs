@@ -7,6 +7,7 @@ use rqps_store::{
     Status, Window,
 };
 
+use crate::background::Background;
 use crate::document::Column;
 use crate::error::{Error, Result};
 use crate::families;
@@ -108,15 +109,31 @@ impl<'a> Side<'a> {
         self.reading.first_window(&self.arm.name, step)
     }
 
-    /// The arm's load.
+    /// All windows of a step that count, in the order they were measured.
+    pub fn all_windows(&self, step: &str) -> impl Iterator<Item = &'a Recorded<Window>> {
+        self.reading.windows(&self.arm.name, step)
+    }
+
+    /// The arm's load; none where its tables were left empty for the steps to fill.
     pub fn load(&self) -> Option<&'a Recorded<Load>> {
-        self.run.loads.iter().find(|load| load.action.arm == self.arm.name && load.valid())
+        let is_its = |load: &&Recorded<Load>| load.action.arm == self.arm.name && load.valid();
+        self.run.loads.iter().filter(is_its).find(|load| load.result.rows > 0)
     }
 
     /// The arm's settles, in order.
     pub fn settles(&self) -> impl Iterator<Item = &'a Recorded<Settle>> {
         let name = &self.arm.name;
         self.run.settles.iter().filter(move |settle| settle.action.arm == *name)
+    }
+
+    /// The background writes of a step; none when it is missing or has none.
+    pub fn background(&self, step: &str) -> Option<Background> {
+        Background::of(self.window(step).ok()?)
+    }
+
+    /// Whether a step did not keep its rate of background writes.
+    pub fn missed(&self, step: &str) -> bool {
+        self.background(step).is_some_and(|background| !background.kept)
     }
 
     /// The rate of a step; none when it is missing or had no length.
@@ -153,7 +170,9 @@ impl<'a> Sides<'a> {
         };
         let incomplete = readings.iter().filter_map(|reading| incomplete(reading.run));
         let warnings = incomplete.chain(families::warnings(&base, &all)).collect();
-        let sides = Self { base, all, warnings, only: only.to_vec() };
+        let mut sides = Self { base, all, warnings, only: only.to_vec() };
+        let missed: Vec<String> = sides.all.iter().filter_map(|side| sides.missed(side)).collect();
+        sides.warnings.extend(missed);
         match only.iter().find(|name| !sides.has(name)) {
             Some(name) => Err(Error::UnknownTest { name: name.clone() }),
             None => Ok(sides),
@@ -206,30 +225,56 @@ impl<'a> Sides<'a> {
         std::ptr::eq(side.arm, self.base.arm)
     }
 
-    /// The steps of a table: by group in the order of the tables, alphabetical inside.
+    /// Which steps of an arm did not keep their rate of background writes.
+    fn missed(&self, side: &Side<'_>) -> Option<String> {
+        let missed = |step: &TestStep| {
+            let background = side.background(&step.name).filter(|background| !background.kept)?;
+            Some(format!("{} ({})", step.name, background.said()))
+        };
+        let steps: Vec<String> = self.steps(Which::Tests).iter().filter_map(missed).collect();
+        (!steps.is_empty()).then(|| {
+            format!(
+                "{} did not keep the rate of background writes in {}: its queries ran beside fewer writes and are not \
+                 ranked",
+                side.label(),
+                steps.join(", ")
+            )
+        })
+    }
+
+    /// Whether all steps share a table that is a queue, as those of the Insert Benchmark do.
+    pub fn is_queue(&self) -> bool {
+        let steps = self.steps(Which::Tests);
+        !steps.is_empty() && steps.iter().all(|step| groups::is_queue(&step.group))
+    }
+
+    /// The steps of a table: by group in the order of the tables; inside alphabetical, or as planned where a step finds
+    /// what the one before it left.
     pub fn steps(&self, which: Which) -> Vec<TestStep> {
-        let mut steps: Vec<TestStep> = Vec::new();
+        let mut steps: Vec<(usize, TestStep)> = Vec::new();
         for side in &self.all {
             let wanted = |step: &&PlannedStep| role(&step.name) == Some(which) && self.shows(&step.name);
             for step in side.run.steps.iter().filter(|step| step.kind == "measure").filter(wanted) {
                 let step =
                     TestStep { name: step.name.clone(), group: step.group.clone().unwrap_or_default() };
-                if !steps.contains(&step) {
-                    steps.push(step);
+                if !steps.iter().any(|(_, known)| *known == step) {
+                    steps.push((steps.len(), step));
                 }
             }
         }
-        steps.sort_by(|a, b| (groups::order(&a.group), &a.name).cmp(&(groups::order(&b.group), &b.name)));
-        steps
+        steps.sort_by(|(a_at, a), (b_at, b)| {
+            groups::place(&a.group, &a.name, *a_at).cmp(&groups::place(&b.group, &b.name, *b_at))
+        });
+        steps.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// Steps whose rate counts rows instead of queries.
-    pub fn row_tests(&self, steps: &[TestStep]) -> Vec<String> {
-        let counts_rows = |step: &TestStep| {
+    /// Steps whose rate is of that unit.
+    pub fn tests_by(&self, unit: RateUnit, steps: &[TestStep]) -> Vec<String> {
+        let is_of_unit = |step: &TestStep| {
             let mut windows = self.all.iter().filter_map(|side| side.window(&step.name).ok());
-            windows.any(|window| window.result.rate_unit == RateUnit::Rows)
+            windows.any(|window| window.result.rate_unit == unit)
         };
-        steps.iter().filter(|step| counts_rows(step)).map(|step| step.name.clone()).collect()
+        steps.iter().filter(|step| is_of_unit(step)).map(|step| step.name.clone()).collect()
     }
 }
 

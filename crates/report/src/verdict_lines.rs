@@ -1,11 +1,15 @@
 //! Verdicts of one arm, a line for each test: what the table of verdicts, its headline and the gate's outputs share.
 
+use std::collections::BTreeMap;
+
 use rqps_stats::{Class, Detector, Tag, Verdict};
 use rqps_store::{RateUnit, Run};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
+use crate::background::Background;
 use crate::error::Result;
 use crate::groups;
+use crate::reading::counts;
 use crate::sides::{Side, Sides};
 use crate::words;
 
@@ -18,6 +22,9 @@ pub(crate) struct Judged<'a> {
     pub verdicts: RunVerdicts,
     /// Index of base in the run's arms.
     pub base: usize,
+    /// Steps, by arm, that did not keep their rate of background writes: the pass in which least came. What an arm did
+    /// beside them is not judged against one that did more, or less.
+    missed: BTreeMap<(usize, String), Background>,
 }
 
 /// One test of one arm.
@@ -27,8 +34,26 @@ pub(crate) struct Line<'a> {
     pub rate: Option<&'a Verdict>,
     pub cost: Option<&'a Verdict>,
     pub stalls: Option<&'a Verdict>,
-    /// Whether an operation is a thousand rows.
-    pub counts_rows: bool,
+    /// What its operations are.
+    pub unit: RateUnit,
+    /// Why it has no verdicts, where the background writes were not the same.
+    pub missed: Option<Missed>,
+}
+
+/// A step whose rate of background writes one of two arms did not keep, or neither.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Missed {
+    pub by_arm: bool,
+    pub by_base: bool,
+    /// `not ranked: new kept 612 of 1000 rows/s of its background writes, old all`.
+    pub said: String,
+}
+
+impl Missed {
+    /// Whether the arm fell short of what base kept.
+    pub fn is_regression(&self) -> bool {
+        self.by_arm && !self.by_base
+    }
 }
 
 impl<'a> Judged<'a> {
@@ -37,8 +62,36 @@ impl<'a> Judged<'a> {
         if !rqps_verdicts::has_blocks(run) {
             return Ok(None);
         }
-        let verdicts = judge_run_relative_to(run, &rules_of(run)?, base)?;
-        Ok(Some(Self { run, verdicts, base }))
+        let mut verdicts = judge_run_relative_to(run, &rules_of(run)?, base)?;
+        let missed = missed(run);
+        let is_missed = |arm: usize, test: &str| missed.contains_key(&(arm, test.to_owned()));
+        verdicts
+            .judgement
+            .verdicts
+            .retain(|one| !is_missed(one.arm, &one.test) && !is_missed(base, &one.test));
+        Ok(Some(Self { run, verdicts, base, missed }))
+    }
+
+    /// Whether the arm or base did not keep the test's rate of background writes, and in words.
+    pub fn missed(&self, arm: usize, test: &str) -> Option<Missed> {
+        let of = |arm: usize| self.missed.get(&(arm, test.to_owned()));
+        let (own, base) = (of(arm), of(self.base));
+        if own.is_none() && base.is_none() {
+            return None;
+        }
+        let part = |arm: usize, missed: Option<&Background>| {
+            let kept = missed.map_or_else(|| "kept them".to_owned(), |one| format!("did {}", one.said()));
+            format!("{} {kept}", self.run.arms[arm].name)
+        };
+        Some(Missed {
+            by_arm: own.is_some(),
+            by_base: base.is_some(),
+            said: format!(
+                "not ranked, the background writes were not kept: {}, {}",
+                part(arm, own),
+                part(self.base, base)
+            ),
+        })
     }
 
     /// The verdicts of each run of a report. Blocks of different runs are never paired, so a run without the report's
@@ -68,15 +121,23 @@ impl<'a> Judged<'a> {
                 rate: of(Detector::Rate),
                 cost: of(Detector::Cost),
                 stalls: of(Detector::Stalls),
-                counts_rows: self.run.windows.iter().any(|window| {
-                    window.action.step == test.name && window.result.rate_unit == RateUnit::Rows
-                }),
+                unit: self
+                    .run
+                    .windows
+                    .iter()
+                    .find(|window| window.action.step == test.name)
+                    .map_or(RateUnit::Queries, |window| window.result.rate_unit),
+                missed: self.missed(arm, &test.name),
             };
-            if line.rate.is_some() || line.cost.is_some() {
+            if line.rate.is_some() || line.cost.is_some() || line.missed.is_some() {
                 lines.push(line);
             }
         }
-        lines.sort_by(|a, b| (groups::order(a.group), a.test).cmp(&(groups::order(b.group), b.test)));
+        let place =
+            |line: &Line<'_>| self.run.steps.iter().position(|step| step.name == line.test).unwrap_or(0);
+        lines.sort_by(|a, b| {
+            groups::place(a.group, a.test, place(a)).cmp(&groups::place(b.group, b.test, place(b)))
+        });
         lines
     }
 
@@ -104,6 +165,24 @@ impl<'a> Judged<'a> {
         let side = sides.all.iter().find(|side| std::ptr::eq(side.arm, arm));
         side.map_or_else(|| arm.variant(), Side::label)
     }
+}
+
+/// Steps whose rate of background writes was not kept in some block that counts.
+fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
+    let mut missed: BTreeMap<(usize, String), Background> = BTreeMap::new();
+    for (arm, its) in run.arms.iter().enumerate() {
+        for window in run.windows.iter().filter(|window| window.action.arm == its.name && counts(run, window))
+        {
+            let Some(background) = Background::of(window).filter(|background| !background.kept) else {
+                continue;
+            };
+            let least = missed.entry((arm, window.action.step.clone())).or_insert(background);
+            if background.rows_per_s < least.rows_per_s {
+                *least = background;
+            }
+        }
+    }
+    missed
 }
 
 /// What moved the same way as the verdict says, the metric that decided first.
@@ -135,6 +214,14 @@ impl Line<'_> {
     /// Where the line stands among the headlines: regressions before improvements, rates before costs before stalls,
     /// the largest first. None: nothing has changed.
     pub fn rank(&self) -> Option<(u8, f64)> {
+        if let Some(missed) = &self.missed {
+            // Writes that a system does not keep up with go before any rate of its queries.
+            return match (missed.by_arm, missed.by_base) {
+                (true, false) => Some((Detector::Rate as u8, f64::NEG_INFINITY)),
+                (false, true) => Some((Detector::Rate as u8 + DETECTORS, f64::NEG_INFINITY)),
+                _ => None,
+            };
+        }
         let distance = |verdict: &Verdict| -verdict.deciding().ratio.ln().abs();
         let of = |verdict: &Verdict| {
             let detector = verdict.detector as u8;
@@ -150,6 +237,9 @@ impl Line<'_> {
     /// The line in a sentence or two: `hot-points: 3.1 % slower (2.4 to 3.9 %), 5 blocks; a query executes 4.0 % more
     /// instructions (3.9 to 4.1 %)`.
     pub fn sentence(&self, judged: &Judged<'_>) -> String {
+        if let Some(missed) = &self.missed {
+            return format!("{}: {}", self.test, missed.said);
+        }
         let mut told: Vec<&Verdict> = self.verdicts().chain(self.changed_stalls()).collect();
         // What the line is listed for comes first.
         if let Some((rank, _)) = self.rank() {
@@ -162,7 +252,7 @@ impl Line<'_> {
     /// What the line says of one verdict.
     pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
         let deciding = verdict.deciding();
-        let (operation, blocks) = (words::operation(self.counts_rows), deciding.blocks);
+        let (operation, blocks) = (words::operation(self.unit), deciding.blocks);
         let mei = words::percent(deciding.mei);
         match (verdict.class, verdict.detector) {
             (Class::Same, Detector::Rate) => format!("its rate is the same within {mei}"),

@@ -1,6 +1,7 @@
 //! Verdicts in plain words: what a class, a ratio, a metric or a length of time is called.
 
 use rqps_stats::{Class, Metric, MetricVerdict, Tag, Verdict};
+use rqps_store::RateUnit;
 use rqps_verdicts::{HostRemark, Remark};
 
 /// A cost is told as a multiple from this ratio on.
@@ -129,8 +130,12 @@ fn interval(one: &MetricVerdict) -> String {
 }
 
 /// What one operation of a test is called.
-pub(crate) fn operation(counts_rows: bool) -> &'static str {
-    if counts_rows { "a thousand rows" } else { "a query" }
+pub(crate) fn operation(unit: RateUnit) -> &'static str {
+    match unit {
+        RateUnit::Queries => "a query",
+        RateUnit::Rows => "a thousand rows",
+        RateUnit::Inserts => "a row",
+    }
 }
 
 /// A length of time to plan by, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.

@@ -5,7 +5,7 @@ use std::io;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
-use rqps_stats::{Class, Detector, Verdict};
+use rqps_stats::{Class, Detector};
 
 use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
@@ -14,9 +14,10 @@ use crate::verdict_lines::{Judged, Line};
 /// One case: what it is called, and what is said of it.
 struct Case<'a> {
     test: &'a str,
-    verdict: &'a Verdict,
     says: String,
     closes: bool,
+    /// Whether nothing was decided.
+    open: bool,
 }
 
 pub(super) fn xml(
@@ -45,11 +46,8 @@ fn write(
         for of in Detector::ALL {
             let cases: Vec<Case<'_>> =
                 lines.iter().filter_map(|line| case(judged, line, of, rules)).collect();
-            if let Some(first) = cases.first() {
-                suites.push((
-                    format!("{}.{}", judged.run.arms[*arm].name, first.verdict.detector.key()),
-                    cases,
-                ));
+            if !cases.is_empty() {
+                suites.push((format!("{}.{}", judged.run.arms[*arm].name, of.key()), cases));
             }
         }
     }
@@ -70,9 +68,14 @@ fn write(
 }
 
 fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: GateRules) -> Option<Case<'a>> {
+    if let Some(missed) = line.missed.as_ref().filter(|_| of == Detector::Rate) {
+        let closes = rules.closes_on_missed(missed);
+        let open = missed.by_arm && missed.by_base;
+        return Some(Case { test: line.test, says: missed.said.clone(), closes, open });
+    }
     let verdict = line.all().find(|verdict| verdict.detector == of)?;
-    let says = line.part(verdict, judged);
-    Some(Case { test: line.test, verdict, says, closes: rules.closes_on(verdict) })
+    let (says, closes) = (line.part(verdict, judged), rules.closes_on(verdict));
+    Some(Case { test: line.test, says, closes, open: verdict.class == Class::Inconclusive })
 }
 
 fn suite(
@@ -113,9 +116,9 @@ fn properties(writer: &mut Writer<Vec<u8>>, warnings: &[String]) -> io::Result<(
     Ok(())
 }
 
-/// An open verdict that closes no gate is neither passed nor failed.
+/// What is open and closes no gate is neither passed nor failed.
 fn is_skipped(case: &Case<'_>) -> bool {
-    case.verdict.class == Class::Inconclusive && !case.closes
+    case.open && !case.closes
 }
 
 fn said(writer: &mut Writer<Vec<u8>>, case: &Case<'_>) -> io::Result<()> {

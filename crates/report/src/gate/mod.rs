@@ -10,7 +10,7 @@ use rqps_store::Run;
 use crate::error::{Error, Result};
 use crate::reading::Reading;
 use crate::sides::Sides;
-use crate::verdict_lines::{Judged, Line};
+use crate::verdict_lines::{Judged, Line, Missed};
 
 /// What makes the gate close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +69,14 @@ pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
         judged.candidates().map(|arm| ArmAtGate { arm, lines: judged.lines(arm, |_| true) }).collect();
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
     let looked = |verdict: &Verdict| verdict.metrics.iter().any(|one| one.looks_reached > 0);
-    if !verdicts().any(looked) {
+    let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
+    if !verdicts().any(looked) && missed().next().is_none() {
         return Err(Error::NothingJudged { run: run.folder.name(), blocks: judged.verdicts.blocks_done });
     }
-    let outcome = if verdicts().any(|verdict| rules.closes_on(verdict) && verdict.class.is_regression()) {
+    let fell_short = missed().any(|missed| rules.closes_on_missed(missed));
+    let outcome = if fell_short
+        || verdicts().any(|verdict| rules.closes_on(verdict) && verdict.class.is_regression())
+    {
         Outcome::Regressed
     } else if verdicts().any(|verdict| rules.closes_on(verdict)) {
         Outcome::Undecided
@@ -97,6 +101,11 @@ struct ArmAtGate<'a> {
 }
 
 impl GateRules {
+    /// Whether background writes that an arm did not keep, and base did, keep a change out: as a regression of the rate.
+    fn closes_on_missed(&self, missed: &Missed) -> bool {
+        self.rate && missed.is_regression()
+    }
+
     /// Whether this verdict alone keeps a change out.
     fn closes_on(&self, verdict: &Verdict) -> bool {
         let is_wanted = match verdict.detector {

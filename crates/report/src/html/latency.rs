@@ -1,15 +1,14 @@
 //! How latencies are distributed on each arm, over all windows that count: the share of statements that took longer.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use maud::{Markup, html};
 use rqps_charts::{Curve, LatencyChart, Theme};
 
 use super::{CHART_WIDTH, Page, anchor, figure};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::histograms;
 use crate::sides::TestStep;
 
 /// The whole event, as the store calls it: the one statement, or the transaction.
@@ -74,27 +73,9 @@ fn longest(all: &ByStatement) -> Vec<(&String, &BTreeMap<usize, Histogram<u64>>)
 fn read(page: &Page<'_>, step: &TestStep) -> Result<ByStatement> {
     let mut all = ByStatement::new();
     for arm in 0..page.run.arms.len() {
-        for window in page.readings[0].windows(page.name(arm), &step.name) {
-            for stored in page.run.histograms(window.action.seq)? {
-                // Runs of older versions may have percentiles alone.
-                if stored.v2.is_empty() {
-                    continue;
-                }
-                let one: Histogram<u64> = Deserializer::new()
-                    .deserialize(&mut Cursor::new(&stored.v2))
-                    .map_err(|error| Error::Histogram {
-                        run: page.run.folder.name(),
-                        step: step.name.clone(),
-                        arm: page.name(arm).to_owned(),
-                        statement: stored.statement.clone(),
-                        source: error,
-                    })?;
-                let of_arms = all.entry(stored.statement).or_default();
-                match of_arms.get_mut(&arm) {
-                    Some(sum) => sum.add(&one).map_err(|error| Error::Output(error.to_string()))?,
-                    None => drop(of_arms.insert(arm, one)),
-                }
-            }
+        let windows = page.readings[0].windows(page.name(arm), &step.name);
+        for (statement, histogram) in histograms::merged(page.run, windows)? {
+            all.entry(statement).or_default().insert(arm, histogram);
         }
     }
     Ok(all)

@@ -165,6 +165,9 @@ fn reason(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> 
         let said: Vec<String> = takes.into_iter().chain(words::remarks(verdict)).collect();
         (!said.is_empty()).then(|| format!("{}: {}", subject(detector), said.join("; ")))
     };
+    if let Some(missed) = judged.missed(arm, &step.name) {
+        return missed.said;
+    }
     let remarks = RunVerdicts::remarks_on(&judged.verdicts, &step.name, arm).iter().map(words::remark);
     [Detector::Rate, Detector::Cost]
         .into_iter()

@@ -187,6 +187,7 @@ fn one_told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -
         .all()
         .filter(|verdict| verdict.class.is_change())
         .map(|verdict| line.part(verdict, judged))
+        .chain(line.missed.iter().map(|missed| missed.said.clone()))
         .collect();
     let why = page.first_reason(line.test, arm);
     html! {

@@ -109,22 +109,29 @@ fn row(table: &Table, order: &[usize], row: &Row) -> Markup {
             @for place in order {
                 @let cell = row.cells.get(*place).unwrap_or(&empty);
                 @let class = class(cell, table.columns[*place].align);
-                @if names_row(*place) { th class=[class] scope="row" { (cell.text) } }
-                @else { td class=[class] { (cell.text) } }
+                @if names_row(*place) { th class=[&class] scope="row" { (cell.text) } }
+                @else { td class=[&class] style=[shade(cell)] { (cell.text) } }
             }
         }
     }
 }
 
-fn class(cell: &Cell, align: Align) -> Option<&'static str> {
-    match (cell.tint, align) {
-        (Tint::None, Align::Left) => None,
-        (Tint::None, Align::Right) => Some("num"),
-        (Tint::Red, Align::Left) => Some("worse"),
-        (Tint::Red, Align::Right) => Some("num worse"),
-        (Tint::Green, Align::Left) => Some("better"),
-        (Tint::Green, Align::Right) => Some("num better"),
-    }
+fn shade(cell: &Cell) -> Option<String> {
+    (cell.shade > 0).then(|| format!("--shade:{}", cell.shade))
+}
+
+fn class(cell: &Cell, align: Align) -> Option<String> {
+    let tint = match cell.tint {
+        Tint::None => "",
+        Tint::Red => "worse",
+        Tint::Green => "better",
+        Tint::Worst => "worst",
+        Tint::Best => "best",
+        Tint::Unranked => "unranked",
+    };
+    let align = if align == Align::Right { "num" } else { "" };
+    let classes: Vec<&str> = [align, tint].into_iter().filter(|class| !class.is_empty()).collect();
+    (!classes.is_empty()).then(|| classes.join(" "))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::render::by_group;
 
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
+const GRAY: &str = "\x1b[90m";
 const RESET: &str = "\x1b[0m";
 const GAP: &str = "  ";
 
@@ -78,9 +79,14 @@ fn line(table: &Table, widths: &[usize], cells: &[Cell], color: bool) -> String 
 }
 
 fn tinted(cell: &Cell, color: bool) -> String {
-    match cell.tint {
-        Tint::Red if color => format!("{RED}{}{RESET}", cell.text),
-        Tint::Green if color => format!("{GREEN}{}{RESET}", cell.text),
-        _ => cell.text.clone(),
+    let code = match cell.tint {
+        Tint::Red | Tint::Worst => RED,
+        Tint::Green | Tint::Best => GREEN,
+        Tint::Unranked => GRAY,
+        Tint::None => "",
+    };
+    match color && !code.is_empty() {
+        true => format!("{code}{}{RESET}", cell.text),
+        false => cell.text.clone(),
     }
 }

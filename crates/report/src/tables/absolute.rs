@@ -5,6 +5,7 @@
 //! | `col-N` | rate of the variant that the line `col-N : …` names: queries per second as sysbench counts them (BEGIN and COMMIT are queries); thousand rows per second over all clients for tests that count rows |
 //! | `test` | the test; alphabetical in its group |
 
+use crate::background::MARK;
 use crate::document::{Cell, Column, Row, RowKind, Table};
 use crate::groups;
 use crate::number;
@@ -24,8 +25,9 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     let mut table = Table::new(id, title, columns, 1);
     for step in &steps {
         let cells = all.iter().map(|side| {
-            let rate = side.rate(&step.name);
-            rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)))
+            let mark = if side.missed(&step.name) { MARK } else { "" };
+            let text = |rate: f64| format!("{mark}{}", number::rate(rate));
+            side.rate(&step.name).map_or_else(Cell::missing, |rate| Cell::number(rate, text(rate)))
         });
         let cells = cells.chain([Cell::words(&*step.name)]).collect();
         table.rows.push(Row {
@@ -36,6 +38,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     }
     table.preamble = lines;
     table.footnotes = footnotes::of_steps(sides, &steps);
+    table.footnotes.extend(footnotes::of_background(sides, &steps));
     table.footnotes.extend(footnotes::of_rates(sides, &steps));
     table
 }

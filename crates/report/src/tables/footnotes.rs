@@ -1,6 +1,9 @@
 //! What stands below a table of steps: why a cell is empty, which steps were repeated, which rates count rows, which
 //! options a variant ran without.
 
+use rqps_store::RateUnit;
+
+use crate::background::{KEPT_MIN, MARK};
 use crate::sides::{Missing, Side, Sides, TestStep};
 
 /// Names listed before "and N more".
@@ -38,10 +41,27 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
     notes
 }
 
+/// What the mark before a figure means, where one has it.
+pub(crate) fn of_background(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
+    let missed = |side: &Side<'_>| steps.iter().any(|step| side.missed(&step.name));
+    sides.all.iter().any(missed).then(|| {
+        format!(
+            "{MARK} : the step did not keep its rate of background writes ({KEPT_MIN} of the target); what it did beside \
+             them is not ranked"
+        )
+    })
+}
+
 /// Which rates count rows instead of queries.
-pub(crate) fn of_rates(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
-    let tests = sides.row_tests(steps);
-    (!tests.is_empty()).then(|| format!("{}: thousand rows per second, over all clients", tests.join(", ")))
+pub(crate) fn of_rates(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
+    let kinds = [
+        (RateUnit::Rows, "thousand rows per second, over all clients"),
+        (RateUnit::Inserts, "rows inserted (l.x: indexed) per second, over all clients"),
+    ];
+    let said = kinds.map(|(unit, said)| (sides.tests_by(unit, steps), said)).into_iter();
+    said.filter(|(tests, _)| !tests.is_empty())
+        .map(|(tests, said)| format!("{}: {said}", tests.join(", ")))
+        .collect()
 }
 
 /// Options of its config that a variant's build does not know.

@@ -15,7 +15,7 @@ use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::disturbed;
-use crate::tables::relative::{Pair, ratio};
+use crate::tables::relative::{self, Pair};
 
 /// Rows of the table of far tests.
 const ROWS_MAX: usize = 40;
@@ -41,7 +41,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
 }
 
 fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
-    let ratios: Vec<f64> = steps.iter().filter_map(|step| ratio(pair, &step.name)).collect();
+    let ratios: Vec<f64> = steps.iter().filter_map(|step| ranked(pair, step)).collect();
     let outside = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(
         "{}: median rQPS {}. {outside} of {} tests at or beyond 0.95 or 1.05",
@@ -55,7 +55,7 @@ fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
 fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let mut parts = Vec::new();
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
-        let ratios: Vec<f64> = of_group.iter().filter_map(|step| ratio(pair, &step.name)).collect();
+        let ratios: Vec<f64> = of_group.iter().filter_map(|step| ranked(pair, step)).collect();
         let (group, unit) =
             (groups::short(&of_group[0].group), if parts.is_empty() { " points" } else { "" });
         parts.push(match number::median(&ratios) {
@@ -64,6 +64,11 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
         });
     }
     parts.join(", ")
+}
+
+/// The ratio of a step that both did alike; none where one of them let its background writes slip.
+fn ranked(pair: &Pair<'_>, step: &TestStep) -> Option<f64> {
+    relative::ratio(pair, &step.name).filter(|_| !pair.missed(step))
 }
 
 fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
@@ -81,7 +86,7 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
     for step in steps {
         for side in sides.others() {
             let pair = Pair { base: sides.base, side: *side };
-            let ratio = ratio(&pair, &step.name).filter(|ratio| number::side_of_band(*ratio) != 0);
+            let ratio = ranked(&pair, step).filter(|ratio| number::side_of_band(*ratio) != 0);
             far.extend(ratio.map(|ratio| (ratio, *side, step)));
         }
     }

@@ -4,6 +4,8 @@
 //! their formulas and the rule for ratios on small values, are in `per_op.rs`. `dbms` is the variant. The load comes
 //! first (an operation is a row), tests that count rows come last (an operation is a thousand rows).
 
+use rqps_store::RateUnit;
+
 use crate::document::{Block, Cell, Column, Table};
 use crate::per_op::{self, Cost, LEGEND};
 use crate::sides::{Side, Sides, Which};
@@ -12,7 +14,7 @@ use crate::tables::footnotes;
 /// Two tables for the load and for each test.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
     let mut steps = sides.steps(which);
-    let rows = sides.row_tests(&steps);
+    let rows = sides.tests_by(RateUnit::Rows, &steps);
     steps.sort_by_key(|step| rows.contains(&step.name));
     let mut blocks = Vec::new();
     if which == Which::Tests && sides.all.iter().any(|side| side.load().is_some()) && sides.shows_all() {
@@ -22,6 +24,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
         let this = std::slice::from_ref(step);
         let mut notes = footnotes::of_steps(sides, this);
         notes.extend(footnotes::of_rates(sides, this));
+        notes.extend(footnotes::of_background(sides, this));
         blocks.extend(of_test(sides, &step.name, notes, |side| side.window(&step.name).ok().map(Cost::from)));
     }
     blocks

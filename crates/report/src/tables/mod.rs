@@ -13,6 +13,7 @@ pub(crate) mod fingerprints;
 pub(crate) mod footnotes;
 pub(crate) mod headline;
 pub(crate) mod host;
+pub(crate) mod insert;
 pub(crate) mod latency;
 pub(crate) mod left_out;
 pub(crate) mod loads;

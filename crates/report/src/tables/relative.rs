@@ -7,6 +7,7 @@
 //!
 //! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
 
+use crate::background::MARK;
 use crate::document::{Cell, Column, Row, RowKind, Table, Tint};
 use crate::groups;
 use crate::number;
@@ -17,6 +18,13 @@ use crate::tables::footnotes;
 pub(crate) struct Pair<'a> {
     pub base: Side<'a>,
     pub side: Side<'a>,
+}
+
+impl Pair<'_> {
+    /// Whether one of the two did not keep its rate of background writes, so that they did not do the same.
+    pub fn missed(&self, step: &TestStep) -> bool {
+        self.base.missed(&step.name) || self.side.missed(&step.name)
+    }
 }
 
 /// The table of all arms relative to the base.
@@ -47,10 +55,14 @@ pub(crate) fn ratios(
     let mut table = Table::new(id, title, columns, 1);
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let group = groups::title(&of_group[0].group).to_owned();
+        // What is not ranked is in no statistic either.
+        let ranked =
+            |pair: &Pair<'_>, step: &TestStep| ratio(pair, &step.name).filter(|_| !pair.missed(step));
         let ratios: Vec<Vec<Option<f64>>> =
-            of_group.iter().map(|step| pairs.iter().map(|pair| ratio(pair, &step.name)).collect()).collect();
-        for (step, ratios) in of_group.iter().zip(&ratios) {
-            let cells = ratios.iter().map(|ratio| cell(*ratio)).chain([Cell::words(&*step.name)]).collect();
+            of_group.iter().map(|step| pairs.iter().map(|pair| ranked(pair, step)).collect()).collect();
+        for step in of_group {
+            let cells =
+                pairs.iter().map(|pair| cell_of(pair, step)).chain([Cell::words(&*step.name)]).collect();
             table.rows.push(Row { group: Some(group.clone()), kind: RowKind::Body, cells });
         }
         if of_group.len() > 1 {
@@ -58,6 +70,7 @@ pub(crate) fn ratios(
         }
     }
     table.footnotes = footnotes::of_steps(sides, steps);
+    table.footnotes.extend(footnotes::of_background(sides, steps));
     table.footnotes.extend(footnotes::of_rates(sides, steps));
     table.footnotes.extend(footnotes::of_options(sides));
     table
@@ -67,6 +80,15 @@ pub(crate) fn ratios(
 pub(crate) fn ratio(pair: &Pair<'_>, step: &str) -> Option<f64> {
     let ratio = pair.side.rate(step)? / pair.base.rate(step)?;
     ratio.is_finite().then_some(ratio)
+}
+
+fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
+    match ratio(pair, &step.name) {
+        Some(ratio) if pair.missed(step) => {
+            Cell { tint: Tint::Unranked, ..Cell::number(ratio, format!("{MARK}{ratio:.2}")) }
+        }
+        ratio => cell(ratio),
+    }
 }
 
 fn cell(ratio: Option<f64>) -> Cell {

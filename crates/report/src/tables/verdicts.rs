@@ -221,7 +221,7 @@ fn could_show(share: f64) -> String {
 }
 
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
-    let mut said = Vec::new();
+    let mut said: Vec<String> = line.missed.iter().map(|missed| missed.said.clone()).collect();
     for verdict in line.verdicts() {
         let what = verdict.detector.key();
         let takes = (verdict.class == Class::Inconclusive).then(|| judged.still_takes(verdict)).flatten();

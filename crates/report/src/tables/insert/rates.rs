@@ -1,0 +1,112 @@
+//! Rates of all steps, one row a system: absolute, and relative to base.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `l.i0`, `l.i1`, `l.i2` | rows inserted per second, over all clients |
+//! | `l.x` | rows indexed per second: rows of the table over the time that all three indexes took |
+//! | `qr…`, `qp…` | queries per second (range, point) beside the rate of writes that the name ends with |
+//! | `dbms` | the system |
+//!
+//! Absolute rates are coloured by the range of their column (`ranges.rs`), relative ones red at 0.95 and below, green at
+//! 1.05 and above. Neither holds a rate of queries whose step did not keep its rate of background writes.
+
+use super::ranges::{Ranked, tints};
+use super::{INDEXES, marked, names, notes};
+use crate::document::{Cell, Column, Table, Tint};
+use crate::number;
+use crate::sides::{Side, Sides, TestStep, Which};
+use crate::tables::footnotes;
+
+/// Rates.
+pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
+    let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
+    let mut columns: Vec<Vec<Cell>> = Vec::new();
+    for step in &steps {
+        let rates: Vec<(Option<f64>, bool)> =
+            all.iter().map(|side| (side.rate(&step.name), side.missed(&step.name))).collect();
+        let ranked: Vec<Ranked> = rates.iter().map(|rate| ranked(*rate)).collect();
+        let cell = |((rate, missed), tint): (&(Option<f64>, bool), Tint)| {
+            let cell = rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)));
+            Cell { tint, ..marked(cell, *missed) }
+        };
+        columns.push(rates.iter().zip(tints(&ranked)).map(cell).collect());
+    }
+    let title = "Rates: inserted rows/s, indexed rows/s, queries/s";
+    let mut table = by_system("insert_rates", title, &all, &steps, columns);
+    table.preamble = names(sides);
+    table.footnotes = units(&steps);
+    table.footnotes.extend(notes(sides, &steps));
+    table
+}
+
+/// Rates over base's.
+pub(crate) fn relative(sides: &Sides<'_>) -> Table {
+    let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
+    let mut columns: Vec<Vec<Cell>> = Vec::new();
+    for step in &steps {
+        let base = sides.base.rate(&step.name);
+        let base_missed = sides.base.missed(&step.name);
+        let cell = |side: &Side<'_>| {
+            let ratio = side.rate(&step.name).zip(base).map(|(rate, base)| rate / base);
+            let ratio = ratio.filter(|ratio| ratio.is_finite());
+            let missed = base_missed || side.missed(&step.name);
+            let tint = match ratio.map(number::side_of_band) {
+                Some(_) if missed => Tint::Unranked,
+                Some(-1) => Tint::Red,
+                Some(1) => Tint::Green,
+                _ => Tint::None,
+            };
+            Cell { tint, ..marked(Cell::fixed(ratio, 2), missed) }
+        };
+        columns.push(all.iter().map(cell).collect());
+    }
+    let mut table = by_system("insert_relative", "Rates relative to the first", &all, &steps, columns);
+    table.preamble = names(sides);
+    table.footnotes = notes(sides, &steps);
+    table.footnotes.extend(footnotes::of_options(sides));
+    table
+}
+
+fn ranked((rate, missed): (Option<f64>, bool)) -> Ranked {
+    match rate {
+        Some(_) if missed => Ranked::Unranked,
+        Some(rate) => Ranked::Value(rate),
+        None => Ranked::Missing,
+    }
+}
+
+/// A table with a row for each system and a column for each step; cells come column by column.
+pub(super) fn by_system(
+    id: &'static str,
+    title: &str,
+    all: &[Side<'_>],
+    steps: &[TestStep],
+    columns: Vec<Vec<Cell>>,
+) -> Table {
+    let heads = steps.iter().map(|step| Column::number(&*step.name, &*step.name));
+    let mut table = Table::new(id, title, heads.chain([Column::words("dbms")]).collect(), 1);
+    for (row, side) in all.iter().enumerate() {
+        let cells = columns.iter().filter_map(|column| column.get(row).cloned());
+        table.row(cells.chain([Cell::words(side.reference())]).collect());
+    }
+    table
+}
+
+/// What each column counts.
+fn units(steps: &[TestStep]) -> Vec<String> {
+    let of = |wanted: fn(&TestStep) -> bool| -> Vec<&str> {
+        steps.iter().filter(|step| wanted(step)).map(|step| step.name.as_str()).collect()
+    };
+    let is_query = |step: &TestStep| crate::groups::is_background(&step.group);
+    let kinds = [
+        (of(|step| step.group == "insert" && step.name != INDEXES), "rows inserted per second"),
+        (of(|step| step.name == INDEXES), "rows indexed per second"),
+        (of(is_query), "queries per second beside background writes"),
+    ];
+    let said: Vec<String> = kinds
+        .into_iter()
+        .filter(|(names, _)| !names.is_empty())
+        .map(|(names, unit)| format!("{}: {unit}", names.join(" ")))
+        .collect();
+    vec![format!("{}; over all clients", said.join("; "))]
+}
