@@ -26,6 +26,7 @@ pub(crate) fn server_spec(
         env: planned.env.clone(),
         cpus: None,
         instrument: None,
+        memory_bytes_max: None,
     }
 }
 

@@ -38,6 +38,7 @@ fn serve() -> Result<(), Box<dyn Error>> {
         env: std::collections::BTreeMap::new(),
         cpus: None,
         instrument: None,
+        memory_bytes_max: None,
     };
     println!("{:#?}", spec.build);
     if !spec.data_dir.exists() {

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::freeze;
 use crate::guard::DeathSignal;
 use crate::identity::sha256_hex;
+use crate::memory;
 use crate::process::{self, Identity};
 use crate::user::{ServerUser, server_user};
 
@@ -199,12 +200,13 @@ impl DataDir {
         fs::write(&path, text).map_err(Error::file("write", &path))
     }
 
-    /// After a stop: takes away the note, the socket and temporary files.
+    /// After a stop: takes away the note, the socket, temporary files and the limit of memory.
     pub fn clear_record(&self) {
         // Nothing depends on them; the next start replaces both.
         let _gone = fs::remove_file(self.record_path());
         let _gone = fs::remove_dir_all(self.socket_dir());
         let _gone = fs::remove_dir_all(self.temp_dir());
+        memory::remove(&self.path);
     }
 
     /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns

@@ -390,6 +390,19 @@ pub enum Error {
         reason: String,
     },
 
+    /// This host does not let a server's memory be limited.
+    #[error(
+        "cannot limit the server's memory to {} MiB: {reason}; that takes control groups of memory which this user may \
+         make (root, as a rule): leave the limit (`server_memory` in a plan) out where the host has none",
+        limit_bytes >> 20
+    )]
+    NoMemoryLimit {
+        /// What was asked for.
+        limit_bytes: u64,
+        /// What stands in the way.
+        reason: String,
+    },
+
     /// A server's processes cannot be held still.
     #[error("cannot freeze the server with pid {pid}: {reason}; it goes on; its log says more")]
     NotFrozen {

@@ -13,6 +13,7 @@ use crate::environment;
 use crate::error::{Error, Result};
 use crate::guard::Guarded;
 use crate::log::{Log, TAIL_LINES};
+use crate::memory::MemoryGroup;
 use crate::process;
 use crate::server::{DATABASE, Server, USER};
 use crate::spec::{ServerEndpoint, ServerSpec};
@@ -75,6 +76,8 @@ impl Launch<'_> {
         let lock = self.lock.try_clone().map_err(Error::file("lock", &data_dir.path))?;
         let mut guarded = self.guarded(&command.program)?;
         guarded.command().args(&command.arguments).stdout(stdout).stderr(file);
+        let limit = spec.memory_bytes_max;
+        let group = limit.map(|bytes| MemoryGroup::create(&data_dir.path, bytes)).transpose()?;
         let mut server = Server {
             dbms: spec.build.dbms,
             program: command.program,
@@ -94,7 +97,14 @@ impl Launch<'_> {
             log,
             _lock: lock,
         };
+        if let Some(group) = &group {
+            group.join(server.pid())?;
+        }
         self.wait_until_ready(&mut server)?;
+        if let Some(group) = &group {
+            // It may have started one or the other before it was in the group itself.
+            process::family(server.pid()).iter().try_for_each(|member| group.join(member.pid))?;
+        }
         // Under an instrument it is that which runs.
         if let Some(program) = process::exe_of(server.pid()) {
             server.program = program;
@@ -124,6 +134,16 @@ impl Launch<'_> {
         Ok(guarded)
     }
 
+    /// What may have killed a server whose memory is limited.
+    fn hint_of_limit(&self, status: &str) -> Option<String> {
+        let limit = self.spec.memory_bytes_max.filter(|_| status.contains("SIGKILL"))?;
+        Some(format!(
+            "\nperhaps its limit of memory, {} MiB, is too small for this config: raise it, or give the server smaller \
+             buffers",
+            limit >> 20
+        ))
+    }
+
     fn wait_until_ready(&self, server: &mut Server) -> Result<()> {
         let path = &self.data_dir.path;
         let system = self.system();
@@ -132,11 +152,12 @@ impl Launch<'_> {
         while !system.is_ready(path, &self.spec.build, server.pid(), &socket) {
             if !server.alive() {
                 let tail = server.log.tail(TAIL_LINES);
+                let status = server.exit_text().unwrap_or_default();
                 return Err(Error::Died {
-                    status: server.exit_text().unwrap_or_default(),
                     path: path.clone(),
                     log: server.log.path.clone(),
-                    hint: system.hint(&tail),
+                    hint: self.hint_of_limit(&status).unwrap_or_else(|| system.hint(&tail)),
+                    status,
                     tail,
                 });
             }

@@ -14,7 +14,7 @@ const TAIL_BYTES_MAX: u64 = 64 * 1024;
 pub(crate) const TAIL_LINES: usize = 15;
 
 /// A log file from where the present start began.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Log {
     pub path: PathBuf,
     start_bytes: u64,

@@ -149,6 +149,11 @@ impl Server {
         self.log.tail(lines)
     }
 
+    /// What another thread needs to look after it.
+    pub fn onlooker(&self) -> Onlooker {
+        Onlooker { pid: self.child.id(), log: self.log.clone(), data_dir: self.data_dir.path.clone() }
+    }
+
     /// Whether its main process lives. When it has died by itself, what is left of its processes is ended too.
     pub fn alive(&mut self) -> bool {
         if self.exit.is_none()
@@ -286,6 +291,32 @@ impl Server {
             thread::sleep(Duration::from_millis(5));
         }
         true
+    }
+}
+
+/// A running server as seen by a thread that does not own it. It is of use while the [`Server`] lives.
+#[derive(Debug, Clone)]
+pub struct Onlooker {
+    pid: u32,
+    log: Log,
+    data_dir: PathBuf,
+}
+
+impl Onlooker {
+    /// Its data directory.
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The last lines of its log since this start.
+    pub fn log_tail(&self, lines: usize) -> String {
+        self.log.tail(lines)
+    }
+
+    /// Ends its main process at once. The owner sees that it has died.
+    pub fn kill(&self) {
+        // It can only fail when the process has ended.
+        let _sent = process::signal(self.pid, Signal::KILL);
     }
 }
 

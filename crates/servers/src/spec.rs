@@ -32,6 +32,9 @@ pub struct ServerSpec {
     pub cpus: Option<CpuSet>,
     /// The program it is run under.
     pub instrument: Option<Instrument>,
+    /// The most memory that all its processes together may have, the page cache of what they read and write included;
+    /// none for what the host has. A host that does not let it be limited refuses the start.
+    pub memory_bytes_max: Option<u64>,
 }
 
 /// An option of the config that the server does not have.

@@ -65,6 +65,7 @@ impl Scratch {
             env: BTreeMap::new(),
             cpus: None,
             instrument: None,
+            memory_bytes_max: None,
         };
         Ok((dir, spec))
     }

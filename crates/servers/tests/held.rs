@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rqps_plan::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{CpuSet, Error, Instrument, Server, instrument};
 
@@ -119,6 +120,51 @@ fn a_frozen_server_does_nothing_until_it_is_thawed_or_stopped() {
         for pid in processes {
             assert!(!Path::new(&format!("/proc/{pid}")).exists());
         }
+    }
+}
+
+/// The directory of the group that limits the memory of a process, and its limit.
+fn memory_group(pid: u32) -> Option<(String, u64)> {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let path = |start: &str| groups.lines().find_map(|line| line.split_once(start)).map(|(_, path)| path);
+    let limit = |dir: String, file: &str| {
+        let bytes = fs::read_to_string(format!("{dir}/{file}")).ok()?.trim().parse().ok()?;
+        Some((dir, bytes))
+    };
+    match path(":memory:") {
+        Some(path) => limit(format!("/sys/fs/cgroup/memory{path}"), "memory.limit_in_bytes"),
+        None => limit(format!("/sys/fs/cgroup{}", path("0::")?), "memory.max"),
+    }
+}
+
+#[test]
+fn all_processes_of_a_server_share_a_limit_of_memory_that_goes_with_it() {
+    const LIMIT: u64 = 700 << 20;
+    for (dbms, version) in [(Dbms::Postgres, "18"), (Dbms::Mysql, "8.0")] {
+        let (_dir, mut spec) = Scratch::prepare_of(dbms, version).unwrap();
+        spec.memory_bytes_max = Some(LIMIT);
+        Server::init(&spec).unwrap();
+        let server = match Server::start(&spec) {
+            Ok(server) => server,
+            // A host that does not allow it is told so, and nothing runs without the limit.
+            Err(Error::NoMemoryLimit { reason, .. }) => {
+                eprintln!("not tested: {reason}");
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let (group, limit) = memory_group(server.pid()).unwrap();
+        assert_eq!(limit, LIMIT);
+        for pid in children(server.pid()) {
+            assert_eq!(memory_group(pid).map(|(group, _)| group), Some(group.clone()));
+        }
+        assert_ne!(memory_group(std::process::id()).map(|(group, _)| group), Some(group.clone()));
+        server.stop().unwrap();
+        assert!(!Path::new(&group).exists(), "{group}");
+        spec.memory_bytes_max = Some(8 << 20);
+        let error = Server::start(&spec).unwrap_err().to_string();
+        assert!(error.contains("its limit of memory, 8 MiB, is too small"), "{error}");
+        assert!(!Path::new(&group).exists(), "{group}");
     }
 }
 

@@ -31,6 +31,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
         env: std::collections::BTreeMap::new(),
         cpus: None,
         instrument: None,
+        memory_bytes_max: None,
     };
     context.catch_signals()?;
     let outcome = serve(context, args, &spec);

@@ -42,6 +42,7 @@ impl Kept {
             env: std::collections::BTreeMap::new(),
             cpus: None,
             instrument: None,
+            memory_bytes_max: None,
         };
         let server = Server::start(&spec).unwrap();
         let endpoint = rqps_executor::endpoint(&server);

@@ -44,6 +44,7 @@ fn checksum(bench: &Bench, arm: &str, build: &str) -> String {
         env: std::collections::BTreeMap::new(),
         cpus: None,
         instrument: None,
+        memory_bytes_max: None,
     };
     let server = Server::start(&spec).unwrap();
     let mut connection = Connection::connect(&rqps_executor::endpoint(&server), "test").unwrap();

@@ -1,0 +1,183 @@
+//! A limit of a server's memory, its share of the page cache included: a control group of its own, which makes a small
+//! database one that does not fit. Both versions of the kernel's interface are known.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::identity::sha256_hex;
+
+const MOUNTS: &str = "/proc/self/mountinfo";
+const OWN_GROUPS: &str = "/proc/self/cgroup";
+/// The file through which processes enter a group.
+const PROCESSES: &str = "cgroup.procs";
+/// How long processes that have just ended may keep a group from being removed, and how often that is looked at.
+const LEAVE_MAX: Duration = Duration::from_secs(2);
+const LEAVE_POLL: Duration = Duration::from_millis(5);
+
+/// How the kernel's interface spells a limit. Version 1 has a tree for memory alone, version 2 one for everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interface {
+    V1,
+    V2,
+}
+
+impl Interface {
+    fn limit_file(self) -> &'static str {
+        match self {
+            Interface::V1 => "memory.limit_in_bytes",
+            Interface::V2 => "memory.max",
+        }
+    }
+
+    /// Keeps what does not fit from being swapped out: the file and what to write.
+    fn no_swap(self) -> (&'static str, &'static str) {
+        match self {
+            Interface::V1 => ("memory.swappiness", "0"),
+            Interface::V2 => ("memory.swap.max", "0"),
+        }
+    }
+}
+
+/// The directory in which groups are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parent {
+    dir: PathBuf,
+    interface: Interface,
+}
+
+/// The group of one server. It is removed with [`remove`], once its processes are gone.
+#[derive(Debug)]
+pub(crate) struct MemoryGroup {
+    dir: PathBuf,
+    limit_bytes: u64,
+}
+
+impl MemoryGroup {
+    /// Makes the group of the server on this data directory; one that a killed rqps left is made anew.
+    pub fn create(data_dir: &Path, limit_bytes: u64) -> Result<Self> {
+        let refused = |reason: String| Error::NoMemoryLimit { limit_bytes, reason };
+        let Parent { dir: parent, interface } = parent().map_err(refused)?;
+        remove(data_dir);
+        let dir = parent.join(name(data_dir));
+        let failed = |action: &str, path: &Path, error: io::Error| {
+            refused(format!("cannot {action} {}: {error}", path.display()))
+        };
+        if interface == Interface::V2 {
+            let control = parent.join("cgroup.subtree_control");
+            fs::write(&control, "+memory").map_err(|error| failed("write", &control, error))?;
+        }
+        match fs::create_dir(&dir) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed("create", &dir, error));
+            }
+            _ => {}
+        }
+        let limit = dir.join(interface.limit_file());
+        fs::write(&limit, limit_bytes.to_string()).map_err(|error| failed("write", &limit, error))?;
+        let (file, value) = interface.no_swap();
+        // Hosts that count no swap have no such file.
+        let _set = fs::write(dir.join(file), value);
+        Ok(Self { dir, limit_bytes })
+    }
+
+    /// Takes a process in, unless it has ended; what it starts from now on is in it too.
+    pub fn join(&self, pid: u32) -> Result<()> {
+        let path = self.dir.join(PROCESSES);
+        match fs::write(&path, pid.to_string()) {
+            Err(error) if error.raw_os_error() != Some(rustix::io::Errno::SRCH.raw_os_error()) => {
+                let reason = format!("cannot write {}: {error}", path.display());
+                Err(Error::NoMemoryLimit { limit_bytes: self.limit_bytes, reason })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Removes the group of the server on this data directory, if there is one. A group that cannot be removed holds nothing
+/// and limits nothing.
+pub(crate) fn remove(data_dir: &Path) {
+    let Ok(Parent { dir, .. }) = parent() else {
+        return;
+    };
+    let group = dir.join(name(data_dir));
+    let start = Instant::now();
+    while fs::remove_dir(&group).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
+        && start.elapsed() < LEAVE_MAX
+    {
+        thread::sleep(LEAVE_POLL);
+    }
+}
+
+fn name(data_dir: &Path) -> String {
+    let digest = sha256_hex(data_dir.as_os_str().as_encoded_bytes());
+    format!("rqps-{}", &digest[..16])
+}
+
+/// Where groups can be made; or why there is no such place, in a phrase.
+fn parent() -> std::result::Result<Parent, String> {
+    let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"));
+    let found = parent_in(&read(MOUNTS)?, &read(OWN_GROUPS)?);
+    let Some(mut parent) = found else {
+        return Err("no control groups of memory are mounted".to_owned());
+    };
+    if parent.interface == Interface::V2 {
+        let has = fs::read_to_string(parent.dir.join("cgroup.controllers")).unwrap_or_default();
+        if !has.split_ascii_whitespace().any(|controller| controller == "memory") {
+            return Err(format!("the control groups in {} have no memory controller", parent.dir.display()));
+        }
+    }
+    // In a container, the path of its own group may lie outside what it sees.
+    while !parent.dir.join(PROCESSES).exists() && parent.dir.pop() {}
+    Ok(parent)
+}
+
+/// Below this program's own group in version 1, so that a limit of its own still holds; in version 2 at the root, since
+/// a group with processes of its own cannot have limited groups in it.
+fn parent_in(mounts: &str, own_groups: &str) -> Option<Parent> {
+    let mount = |wanted: &dyn Fn(&str, &str) -> bool| {
+        mounts.lines().find_map(|line| {
+            let (place, kind) = line.split_once(" - ")?;
+            let mut kind = kind.split(' ');
+            let (system, options) = (kind.next()?, kind.nth(1)?);
+            let at = PathBuf::from(place.split(' ').nth(4)?);
+            wanted(system, options).then_some(at)
+        })
+    };
+    let has_memory = |options: &str| options.split(',').any(|option| option == "memory");
+    if let Some(root) = mount(&|system, options| system == "cgroup" && has_memory(options)) {
+        let own = own_groups.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            has_memory(controllers).then_some(path)
+        });
+        let own = own.unwrap_or_default().trim_start_matches('/');
+        return Some(Parent { dir: root.join(own), interface: Interface::V1 });
+    }
+    let dir = mount(&|system, _| system == "cgroup2")?;
+    Some(Parent { dir, interface: Interface::V2 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_interfaces_are_found() {
+        let v1 = "25 20 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+                  30 25 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
+                  31 25 0:27 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n\
+                  32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw";
+        let found = parent_in(v1, "5:devices:/\n4:memory:/box/a1\n0::/");
+        let dir = PathBuf::from("/sys/fs/cgroup/memory/box/a1");
+        assert_eq!(found, Some(Parent { dir, interface: Interface::V1 }));
+        let v2 = "31 25 0:27 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate";
+        let dir = PathBuf::from("/sys/fs/cgroup");
+        let at_root = Parent { dir, interface: Interface::V2 };
+        assert_eq!(parent_in(v2, "0::/user.slice/session-1"), Some(at_root));
+        assert_eq!(parent_in("25 20 0:21 / /proc rw - proc proc rw", "0::/"), None);
+    }
+}
