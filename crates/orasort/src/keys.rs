@@ -1,0 +1,177 @@
+//! Where keys come from: a slice of anything that is bytes, an arena with offsets, values of one width.
+
+use alloc::vec::Vec;
+
+/// A list of keys, each known by its row. Keys order as their bytes do.
+///
+/// A key must stay as it is while it is sorted. If it does not, the order of the result is not defined; the result is
+/// a permutation of the rows all the same.
+pub trait Keys {
+    /// The number of keys.
+    fn len(&self) -> usize;
+
+    /// The key of a row. Panics if there is no such row.
+    fn key(&self, row: usize) -> &[u8];
+
+    /// Whether there is no key.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The key of a row with whatever memory lies behind it in the same allocation, and the key's length. Where keys
+    /// lie in one arena this saves the sort a special case for the end of each key.
+    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
+        let key = self.key(row);
+        (key, key.len())
+    }
+}
+
+impl<T: AsRef<[u8]>> Keys for [T] {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        self[row].as_ref()
+    }
+}
+
+impl<T: AsRef<[u8]>> Keys for Vec<T> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        self[row].as_ref()
+    }
+}
+
+impl<T: AsRef<[u8]>, const N: usize> Keys for [T; N] {
+    fn len(&self) -> usize {
+        N
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        self[row].as_ref()
+    }
+}
+
+impl<K: Keys + ?Sized> Keys for &K {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        (**self).key(row)
+    }
+
+    #[inline(always)]
+    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
+        (**self).key_and_after(row)
+    }
+}
+
+/// An offset into an arena: `i32`, `i64`, `u32`, `u64` or `usize`.
+pub trait Offset: Copy + sealed::Sealed {
+    /// The offset in bytes. A negative offset becomes one that no arena reaches.
+    fn bytes(self) -> usize;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! offsets {
+    ($($kind:ty),*) => {$(
+        impl sealed::Sealed for $kind {}
+        impl Offset for $kind {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation)]
+            fn bytes(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
+}
+
+offsets!(i32, i64, u32, u64, usize);
+
+/// Keys one behind the other in one buffer, as Arrow's binary arrays have them.
+///
+/// Key `row` is `bytes[offsets[row]..offsets[row + 1]]`, so there is one offset more than there are keys. A key whose
+/// offsets do not lie within the buffer, or are out of order, makes the sort panic.
+#[derive(Debug, Clone, Copy)]
+pub struct Arena<'a, O> {
+    /// The bytes of all keys.
+    pub bytes: &'a [u8],
+    /// Where each key begins, and at last where the last one ends.
+    pub offsets: &'a [O],
+}
+
+impl<O: Offset> Keys for Arena<'_, O> {
+    fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        &self.bytes[self.offsets[row].bytes()..self.offsets[row + 1].bytes()]
+    }
+
+    #[inline(always)]
+    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
+        let (start, end) = (self.offsets[row].bytes(), self.offsets[row + 1].bytes());
+        assert!(start <= end && end <= self.bytes.len(), "the offsets of row {row} are not within the arena");
+        (&self.bytes[start..], end - start)
+    }
+}
+
+/// Keys of one width, one behind the other.
+///
+/// Bytes that are left over at the end belong to no key. A width of 0 makes an empty list.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedWidth<'a> {
+    /// The bytes of all keys.
+    pub bytes: &'a [u8],
+    /// Bytes of one key.
+    pub width: usize,
+}
+
+impl Keys for FixedWidth<'_> {
+    fn len(&self) -> usize {
+        self.bytes.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        &self.bytes[row * self.width..][..self.width]
+    }
+
+    #[inline(always)]
+    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
+        let rest = &self.bytes[row * self.width..];
+        assert!(self.width <= rest.len(), "row {row} is not within the buffer");
+        (rest, self.width)
+    }
+}
+
+/// Items whose key a function tells.
+pub(crate) struct ByKey<'a, T, F> {
+    pub(crate) items: &'a [T],
+    pub(crate) key: F,
+}
+
+impl<T, F: Fn(&T) -> &[u8]> Keys for ByKey<'_, T, F> {
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        (self.key)(&self.items[row])
+    }
+}

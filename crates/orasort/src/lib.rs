@@ -1,0 +1,136 @@
+//! Sorts keys that are byte arrays: strings, or rows encoded so that their bytes order as they do.
+#![no_std]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+mod digit;
+mod engine;
+mod entry;
+mod keys;
+mod load;
+mod permute;
+mod runs;
+mod scratch;
+mod sorted;
+mod sorter;
+mod top;
+
+use alloc::vec::Vec;
+
+pub use keys::{Arena, FixedWidth, Keys, Offset};
+pub use sorted::{Sorted, SortedLcp};
+pub use sorter::Sorter;
+
+/// The direction of a sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Smallest key first.
+    #[default]
+    Ascending,
+    /// Greatest key first.
+    Descending,
+}
+
+/// What a sort is asked for. The default is ascending and not stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The direction.
+    pub order: Order,
+    /// Whether rows of equal keys keep their order, in both directions.
+    pub stable: bool,
+}
+
+/// Sorts items by their bytes. Items with equal bytes may change places.
+pub fn sort_unstable<T: AsRef<[u8]>>(items: &mut [T]) {
+    Sorter::new().sort_unstable(items);
+}
+
+/// Sorts items by their bytes. Items with equal bytes stay in their order.
+pub fn sort<T: AsRef<[u8]>>(items: &mut [T]) {
+    Sorter::new().sort(items);
+}
+
+/// Sorts items by a key that lies in them. Items with equal keys may change places.
+pub fn sort_unstable_by_key<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F) {
+    Sorter::new().sort_unstable_by_key(items, key);
+}
+
+/// Sorts items by a key that lies in them. Items with equal keys stay in their order.
+pub fn sort_by_key<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F) {
+    Sorter::new().sort_by_key(items, key);
+}
+
+/// Sorts items by their bytes, greatest first. Items with equal bytes may change places.
+pub fn sort_unstable_descending<T: AsRef<[u8]>>(items: &mut [T]) {
+    let options = Options { order: Order::Descending, stable: false };
+    Sorter::new().sort_by_key_with(items, AsRef::as_ref, options);
+}
+
+/// Sorts items by their bytes, greatest first. Items with equal bytes stay in their order.
+pub fn sort_descending<T: AsRef<[u8]>>(items: &mut [T]) {
+    let options = Options { order: Order::Descending, stable: true };
+    Sorter::new().sort_by_key_with(items, AsRef::as_ref, options);
+}
+
+/// Sorts items by a key that lies in them, as the options say.
+pub fn sort_by_key_with<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options) {
+    Sorter::new().sort_by_key_with(items, key, options);
+}
+
+/// The rows of keys in their order. Rows of equal keys come in any order.
+///
+/// Panics if there are more than `u32::MAX` keys; [`argsort_u64`] takes them.
+///
+/// ```
+/// assert_eq!(orasort::argsort(&["pear", "apple", "fig"]), [1, 2, 0]);
+/// let arena = orasort::Arena { bytes: b"pearapplefig", offsets: &[0i32, 4, 9, 12] };
+/// assert_eq!(orasort::argsort(&arena), [1, 2, 0]);
+/// ```
+pub fn argsort<K: Keys + ?Sized>(keys: &K) -> Vec<u32> {
+    Sorter::new().argsort(keys)
+}
+
+/// The rows of keys in the order that the options ask for. Panics if there are more than `u32::MAX` keys.
+pub fn argsort_with<K: Keys + ?Sized>(keys: &K, options: Options) -> Vec<u32> {
+    Sorter::new().argsort_with(keys, options)
+}
+
+/// The rows of keys in their order, for any number of keys. Rows of equal keys come in any order.
+pub fn argsort_u64<K: Keys + ?Sized>(keys: &K) -> Vec<u64> {
+    argsort_u64_with(keys, Options::default())
+}
+
+/// The rows of keys in the order that the options ask for, for any number of keys.
+pub fn argsort_u64_with<K: Keys + ?Sized>(keys: &K, options: Options) -> Vec<u64> {
+    Sorter::new().argsort_with(keys, options).into_iter().map(u64::from).collect()
+}
+
+/// The first `k` rows in order, or all if there are fewer keys. Panics if there are more than `u32::MAX` keys.
+pub fn top_k<K: Keys + ?Sized>(keys: &K, k: usize) -> Vec<u32> {
+    Sorter::new().top_k(keys, k)
+}
+
+/// The first `k` rows in the order that the options ask for. Panics if there are more than `u32::MAX` keys.
+pub fn top_k_with<K: Keys + ?Sized>(keys: &K, k: usize, options: Options) -> Vec<u32> {
+    Sorter::new().top_k_with(keys, k, options)
+}
+
+/// Gives rows in order one by one, the first of them long before the sort is done.
+///
+/// Panics if there are more than `u32::MAX` keys.
+///
+/// ```
+/// let keys = ["d", "a", "c", "b"];
+/// let first: Vec<u32> = orasort::sorted(&keys).take(2).collect();
+/// assert_eq!(first, [1, 3]);
+/// ```
+pub fn sorted<K: Keys + ?Sized>(keys: &K) -> Sorted<'_, K> {
+    Sorted::own(keys, Options::default())
+}
+
+/// As [`sorted`], in the order that the options ask for. Panics if there are more than `u32::MAX` keys.
+pub fn sorted_with<K: Keys + ?Sized>(keys: &K, options: Options) -> Sorted<'_, K> {
+    Sorted::own(keys, options)
+}

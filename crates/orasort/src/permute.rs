@@ -1,0 +1,67 @@
+//! Brings items into the order of sorted rows, in the memory that the sort has no more use for.
+
+use core::mem::MaybeUninit;
+
+use crate::engine::{Range, Sides};
+
+/// Keeps the rows of a ready range at the front of side 0, four to an entry.
+///
+/// The row of position p goes to bytes 4p..4p+4, which lie within entry p / 4. Ranges come from left to right and
+/// entries are read in order, so entry p / 4 has been read by then, or is the one just read.
+pub(crate) fn keep_rows(sides: &mut Sides<'_>, range: &Range) {
+    for position in range.start..range.end {
+        let row = sides[range.side][position] as u32;
+        rows_of(sides[0])[position] = row;
+    }
+}
+
+/// Side 0 as rows.
+fn rows_of(side: &mut [u128]) -> &mut [u32] {
+    // SAFETY: any bytes are a valid u32, and a u128 is aligned for it.
+    unsafe { core::slice::from_raw_parts_mut(side.as_mut_ptr().cast::<u32>(), side.len() * 4) }
+}
+
+/// Brings items into the order of the rows that `keep_rows` kept: item `rows[p]` comes to position p.
+pub(crate) fn apply<T>(sides: &mut Sides<'_>, items: &mut [T]) {
+    let len = items.len();
+    let [left, right] = sides;
+    let rows = &mut rows_of(left)[..len];
+    if let Some(copy) = room::<T>(right, len) {
+        for (place, row) in copy.iter_mut().zip(rows) {
+            let item = &items[*row as usize];
+            // SAFETY: `item` is valid to read. It is not dropped twice: the copies replace all items below, and
+            // nothing in between can panic, for every row is a position of `items`.
+            *place = MaybeUninit::new(unsafe { core::ptr::read(item) });
+        }
+        // SAFETY: `copy` has `len` items, each row once, since rows are a permutation; the two do not overlap.
+        unsafe { core::ptr::copy_nonoverlapping(copy.as_ptr().cast::<T>(), items.as_mut_ptr(), len) };
+        return;
+    }
+    for start in 0..len {
+        let mut position = start;
+        loop {
+            let row = core::mem::replace(&mut rows[position], position as u32) as usize;
+            if row == start || row == position {
+                break;
+            }
+            items.swap(position, row);
+            position = row;
+        }
+    }
+}
+
+/// Room for `len` items in a side, if they fit.
+fn room<T>(side: &mut [u128], len: usize) -> Option<&mut [MaybeUninit<T>]> {
+    // SAFETY: memory of any content is a valid `MaybeUninit<T>`. What is written there later is never read as an
+    // entry before it is overwritten by one; it has no padding problem as entries are plain bytes written anew.
+    let (_, middle, _) = unsafe { side.align_to_mut::<MaybeUninit<T>>() };
+    middle.get_mut(..len)
+}
+
+/// Reverses items; within each of `runs`, given as positions after that, the order is as it was before.
+pub(crate) fn reverse<T>(items: &mut [T], runs: &[(usize, usize)]) {
+    items.reverse();
+    for (start, end) in runs {
+        items[*start..*end].reverse();
+    }
+}

@@ -1,0 +1,196 @@
+//! `Sorter`: the sort with memory that is kept from one call to the next, and every way to call it.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use crate::engine::{Engine, Sides};
+use crate::keys::{ByKey, Keys};
+use crate::runs::{Found, equal_runs_from_end, order_of};
+use crate::scratch::Scratch;
+use crate::sorted::{Sorted, SortedLcp};
+use crate::{Options, Order, permute, top};
+
+/// Up to this many items are left to the standard library's sort: no memory is needed, and nothing is gained here.
+const STD_MAX: usize = 20;
+
+/// A sort that keeps its memory, 32 bytes a key of the largest input so far.
+///
+/// Memory that the system gives anew costs about as much time as the sort of random keys itself, so whoever sorts more
+/// than once is better served by one `Sorter` than by the functions of this crate.
+///
+/// ```
+/// let mut sorter = orasort::Sorter::new();
+/// let mut words = ["pear", "apple", "fig"];
+/// sorter.sort_unstable(&mut words);
+/// assert_eq!(words, ["apple", "fig", "pear"]);
+/// assert_eq!(sorter.argsort(&["b", "a"]), [1, 0]);
+/// ```
+#[derive(Debug, Default)]
+pub struct Sorter {
+    scratch: Scratch,
+}
+
+impl Sorter {
+    /// A sorter that holds no memory yet.
+    pub const fn new() -> Sorter {
+        Sorter { scratch: Scratch::new() }
+    }
+
+    /// Bytes of memory held.
+    pub fn scratch_bytes(&self) -> usize {
+        self.scratch.bytes()
+    }
+
+    /// Gives the memory back.
+    pub fn shrink(&mut self) {
+        self.scratch = Scratch::new();
+    }
+
+    /// Sorts items by their bytes. Items with equal bytes may change places.
+    pub fn sort_unstable<T: AsRef<[u8]>>(&mut self, items: &mut [T]) {
+        self.sort_by_key_with(items, AsRef::as_ref, Options::default());
+    }
+
+    /// Sorts items by their bytes. Items with equal bytes stay in their order.
+    pub fn sort<T: AsRef<[u8]>>(&mut self, items: &mut [T]) {
+        self.sort_by_key_with(items, AsRef::as_ref, Options { stable: true, ..Options::default() });
+    }
+
+    /// Sorts items by a key that lies in them. Items with equal keys may change places.
+    pub fn sort_unstable_by_key<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: F) {
+        self.sort_by_key_with(items, key, Options::default());
+    }
+
+    /// Sorts items by a key that lies in them. Items with equal keys stay in their order.
+    pub fn sort_by_key<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: F) {
+        self.sort_by_key_with(items, key, Options { stable: true, ..Options::default() });
+    }
+
+    /// Sorts items by a key that lies in them, as the options say.
+    ///
+    /// The key of an item is asked for a few times. If `key` panics, the items are as they were.
+    pub fn sort_by_key_with<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: F, options: Options) {
+        if items.len() <= STD_MAX || u32::try_from(items.len()).is_err() {
+            return sort_as_std(items, key, options);
+        }
+        let keys = ByKey { items: &*items, key };
+        match (order_of(&keys), options.order) {
+            (Found::Rising, Order::Ascending) => {}
+            (Found::Falling, Order::Descending) => {}
+            (Found::Falling, Order::Ascending) | (Found::Rising, Order::Descending) => {
+                let runs = if options.stable { equal_runs(&keys) } else { Vec::new() };
+                permute::reverse(items, &runs);
+            }
+            (Found::Mixed, _) => {
+                let len = items.len();
+                self.scratch.reserve(len);
+                let mut sides = self.scratch.sides(len);
+                let mut engine = start(&mut sides, options);
+                while let Some(range) = engine.next(&keys, &mut sides) {
+                    permute::keep_rows(&mut sides, &range);
+                }
+                permute::apply(&mut sides, items);
+            }
+        }
+    }
+
+    /// The rows of keys in their order. Rows of equal keys come in any order.
+    ///
+    /// Panics if there are more than `u32::MAX` keys.
+    pub fn argsort<K: Keys + ?Sized>(&mut self, keys: &K) -> Vec<u32> {
+        self.argsort_with(keys, Options::default())
+    }
+
+    /// The rows of keys in the order that the options ask for. Panics if there are more than `u32::MAX` keys.
+    pub fn argsort_with<K: Keys + ?Sized>(&mut self, keys: &K, options: Options) -> Vec<u32> {
+        let mut rows = alloc::vec![0; keys.len()];
+        self.argsort_into(keys, options, &mut rows);
+        rows
+    }
+
+    /// Writes the rows of keys in order to `rows`. Panics if it is not as long as there are keys, or if those are more
+    /// than `u32::MAX`.
+    pub fn argsort_into<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
+        assert_eq!(keys.len(), rows.len(), "one place for each key");
+        let len = u32::try_from(rows.len()).expect("more than u32::MAX keys: argsort_u64 takes them");
+        match (order_of(keys), options.order) {
+            (Found::Rising, Order::Ascending) | (Found::Falling, Order::Descending) => {
+                rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
+            }
+            (Found::Falling, Order::Ascending) | (Found::Rising, Order::Descending) => {
+                rows.iter_mut().zip((0..len).rev()).for_each(|(place, row)| *place = row);
+                if options.stable {
+                    let mut filled = 0;
+                    equal_runs_from_end(keys, |start, end| {
+                        rows[filled..][..end - start].reverse();
+                        filled += end - start;
+                    });
+                }
+            }
+            (Found::Mixed, _) => self.argsort_mixed(keys, options, rows),
+        }
+    }
+
+    fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
+        self.scratch.reserve(rows.len());
+        let mut sides = self.scratch.sides(rows.len());
+        let mut engine = start(&mut sides, options);
+        while let Some(range) = engine.next(keys, &mut sides) {
+            for (place, entry) in rows[range.start..range.end].iter_mut().zip(range.of(&sides)) {
+                *place = *entry as u32;
+            }
+        }
+    }
+
+    /// The first `k` rows in order, or all if there are fewer keys. Panics if there are more than `u32::MAX` keys.
+    pub fn top_k<K: Keys + ?Sized>(&mut self, keys: &K, k: usize) -> Vec<u32> {
+        self.top_k_with(keys, k, Options::default())
+    }
+
+    /// The first `k` rows in the order that the options ask for. Panics if there are more than `u32::MAX` keys.
+    pub fn top_k_with<K: Keys + ?Sized>(&mut self, keys: &K, k: usize, options: Options) -> Vec<u32> {
+        top::top_k(self, keys, k, options)
+    }
+
+    /// Gives rows in order one by one, the first of them long before the sort is done.
+    ///
+    /// Panics if there are more than `u32::MAX` keys.
+    pub fn sorted<'s, K: Keys + ?Sized>(&'s mut self, keys: &'s K, options: Options) -> Sorted<'s, K> {
+        Sorted::new(&mut self.scratch, keys, options)
+    }
+
+    /// As `sorted`, with the number of bytes that each key shares with the one before it.
+    pub fn sorted_lcp<'s, K: Keys + ?Sized>(&'s mut self, keys: &'s K, options: Options) -> SortedLcp<'s, K> {
+        SortedLcp::new(self.sorted(keys, options))
+    }
+}
+
+/// An engine for all rows.
+pub(crate) fn start(sides: &mut Sides<'_>, options: Options) -> Engine {
+    for (row, entry) in sides[0].iter_mut().enumerate() {
+        *entry = row as u128;
+    }
+    Engine::start(sides, 0, options)
+}
+
+/// The lengths of runs of equal keys that are longer than one, with where they are once the order is reversed.
+fn equal_runs<K: Keys + ?Sized>(keys: &K) -> Vec<(usize, usize)> {
+    let len = keys.len();
+    let mut runs = Vec::new();
+    equal_runs_from_end(keys, |start, end| {
+        if end - start > 1 {
+            runs.push((len - end, len - start));
+        }
+    });
+    runs
+}
+
+fn sort_as_std<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options) {
+    let compare = |a: &T, b: &T| -> Ordering {
+        match options.order {
+            Order::Ascending => key(a).cmp(key(b)),
+            Order::Descending => key(b).cmp(key(a)),
+        }
+    };
+    if options.stable { items.sort_by(compare) } else { items.sort_unstable_by(compare) }
+}

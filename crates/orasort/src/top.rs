@@ -1,0 +1,46 @@
+//! The first k rows without sorting the rest.
+//!
+//! One pass keeps the best rows so far: a list of at most twice k candidates and a bound, the worst of the best k
+//! known. A key that is not below the bound is dropped. When the list is full, half of it is dropped and the bound
+//! falls. At last the candidates are sorted.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use crate::keys::Keys;
+use crate::{Options, Order, Sorter};
+
+/// From this share of all rows on, it is better to sort until enough rows were given out.
+const SHARE: usize = 64;
+
+/// As `Sorter::top_k_with`.
+pub(crate) fn top_k<K: Keys + ?Sized>(sorter: &mut Sorter, keys: &K, k: usize, options: Options) -> Vec<u32> {
+    let len = u32::try_from(keys.len()).expect("more than u32::MAX keys");
+    if k == 0 {
+        return Vec::new();
+    }
+    if k > keys.len() / SHARE {
+        return sorter.sorted(keys, options).take(k).collect();
+    }
+    let compare = |a: &u32, b: &u32| -> Ordering {
+        let order = keys.key(*a as usize).cmp(keys.key(*b as usize));
+        let order = if options.order == Order::Ascending { order } else { order.reverse() };
+        order.then(a.cmp(b))
+    };
+    let mut best: Vec<u32> = Vec::with_capacity(2 * k);
+    let mut bound = None;
+    for row in 0..len {
+        if bound.is_some_and(|bound| compare(&row, &bound).is_gt()) {
+            continue;
+        }
+        best.push(row);
+        if best.len() == 2 * k {
+            let (_, worst, _) = best.select_nth_unstable_by(k - 1, compare);
+            bound = Some(*worst);
+            best.truncate(k);
+        }
+    }
+    best.sort_unstable_by(compare);
+    best.truncate(k);
+    best
+}

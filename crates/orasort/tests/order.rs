@@ -1,0 +1,270 @@
+//! Every way to sort gives what the standard library's stable sort gives, on keys made to be awkward.
+
+use orasort::{Arena, FixedWidth, Options, Order, Sorter};
+use proptest::prelude::*;
+
+const ALL_OPTIONS: [Options; 4] = [
+    Options { order: Order::Ascending, stable: false },
+    Options { order: Order::Ascending, stable: true },
+    Options { order: Order::Descending, stable: false },
+    Options { order: Order::Descending, stable: true },
+];
+
+/// Rows in order, by the standard library.
+fn expected(keys: &[Vec<u8>], order: Order) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0..keys.len() as u32).collect();
+    rows.sort_by(|a, b| {
+        let (a, b) = (&keys[*a as usize], &keys[*b as usize]);
+        if order == Order::Ascending { a.cmp(b) } else { b.cmp(a) }
+    });
+    rows
+}
+
+/// Checks rows against the standard library's: the same rows if stable, the same keys and a permutation if not.
+fn check_rows(keys: &[Vec<u8>], rows: &[u32], options: Options, what: &str) {
+    let expected = expected(keys, options.order);
+    if options.stable {
+        assert_eq!(rows, expected, "{what}: {options:?}");
+        return;
+    }
+    let by_rows =
+        |rows: &[u32]| -> Vec<Vec<u8>> { rows.iter().map(|row| keys[*row as usize].clone()).collect() };
+    assert!(by_rows(rows) == by_rows(&expected), "{what}: {options:?}");
+    let mut seen = rows.to_vec();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..keys.len() as u32), "{what}: rows are no permutation");
+}
+
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Sorts keys in every way there is and checks each.
+fn check(keys: &[Vec<u8>]) {
+    let mut sorter = Sorter::new();
+    let bytes: Vec<u8> = keys.concat();
+    let mut offsets = vec![0i64];
+    offsets.extend(keys.iter().scan(0, |end, key| {
+        *end += key.len() as i64;
+        Some(*end)
+    }));
+    let arena = Arena { bytes: &bytes, offsets: &offsets };
+    for options in ALL_OPTIONS {
+        check_rows(keys, &sorter.argsort_with(keys, options), options, "argsort");
+        check_rows(keys, &orasort::argsort_with(&arena, options), options, "arena");
+        let wide: Vec<u32> =
+            orasort::argsort_u64_with(keys, options).into_iter().map(|row| row as u32).collect();
+        check_rows(keys, &wide, options, "argsort_u64");
+        let rows: Vec<u32> = orasort::sorted_with(&arena, options).collect();
+        check_rows(keys, &rows, options, "sorted");
+        let with_lcp: Vec<(u32, usize)> = sorter.sorted_lcp(keys, options).collect();
+        for pair in with_lcp.windows(2) {
+            let (a, b) = (&keys[pair[0].0 as usize], &keys[pair[1].0 as usize]);
+            assert_eq!(pair[1].1, shared(a, b), "{a:?} {b:?}");
+        }
+        let rows: Vec<u32> = with_lcp.into_iter().map(|(row, _)| row).collect();
+        check_rows(keys, &rows, options, "sorted_lcp");
+
+        let mut items: Vec<(u32, &Vec<u8>)> = (0..).zip(keys).collect();
+        sorter.sort_by_key_with(&mut items, |item| item.1.as_slice(), options);
+        let rows: Vec<u32> = items.into_iter().map(|(row, _)| row).collect();
+        check_rows(keys, &rows, options, "sort_by_key_with");
+
+        let all = expected(keys, options.order);
+        for k in [0, 1, 2, keys.len() / 100, keys.len() / 3, keys.len(), keys.len() + 1] {
+            let rows = sorter.top_k_with(keys, k, options);
+            assert_eq!(rows.len(), k.min(keys.len()));
+            for (row, expected) in rows.iter().zip(&all) {
+                assert!(!options.stable || row == expected, "top {k}");
+                assert_eq!(keys[*row as usize], keys[*expected as usize], "top {k}: {options:?}");
+            }
+        }
+    }
+    let mut sorted = keys.to_vec();
+    sorted.sort();
+    for sort in [orasort::sort::<Vec<u8>>, orasort::sort_unstable::<Vec<u8>>] {
+        let mut items = keys.to_vec();
+        sort(&mut items);
+        assert_eq!(items, sorted);
+    }
+    sorted.reverse();
+    for sort in [orasort::sort_descending::<Vec<u8>>, orasort::sort_unstable_descending::<Vec<u8>>] {
+        let mut items = keys.to_vec();
+        sort(&mut items);
+        assert_eq!(items, sorted);
+    }
+}
+
+/// Keys of few different bytes, so that they share much.
+fn key(bytes: &'static [u8], len_max: usize) -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec(proptest::sample::select(bytes), 0..=len_max)
+}
+
+/// Keys put together from a few parts, as the rows of a table are.
+fn compound() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop_oneof![
+        Just(b"tenant-0000000000000042/".to_vec()),
+        Just(vec![0; 13]),
+        Just(vec![255; 11]),
+        key(b"\0\x01\xff", 3),
+        key(b"abcdefghijklmnop", 14),
+    ];
+    proptest::collection::vec(part, 0..6).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 96 }, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_keys(keys in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..700)) {
+        check(&keys);
+    }
+
+    #[test]
+    fn zeros_and_ends(keys in proptest::collection::vec(key(b"\0\x01", 30), 0..600)) {
+        check(&keys);
+    }
+
+    #[test]
+    fn compound_keys(keys in proptest::collection::vec(compound(), 0..900)) {
+        check(&keys);
+    }
+
+    #[test]
+    fn few_distinct(distinct in proptest::collection::vec(compound(), 1..9), picks in proptest::collection::vec(any::<usize>(), 0..900)) {
+        check(&picks.into_iter().map(|pick| distinct[pick % distinct.len()].clone()).collect::<Vec<_>>());
+    }
+}
+
+/// Numbers without a pattern, the same in every run.
+fn numbers(seed: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(seed), |last| {
+        Some(last.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407))
+    })
+    .map(|state| (state ^ (state >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11)
+}
+
+fn size(len: usize) -> usize {
+    if cfg!(miri) { len / 200 + 30 } else { len }
+}
+
+#[test]
+fn nothing_and_one() {
+    check(&[]);
+    check(&[vec![]]);
+    check(&[vec![0; 100]]);
+    check(&vec![vec![]; 300]);
+}
+
+/// Large enough for wide digits and for the digits of large ranges.
+#[test]
+fn many_random_keys() {
+    check(&numbers(1).take(size(100_000)).map(|n| n.to_be_bytes().to_vec()).collect::<Vec<_>>());
+    check(&numbers(2).take(size(20_000)).map(|n| format!("{n:x}").into_bytes()).collect::<Vec<_>>());
+}
+
+#[test]
+fn rising_and_falling() {
+    let rising: Vec<Vec<u8>> = (0..size(3_000)).map(|n| format!("{:06}", n / 3).into_bytes()).collect();
+    check(&rising);
+    check(&rising.iter().rev().cloned().collect::<Vec<_>>());
+    let mut nearly = rising.clone();
+    nearly.push(b"000001x".to_vec());
+    check(&nearly);
+    nearly.reverse();
+    check(&nearly);
+}
+
+/// The first keys share more than the rest, so that the guess of a load has to be cut, early and late.
+#[test]
+fn guesses_that_do_not_hold() {
+    for place in [0, 1, 150, 299] {
+        let mut keys: Vec<Vec<u8>> = (0..300u32)
+            .map(|n| [vec![b'p'; 300], n.reverse_bits().to_be_bytes().to_vec()].concat())
+            .collect();
+        keys[place] = vec![b'p'; 40];
+        check(&keys);
+        keys[place] = vec![];
+        keys[(place + 7) % 300] = [vec![b'p'; 290], vec![b'q']].concat();
+        check(&keys);
+    }
+}
+
+#[test]
+fn keys_beyond_64_kib() {
+    let keys: Vec<Vec<u8>> =
+        (0..40u32).map(|n| [vec![7; 70_000], (n * 77 % 40).to_be_bytes().to_vec()].concat()).collect();
+    check(&keys);
+}
+
+#[test]
+fn fixed_width_keys() {
+    let bytes: Vec<u8> = numbers(3).take(size(5_000)).flat_map(|n| n.to_le_bytes()).collect();
+    for width in [1, 3, 8, 16, 24] {
+        let keys: Vec<Vec<u8>> = bytes.chunks_exact(width).map(<[u8]>::to_vec).collect();
+        let options = Options { stable: true, ..Options::default() };
+        check_rows(
+            &keys,
+            &orasort::argsort_with(&FixedWidth { bytes: &bytes, width }, options),
+            options,
+            "fixed",
+        );
+    }
+    assert!(orasort::argsort(&FixedWidth { bytes: &bytes, width: 0 }).is_empty());
+}
+
+/// Items that own memory, small and larger than the scratch has room for: each is moved once, none is dropped.
+#[test]
+fn items_that_own_memory() {
+    struct Wide {
+        key: String,
+        _pad: [u64; 9],
+    }
+    let texts: Vec<String> = numbers(4).take(size(2_000)).map(|n| format!("key {}", n % 5_000)).collect();
+    let mut sorted = texts.clone();
+    sorted.sort();
+    let mut strings = texts.clone();
+    orasort::sort_unstable(&mut strings);
+    assert_eq!(strings, sorted);
+    let mut wide: Vec<Wide> = texts.into_iter().map(|key| Wide { key, _pad: [0; 9] }).collect();
+    orasort::sort_by_key(&mut wide, |item| item.key.as_bytes());
+    assert!(wide.iter().map(|item| &item.key).eq(&sorted));
+    let mut nothing = vec![(); 50];
+    orasort::sort_by_key(&mut nothing, |_| b"x");
+}
+
+#[test]
+fn a_sorter_keeps_its_memory() {
+    let keys: Vec<Vec<u8>> = numbers(5).take(1_000).map(|n| n.to_be_bytes().to_vec()).collect();
+    let mut sorter = Sorter::new();
+    assert_eq!(sorter.scratch_bytes(), 0);
+    let first = sorter.argsort(&keys);
+    let bytes = sorter.scratch_bytes();
+    assert!((32_000..=36_000).contains(&bytes), "{bytes}");
+    assert_eq!(sorter.argsort(&keys), first);
+    assert_eq!(sorter.argsort(&keys[..500]).len(), 500);
+    assert_eq!(sorter.scratch_bytes(), bytes);
+    sorter.shrink();
+    assert_eq!(sorter.scratch_bytes(), 0);
+}
+
+/// A key that changes between two looks gives some order, and a permutation.
+#[test]
+fn keys_that_change() {
+    struct Fickle(std::cell::Cell<u64>, Vec<u8>);
+    impl orasort::Keys for Fickle {
+        fn len(&self) -> usize {
+            500
+        }
+        fn key(&self, row: usize) -> &[u8] {
+            self.0.set(self.0.get().wrapping_mul(6364136223846793005).wrapping_add(row as u64));
+            &self.1[(self.0.get() >> 55) as usize % 90..][..(self.0.get() >> 40) as usize % 40]
+        }
+    }
+    for seed in 0..size(2_000) as u64 {
+        let keys = Fickle(std::cell::Cell::new(seed), (0..130).map(|n| n / 20).collect());
+        let mut rows = orasort::argsort(&keys);
+        rows.sort_unstable();
+        assert!(rows.into_iter().eq(0..500));
+    }
+}
