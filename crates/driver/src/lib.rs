@@ -2,12 +2,17 @@
 //! per statement kind, and windows whose ends no statement straddles.
 //!
 //! It knows tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but no DBMS. [`run_step`] is the door;
-//! [`sysbench::run`] leads the real sysbench through the same step.
+//! [`sysbench::run`] leads the real sysbench through the same step; [`queue::run_queue`] runs the steps of the Insert
+//! Benchmark.
 
 mod clock;
 mod control;
+mod crew;
+mod error;
 mod event;
+mod lead;
 mod pacer;
+pub mod queue;
 mod result;
 mod spec;
 mod step;
@@ -15,6 +20,7 @@ pub mod sysbench;
 mod warmup;
 mod worker;
 
+pub use error::StepError;
 pub use result::{KindResult, StepResult};
 pub use spec::{EndedBy, Flush, Limit, Observer, Pace, StepSpec, Warmup, Work};
-pub use step::{StepError, run_step};
+pub use step::run_step;

@@ -1,5 +1,6 @@
 //! What a step measured.
 
+use crate::queue::QueueResult;
 use crate::spec::{EndedBy, Work};
 use hdrhistogram::Histogram;
 use rqps_workloads::expect::Answers;
@@ -48,6 +49,9 @@ pub struct StepResult {
     pub invalid: Option<String>,
     /// The events each client did: another run can do the same.
     pub work: Work,
+    /// What only a step of the Insert Benchmark has. Its events are its queries, or without any its INSERT statements;
+    /// [`StepResult::queries`] counts the same, [`StepResult::statements`] all but the lookups of keys.
+    pub queue: Option<QueueResult>,
 }
 
 /// The figures of one statement kind.

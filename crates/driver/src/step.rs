@@ -1,64 +1,20 @@
-//! The coordinator of a step: leads the clients through the phases and adds up what they counted.
+//! A step of events: leads the clients through its phases and adds up what they counted.
 
 use crate::control::{Control, Phase};
+use crate::crew::{Crew, Stop};
+use crate::error::StepError;
 use crate::event::{Tallies, latency_histogram};
+use crate::lead::Lead;
 use crate::result::{KindResult, StepResult};
 use crate::spec::{EndedBy, Limit, Observer, StepSpec, Warmup, Work};
-use crate::warmup::{Detector, SAMPLE};
-use crate::worker::{self, Failure, Quota, Report, Shared};
+use crate::warmup::Detector;
+use crate::worker::{self, Quota, Report, Shared};
 use hdrhistogram::Histogram;
 use rqps_wire::Session;
 use rqps_workloads::expect::{Answers, verify};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-/// How often the coordinator looks up while clients work.
-const TICK: Duration = Duration::from_millis(50);
-/// How long clients may take to finish the event in hand when a step is lost, and again once their statements
-/// were ended.
-const GRACE: Duration = Duration::from_secs(2);
-/// Stack of a client's thread.
-const CLIENT_STACK_BYTES: usize = 512 * 1024;
-
-/// Why a step has no result.
-#[derive(Debug, thiserror::Error)]
-pub enum StepError {
-    /// A client's session failed.
-    #[error("client {client} of {clients}, {doing}: {source}")]
-    Client {
-        /// Its number, from 0.
-        client: u32,
-        /// Of how many.
-        clients: u32,
-        /// What it was doing.
-        doing: &'static str,
-        /// What it met.
-        source: Box<rqps_wire::Error>,
-    },
-    /// The observer asked for the end.
-    #[error("cancelled")]
-    Cancelled,
-    /// A thread could not be started.
-    #[error(
-        "can't start a thread for client {client}: {source}; lower the plan's `clients` or raise the limit of processes"
-    )]
-    Thread {
-        /// The client.
-        client: u32,
-        /// The system's word.
-        source: std::io::Error,
-    },
-    /// A client's thread panicked: a defect of the program.
-    #[error("client {0} panicked; please report this with the message above")]
-    Panicked(u32),
-    /// The step is sysbench's, and it gave no result.
-    #[error(transparent)]
-    Sysbench(#[from] crate::sysbench::Error),
-    /// Histograms of unlike bounds: a defect of the program.
-    #[error("can't add up histograms: {0}")]
-    Histogram(String),
-}
 
 /// Runs one step. `connect` gives client number i its session. Blocks until all clients are gone.
 pub fn run_step<S: Session>(
@@ -77,75 +33,12 @@ pub fn run_step<S: Session>(
         no_tallies: &no_tallies,
         no_latency: &no_latency,
     };
-    let (outcome, reports) = std::thread::scope(|scope| {
-        let mut handles = Vec::new();
-        let mut outcome = Ok(Stretches::default());
-        for number in 0..spec.clients {
-            let (shared, connect) = (&shared, &connect);
-            let spawned = std::thread::Builder::new()
-                .name(format!("client-{number}"))
-                .stack_size(CLIENT_STACK_BYTES)
-                .spawn_scoped(scope, move || worker::run(shared, number, connect));
-            match spawned {
-                Ok(handle) => handles.push(handle),
-                Err(source) => {
-                    let client = number;
-                    outcome = Err(Stop::Thread { client, source });
-                    control.abort();
-                    break;
-                }
-            }
-        }
-        if outcome.is_ok() {
-            let mut lead = Lead { shared: &shared, observer };
-            outcome = lead.all_phases();
-        }
-        control.open(Phase::Tail);
-        let reports: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
-        (outcome, reports)
-    });
-    let (stretches, reports) = sort_out(spec, reports, outcome)?;
+    let threads = (0..spec.clients).map(|number| (number, format!("client-{number}"))).collect();
+    let crew = Crew { control: &control, clients: spec.clients, threads };
+    let lead = Lead { control: &control, flush: spec.flush.as_ref(), observer };
+    let (stretches, reports) =
+        crew.run(|number| worker::run(&shared, number, &connect), || all_phases(&shared, lead))?;
     add_up(spec, &reports, &stretches, &no_latency)
-}
-
-/// Why the coordinator stopped leading.
-enum Stop {
-    Cancelled,
-    /// A client has the error.
-    ClientFailed,
-    Thread {
-        client: u32,
-        source: std::io::Error,
-    },
-}
-
-/// What the clients counted, or the first real failure: a cancelled step's clients may have had their statements ended
-/// from outside.
-fn sort_out(
-    spec: &StepSpec,
-    joined: Vec<std::thread::Result<Result<Report, Failure>>>,
-    outcome: Result<Stretches, Stop>,
-) -> Result<(Stretches, Vec<Report>), StepError> {
-    let mut reports = Vec::new();
-    let mut failure = None;
-    for (number, joined) in joined.into_iter().enumerate() {
-        match joined {
-            Err(_) => return Err(StepError::Panicked(number as u32)),
-            Ok(Ok(report)) => reports.push(report),
-            Ok(Err(first)) => failure = failure.or(Some(first)),
-        }
-    }
-    match (outcome, failure) {
-        (Err(Stop::Thread { client, source }), _) => Err(StepError::Thread { client, source }),
-        (Err(Stop::Cancelled), _) | (Err(Stop::ClientFailed), None) => Err(StepError::Cancelled),
-        (_, Some(failure)) => Err(StepError::Client {
-            client: failure.client,
-            clients: spec.clients,
-            doing: failure.doing,
-            source: failure.source,
-        }),
-        (Ok(stretches), None) => Ok((stretches, reports)),
-    }
 }
 
 /// How long the phases took.
@@ -154,118 +47,40 @@ struct Stretches {
     warmup: Duration,
 }
 
-struct Lead<'a> {
-    shared: &'a Shared<'a>,
-    observer: &'a mut dyn Observer,
-}
-
-impl Lead<'_> {
-    fn all_phases(&mut self) -> Result<Stretches, Stop> {
-        let spec = self.shared.spec;
-        self.phase(Phase::Connect, "connect", None)?;
-        let start = Instant::now();
-        let (warmup_time, detect) = match (&spec.limit, &spec.warmup) {
-            (Limit::Work(_), _) => (None, false),
-            (_, Warmup::Time(time)) => (Some(*time), false),
-            (_, Warmup::Detect { most }) => (Some(*most), true),
-        };
-        if warmup_time != Some(Duration::ZERO) {
-            self.control().open(Phase::Warmup);
-            let detector = detect.then(Detector::default);
-            self.wait("warm-up", warmup_time, detector)?;
-        }
-        let warmup = start.elapsed();
-        self.flush(Phase::FlushBefore)?;
-        let backends = self.shared.backends.lock().map(|b| b.clone()).unwrap_or_default();
-        self.observer.window_opens(&backends);
-        let window_time = match spec.limit {
-            Limit::Time(time) => Some(time),
-            Limit::Events(_) | Limit::Work(_) => None,
-        };
-        self.phase(Phase::Window, "measure", window_time)?;
-        self.observer.window_closes();
-        if !self.shared.owes_events() {
-            // The sessions end, which hands everything in.
-            self.phase(Phase::FlushAfter, "statistics", None)?;
-            self.observer.statistics_complete();
-            return Ok(Stretches { warmup });
-        }
-        self.flush(Phase::FlushAfter)?;
-        self.observer.statistics_complete();
-        self.phase(Phase::Tail, "finish", None)?;
-        Ok(Stretches { warmup })
+fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop> {
+    let spec = shared.spec;
+    lead.phase(Phase::Connect, "connect", None)?;
+    let start = Instant::now();
+    let (warmup_time, detect) = match (&spec.limit, &spec.warmup) {
+        (Limit::Work(_), _) => (None, false),
+        (_, Warmup::Time(time)) => (Some(*time), false),
+        (_, Warmup::Detect { most }) => (Some(*most), true),
+    };
+    if warmup_time != Some(Duration::ZERO) {
+        lead.control.open(Phase::Warmup);
+        let detector = detect.then(Detector::default);
+        lead.wait("warm-up", warmup_time, detector)?;
     }
-
-    fn control(&self) -> &Control {
-        self.shared.control
+    let warmup = start.elapsed();
+    lead.flush(Phase::FlushBefore)?;
+    let backends = shared.backends.lock().map(|b| b.clone()).unwrap_or_default();
+    lead.observer.window_opens(&backends);
+    let window_time = match spec.limit {
+        Limit::Time(time) => Some(time),
+        Limit::Events(_) | Limit::Work(_) => None,
+    };
+    lead.phase(Phase::Window, "measure", window_time)?;
+    lead.observer.window_closes();
+    if !shared.owes_events() {
+        // The sessions end, which hands everything in.
+        lead.phase(Phase::FlushAfter, "statistics", None)?;
+        lead.observer.statistics_complete();
+        return Ok(Stretches { warmup });
     }
-
-    fn phase(&mut self, phase: Phase, name: &'static str, time: Option<Duration>) -> Result<(), Stop> {
-        self.control().open(phase);
-        self.wait(name, time, None)
-    }
-
-    fn flush(&mut self, phase: Phase) -> Result<(), Stop> {
-        let idle = self.shared.spec.flush.as_ref().map(|flush| flush.idle);
-        std::thread::sleep(idle.unwrap_or_default());
-        self.phase(phase, "statistics", None)
-    }
-
-    /// Waits until every client stands, ending the phase after `time` or when the detector says so.
-    fn wait(
-        &mut self,
-        name: &'static str,
-        time: Option<Duration>,
-        mut detector: Option<Detector>,
-    ) -> Result<(), Stop> {
-        let start = Instant::now();
-        let (mut sampled_at, mut sampled) = (SAMPLE, 0);
-        for progress in &self.control().progress {
-            progress.set(0);
-        }
-        loop {
-            let elapsed = start.elapsed();
-            let left = time.map_or(TICK, |time| time.saturating_sub(elapsed));
-            if time.is_some() && left.is_zero() {
-                self.control().end_phase();
-            }
-            let patience = if left.is_zero() { TICK } else { left.min(TICK) };
-            if self.control().all_stand(patience) {
-                return if self.control().aborted() { Err(Stop::ClientFailed) } else { Ok(()) };
-            }
-            let events = self.control().events();
-            self.observer.progress(name, start.elapsed().as_secs_f64(), events);
-            if let Some(detector) = &mut detector
-                && start.elapsed() >= sampled_at
-            {
-                sampled_at += SAMPLE;
-                if detector.settled(events - sampled) {
-                    self.control().end_phase();
-                }
-                sampled = events;
-            }
-            if self.observer.cancelled() {
-                self.control().abort();
-                self.give_up();
-                return Err(Stop::Cancelled);
-            }
-            if self.control().aborted() {
-                self.give_up();
-                return Err(Stop::ClientFailed);
-            }
-        }
-    }
-
-    /// Waits for clients to come back from the statement in hand, then has the observer end it, gently at first.
-    fn give_up(&mut self) {
-        if self.control().all_stand(GRACE) {
-            return;
-        }
-        self.observer.end_statements();
-        if !self.control().all_stand(GRACE) {
-            self.observer.force();
-        }
-    }
+    lead.flush(Phase::FlushAfter)?;
+    lead.observer.statistics_complete();
+    lead.phase(Phase::Tail, "finish", None)?;
+    Ok(Stretches { warmup })
 }
 
 fn add_up(
@@ -316,6 +131,7 @@ fn add_up(
             window: reports.iter().map(|r| r.window_events + r.tail_events).collect(),
         },
         kinds,
+        queue: None,
     })
 }
 
@@ -337,7 +153,8 @@ fn each_second(reports: &[Report]) -> Vec<u64> {
     seconds
 }
 
-fn merge<'a>(
+/// The sum of histograms; nothing where there is none.
+pub(crate) fn merge<'a>(
     mut histograms: impl Iterator<Item = &'a Histogram<u64>>,
 ) -> Result<Option<Histogram<u64>>, StepError> {
     let Some(first) = histograms.next() else {

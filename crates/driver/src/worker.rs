@@ -2,6 +2,7 @@
 
 use crate::clock::Moment;
 use crate::control::{Control, Phase};
+use crate::crew::{Failure, LeaveOnDrop};
 use crate::event::{Client, Tallies};
 use crate::pacer::{Pacer, sleep_until};
 use crate::spec::{Limit, Pace, StepSpec};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// Tries of one event before its error counts as the step's.
-const EVENT_TRIES_MAX: u32 = 1000;
+pub(crate) const EVENT_TRIES_MAX: u32 = 1000;
 
 /// What a client counted.
 pub(crate) struct Report {
@@ -58,13 +59,6 @@ impl Shared<'_> {
     pub fn owes_events(&self) -> bool {
         !matches!(self.spec.limit, Limit::Time(_))
     }
-}
-
-/// Why a client gave up, for the step's error.
-pub(crate) struct Failure {
-    pub client: u32,
-    pub doing: &'static str,
-    pub source: Box<Error>,
 }
 
 struct Worker<'a, S: Session> {
@@ -141,15 +135,6 @@ pub(crate) fn run<S: Session>(
             Phase::Tail => worker.tail().map_err(failed("finishing its events"))?,
         }
         done = phase;
-    }
-}
-
-/// Tells the gate that a client is gone, however it went.
-struct LeaveOnDrop<'a>(&'a Control);
-
-impl Drop for LeaveOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.leave();
     }
 }
 

@@ -4,10 +4,10 @@ use super::command::Ends;
 use super::error::Error;
 use super::output::{Line, Statistics};
 use super::target::Target;
+use crate::error::StepError;
 use crate::event::latency_histogram;
 use crate::result::StepResult;
 use crate::spec::{EndedBy, Limit, StepSpec, Work};
-use crate::step::StepError;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -161,6 +161,7 @@ pub(super) fn step_result(
         scheduled_ns: None,
         invalid: (events == 0).then(|| "no event was finished in the window".to_owned()),
         work: Work { warmup: warm.work_of(spec), window: window.work() },
+        queue: None,
     })
 }
 

@@ -19,9 +19,9 @@ pub use error::Error;
 pub use target::Target;
 pub use version::version;
 
+use crate::error::StepError;
 use crate::result::StepResult;
 use crate::spec::{Limit, Observer, Pace, StepSpec, Warmup};
-use crate::step::StepError;
 use command::{Ends, Stretch, command};
 use gathered::{Gathered, step_result};
 use output::{Line, Statistics};

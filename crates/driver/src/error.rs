@@ -1,0 +1,43 @@
+//! Why a step has no result.
+
+/// Why a step has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// A client's session failed.
+    #[error("client {client} of {clients}, {doing}: {source}")]
+    Client {
+        /// Its number, from 0.
+        client: u32,
+        /// Of how many.
+        clients: u32,
+        /// What it was doing.
+        doing: &'static str,
+        /// What it met.
+        source: Box<rqps_wire::Error>,
+    },
+    /// The observer asked for the end.
+    #[error("cancelled")]
+    Cancelled,
+    /// A thread could not be started.
+    #[error(
+        "can't start a thread for client {client}: {source}; lower the plan's `clients` or raise the limit of processes"
+    )]
+    Thread {
+        /// The client.
+        client: u32,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// A client's thread panicked: a defect of the program.
+    #[error("client {0} panicked; please report this with the message above")]
+    Panicked(u32),
+    /// The step is sysbench's, and it gave no result.
+    #[error(transparent)]
+    Sysbench(#[from] crate::sysbench::Error),
+    /// The queue's engine was given a test that has no queue: a defect of the program.
+    #[error("test `{0}` is no step of the Insert Benchmark")]
+    NoQueue(&'static str),
+    /// Histograms of unlike bounds: a defect of the program.
+    #[error("can't add up histograms: {0}")]
+    Histogram(String),
+}

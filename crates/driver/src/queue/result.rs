@@ -1,0 +1,98 @@
+//! What a step of the Insert Benchmark measured beside what every step does.
+
+use super::spec::Role;
+use std::time::Duration;
+
+/// The achieved share of the target's rows from which a rate counts as kept.
+pub const KEPT_SHARE: f64 = 0.95;
+
+/// The figures of one window that only this benchmark has.
+#[derive(Debug, Clone)]
+pub struct QueueResult {
+    /// What each session was for and its client, in the order in which [`crate::Observer::window_opens`] got the ids.
+    pub sessions: Vec<(Role, u32)>,
+    /// One for each of [`Role::Insert`], [`Role::Delete`] and [`Role::Query`] that the test has.
+    pub streams: Vec<StreamResult>,
+    /// How the background rate was kept, where there is one.
+    pub background: Option<Background>,
+    /// How often the smallest key was looked up.
+    pub min_lookups: u64,
+    /// How long these lookups took, all together.
+    pub min_lookup: Duration,
+    /// How often the largest key was looked up in the window. Neither kind of lookup counts as a query.
+    pub max_lookups: u64,
+    /// Mean rows that a query returned.
+    pub rows_per_query: Option<f64>,
+    /// DELETE statements that removed another number of rows than they asked for.
+    pub short_deletes: u64,
+    /// How long it took to build indexes, the longest of all clients.
+    pub index_build: Option<Duration>,
+    /// CPU time of this process's threads in the window by what they do, summed over clients.
+    pub cpu: Vec<(Role, Duration)>,
+}
+
+/// What the sessions of one role did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamResult {
+    /// What they are for.
+    pub role: Role,
+    /// Statements answered.
+    pub statements: u64,
+    /// Rows inserted, deleted or returned.
+    pub rows: u64,
+    /// In each second since the window opened: rows, of queries statements. The last may be cut off.
+    pub each_second: Vec<u64>,
+    /// The longest latency of a statement that was answered in each of these seconds, in us.
+    pub max_us_each_second: Vec<u64>,
+}
+
+/// How a background rate was kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Background {
+    /// Rows per second of all clients that were asked for.
+    pub target_rows_per_s: f64,
+    /// Rows per second of all clients from the common start to the last commit, of an INSERT or a DELETE.
+    pub achieved_rows_per_s: f64,
+    /// Whole seconds of that time.
+    pub seconds: u32,
+    /// Those in which fewer than [`KEPT_SHARE`] of the target's rows were inserted.
+    pub seconds_below: u32,
+    /// At least [`KEPT_SHARE`] of the target was achieved.
+    pub kept: bool,
+}
+
+impl Background {
+    /// The judgement on `rows` rows, of which `each_second` were inserted second by second, in `elapsed`.
+    pub(super) fn judge(target_rows_per_s: f64, rows: u64, each_second: &[u64], elapsed: Duration) -> Self {
+        let achieved_rows_per_s = if elapsed.is_zero() { 0.0 } else { rows as f64 / elapsed.as_secs_f64() };
+        let enough = KEPT_SHARE * target_rows_per_s;
+        let seconds = elapsed.as_secs() as usize;
+        let full = each_second.iter().copied().chain(std::iter::repeat(0)).take(seconds);
+        Self {
+            target_rows_per_s,
+            achieved_rows_per_s,
+            seconds: seconds as u32,
+            seconds_below: full.filter(|rows| (*rows as f64) < enough).count() as u32,
+            kept: achieved_rows_per_s >= enough,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_kept_from_95_percent_on_and_seconds_are_told_apart() {
+        let judge = |rows, each_second: &[u64], ms| {
+            Background::judge(100.0, rows, each_second, Duration::from_millis(ms))
+        };
+        let kept = judge(380, &[95, 94, 100, 91], 4000);
+        assert_eq!((kept.seconds, kept.seconds_below, kept.kept), (4, 2, true));
+        assert!(!judge(379, &[95, 95, 95, 94], 4000).kept);
+        // The second that is cut off is not judged; seconds without any row are.
+        let stalled = judge(100, &[100], 4900);
+        assert_eq!((stalled.seconds, stalled.seconds_below, stalled.kept), (4, 3, false));
+        assert!(!judge(0, &[], 0).kept);
+    }
+}

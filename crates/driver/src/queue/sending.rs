@@ -1,0 +1,74 @@
+//! Sends one statement and counts it: what the sessions that write and those that ask have in common.
+
+use super::shared::{Report, Seat, Shared};
+use super::spec::Role;
+use crate::clock::Moment;
+use crate::control::{Control, Progress};
+use crate::worker::EVENT_TRIES_MAX;
+use rqps_wire::{Error, Outcome};
+
+/// A statement that was answered.
+pub(super) struct Sent {
+    pub outcome: Outcome,
+    done: Moment,
+    latency_ns: u64,
+}
+
+/// How a thread sends.
+pub(super) struct Sending<'a> {
+    control: &'a Control,
+    /// Shown while the step runs: of queries where there are any, else of INSERT statements.
+    progress: Option<&'a Progress>,
+    statements: u64,
+}
+
+impl<'a> Sending<'a> {
+    pub fn new(shared: &'a Shared<'_>, seat: &Seat) -> Self {
+        let shown = if shared.queue.queries.is_some() { Role::Query } else { Role::Insert };
+        let progress = (seat.role == shown).then(|| &shared.control.progress[seat.client as usize]);
+        Self { control: shared.control, progress, statements: 0 }
+    }
+
+    /// Runs a statement; after a deadlock or a lost race it is run again. Only the time of the try that succeeds
+    /// counts.
+    #[inline]
+    pub fn send(
+        &self,
+        report: &mut Report,
+        mut run: impl FnMut() -> Result<Outcome, Error>,
+    ) -> Result<Sent, Error> {
+        let mut tries = 1;
+        loop {
+            let sent = Moment::now();
+            match run() {
+                Ok(outcome) => {
+                    let done = Moment::now();
+                    return Ok(Sent { outcome, done, latency_ns: done.ns_since(sent) });
+                }
+                Err(error) if error.is_retryable() && tries < EVENT_TRIES_MAX && !self.control.aborted() => {
+                    let state = error.sqlstate().unwrap_or("?").to_owned();
+                    *report.retries.entry(state).or_default() += 1;
+                    tries += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Counts an answer of `rows` rows to the test's statement number `kind`; `wrong`: it should not have been so many.
+    #[inline]
+    pub fn count(&mut self, report: &mut Report, kind: usize, sent: &Sent, rows: u64, wrong: bool) {
+        let tally = &mut report.tallies[kind];
+        tally.answers.count += 1;
+        tally.answers.rows += rows;
+        tally.answers.violations += u64::from(wrong);
+        tally.sent_ns.saturating_record(sent.latency_ns);
+        report.noop_statements += u64::from(rows == 0);
+        report.series.count(sent.done, rows, sent.latency_ns);
+        report.last = sent.done;
+        self.statements += 1;
+        if let Some(progress) = self.progress {
+            progress.set(self.statements);
+        }
+    }
+}

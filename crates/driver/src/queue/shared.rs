@@ -1,0 +1,166 @@
+//! What the threads of a step share, and what each of them counts.
+
+use super::channel::Channel;
+use super::series::Series;
+use super::spec::{QueueSpec, Role};
+use crate::clock::Moment;
+use crate::control::Control;
+use crate::event::Tally;
+use hdrhistogram::Histogram;
+use rqps_workloads::Queue;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+/// A statement on its way from its maker to its session.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub text: String,
+    /// Rows that it is to insert or delete.
+    pub rows: u32,
+}
+
+/// What the threads of one client share.
+#[derive(Debug)]
+pub(super) struct ClientState {
+    pub inserts: Channel<Made>,
+    pub deletes: Channel<Made>,
+    /// The maker's estimate of the table's smallest key.
+    pub low_key: AtomicI64,
+}
+
+impl ClientState {
+    fn new() -> Self {
+        Self { inserts: Channel::default(), deletes: Channel::default(), low_key: AtomicI64::new(i64::MIN) }
+    }
+}
+
+/// A thread of the step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seat {
+    pub role: Role,
+    pub client: u32,
+    /// The number of its session, where it has one.
+    pub session: Option<u32>,
+}
+
+/// The threads of a step, client by client in the order of roles. The maker needs a session only to look up keys.
+pub(super) fn seats(clients: u32, queue: &Queue) -> Vec<Seat> {
+    let mut sessions = 0..;
+    let mut seats = Vec::new();
+    for client in 0..clients {
+        for role in Role::ALL {
+            let (there, connected) = match role {
+                Role::Insert => (true, true),
+                Role::Delete => (queue.deletes, true),
+                Role::Maker => (true, queue.deletes),
+                Role::Query => (queue.queries.is_some(), true),
+            };
+            if there {
+                let session = if connected { sessions.next() } else { None };
+                seats.push(Seat { role, client, session });
+            }
+        }
+    }
+    seats
+}
+
+/// What all threads of a step share.
+pub(super) struct Shared<'a> {
+    pub spec: &'a QueueSpec,
+    pub queue: Queue,
+    pub control: &'a Control,
+    /// Session ids on the server.
+    pub backends: Mutex<Vec<u32>>,
+    /// The common start of the window.
+    pub start: OnceLock<Moment>,
+    pub clients: Vec<ClientState>,
+    /// Threads that still insert or delete: queries go on until there are none.
+    pub writers: AtomicU32,
+    /// Threads that still insert: with a shared table the last one builds the indexes.
+    pub inserters: AtomicU32,
+    /// A tally for each of the test's statements.
+    pub no_tallies: Vec<Tally>,
+    pub no_latency: Histogram<u64>,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(
+        spec: &'a QueueSpec,
+        queue: Queue,
+        control: &'a Control,
+        seats: &[Seat],
+        no_tallies: Vec<Tally>,
+        no_latency: Histogram<u64>,
+    ) -> Self {
+        let count = |roles: &[Role]| seats.iter().filter(|seat| roles.contains(&seat.role)).count() as u32;
+        Self {
+            spec,
+            queue,
+            control,
+            backends: Mutex::new(vec![0; seats.iter().filter(|seat| seat.session.is_some()).count()]),
+            start: OnceLock::new(),
+            clients: (0..spec.clients()).map(|_| ClientState::new()).collect(),
+            writers: AtomicU32::new(count(&[Role::Insert, Role::Delete])),
+            inserters: AtomicU32::new(count(&[Role::Insert])),
+            no_tallies,
+            no_latency,
+        }
+    }
+
+    /// When the window opened.
+    pub fn started(&self) -> Moment {
+        *self.start.get_or_init(Moment::now)
+    }
+
+    /// Whether queries are to end.
+    pub fn written(&self) -> bool {
+        self.writers.load(Ordering::Relaxed) == 0 || self.control.aborted()
+    }
+}
+
+/// What a thread counted.
+pub(super) struct Report {
+    pub seat: Seat,
+    /// One for each of the test's statements; the thread uses those of its role.
+    pub tallies: Vec<Tally>,
+    pub series: Series,
+    /// When its last statement was answered.
+    pub last: Moment,
+    /// Its CPU time in the window.
+    pub cpu: Duration,
+    pub retries: BTreeMap<String, u64>,
+    /// Statements that found nothing.
+    pub noop_statements: u64,
+    /// Of a maker's smallest, of a query session's largest keys.
+    pub lookups: u64,
+    pub lookup: Duration,
+    pub index_build: Option<Duration>,
+}
+
+impl Report {
+    pub fn new(seat: Seat, shared: &Shared<'_>) -> Self {
+        let start = shared.started();
+        Self {
+            seat,
+            tallies: shared.no_tallies.clone(),
+            series: Series::new(start),
+            last: start,
+            cpu: Duration::ZERO,
+            retries: BTreeMap::new(),
+            noop_statements: 0,
+            lookups: 0,
+            lookup: Duration::ZERO,
+            index_build: None,
+        }
+    }
+
+    pub fn statements(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.answers.count).sum()
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.answers.rows).sum()
+    }
+}

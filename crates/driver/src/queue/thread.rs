@@ -1,0 +1,143 @@
+//! The life of one thread of a step, from its connection to its report.
+
+use super::asker::Asker;
+use super::maker;
+use super::shared::{ClientState, Report, Seat, Shared};
+use super::spec::Role;
+use super::writer;
+use crate::control::Phase;
+use crate::crew::{Failure, LeaveOnDrop};
+use rqps_wire::{Error, Session};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// What a thread works with.
+enum Work<S: Session> {
+    /// A maker of a test that doesn't delete.
+    Alone,
+    Session(S),
+    Asker(Box<Asker<S>>),
+}
+
+/// Goes through the phases. Sessions are kept until the window has closed, so that the server's processes can be read
+/// at its end; then they end, which hands their statistics in.
+pub(super) fn run<S: Session>(
+    shared: &Shared<'_>,
+    seat: Seat,
+    connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
+) -> Result<Report, Failure> {
+    let failed = |doing| {
+        move |source| {
+            shared.control.abort();
+            Failure { client: seat.client, doing, source: Box::new(source) }
+        }
+    };
+    let _leave = LeaveOnDrop(shared.control);
+    let _close = CloseOnDrop(&shared.clients[seat.client as usize], seat.role);
+    let mut report = None;
+    let mut phase = shared.control.next_phase(None);
+    debug_assert_eq!(phase, Phase::Connect);
+    let mut work = prepare(shared, seat, connect).map_err(failed("connecting"))?;
+    while !shared.control.aborted() {
+        phase = shared.control.next_phase(Some(phase));
+        if shared.control.aborted() {
+            break;
+        }
+        match phase {
+            Phase::FlushBefore => hand_in(shared, &mut work).map_err(failed("handing statistics in"))?,
+            Phase::Window => {
+                let window = window(shared, seat, &mut work).map_err(failed(doing(seat.role)))?;
+                report = Some(window);
+            }
+            Phase::FlushAfter | Phase::Tail => break,
+            Phase::Connect | Phase::Warmup => {}
+        }
+    }
+    Ok(report.unwrap_or_else(|| Report::new(seat, shared)))
+}
+
+fn doing(role: Role) -> &'static str {
+    match role {
+        Role::Insert => "inserting",
+        Role::Delete => "deleting",
+        Role::Maker => "looking up the smallest key",
+        Role::Query => "querying",
+    }
+}
+
+fn prepare<S: Session>(
+    shared: &Shared<'_>,
+    seat: Seat,
+    connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
+) -> Result<Work<S>, Error> {
+    let Some(number) = seat.session else {
+        return Ok(Work::Alone);
+    };
+    let session = connect(number)?;
+    if let Ok(mut backends) = shared.backends.lock() {
+        backends[number as usize] = session.backend_id();
+    }
+    match seat.role {
+        Role::Query => Asker::new(session, shared, seat.client).map(|asker| Work::Asker(Box::new(asker))),
+        Role::Insert | Role::Delete | Role::Maker => Ok(Work::Session(session)),
+    }
+}
+
+fn hand_in<S: Session>(shared: &Shared<'_>, work: &mut Work<S>) -> Result<(), Error> {
+    let (Some(flush), Some(session)) = (&shared.spec.flush, work.session()) else {
+        return Ok(());
+    };
+    session.simple(&flush.sql).map(|_| ())
+}
+
+fn window<S: Session>(shared: &Shared<'_>, seat: Seat, work: &mut Work<S>) -> Result<Report, Error> {
+    let before = thread_cpu();
+    let mut report = Report::new(seat, shared);
+    let kind = |name: &str| shared.no_tallies.iter().position(|tally| tally.kind == name).unwrap_or_default();
+    match (seat.role, work) {
+        (Role::Maker, work) => {
+            let made = maker::make(shared, &mut report, work.session());
+            // Also where it failed: the others wait for it.
+            let state = &shared.clients[seat.client as usize];
+            state.inserts.close();
+            state.deletes.close();
+            made?;
+        }
+        (Role::Query, Work::Asker(asker)) => asker.ask(shared, &mut report)?,
+        (role, Work::Session(session)) => writer::write(shared, &mut report, session, kind(role.key()))?,
+        (_, Work::Alone | Work::Asker(_)) => {}
+    }
+    report.series.finish();
+    report.cpu = thread_cpu().saturating_sub(before);
+    Ok(report)
+}
+
+impl<S: Session> Work<S> {
+    fn session(&mut self) -> Option<&mut S> {
+        match self {
+            Work::Alone => None,
+            Work::Session(session) => Some(session),
+            Work::Asker(asker) => Some(asker.session()),
+        }
+    }
+}
+
+/// CPU time of the calling thread so far.
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Lets a client's other threads go on when one of them is gone, however it went.
+struct CloseOnDrop<'a>(&'a ClientState, Role);
+
+impl Drop for CloseOnDrop<'_> {
+    fn drop(&mut self) {
+        if matches!(self.1, Role::Insert | Role::Maker) {
+            self.0.inserts.close();
+        }
+        if matches!(self.1, Role::Delete | Role::Maker) {
+            self.0.deletes.close();
+        }
+    }
+}
