@@ -8,9 +8,12 @@ extern crate std;
 mod digit;
 mod engine;
 mod entry;
+#[cfg(feature = "external")]
+pub mod external;
 mod keys;
 mod load;
 mod permute;
+pub mod row;
 mod runs;
 mod scratch;
 mod sorted;
