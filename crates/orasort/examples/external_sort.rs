@@ -1,7 +1,7 @@
 //! Sorts lines that need not fit into memory: standard input to standard output, as `LC_ALL=C sort -s` does.
 //!
-//! `cargo run -p rqps-orasort --features external --example external_sort -- 64 < in > out`, where 64 is the memory limit
-//! in MiB. Without a number it sorts lines that it makes itself, with 1 MiB, and says what it did.
+//! `cargo run -p rqps-orasort --features external --example external_sort -- 64 < in > out`, where 64 is the memory
+//! limit in MiB. Without a number it sorts lines that it makes itself, with 1 MiB, and says what it did.
 
 use orasort::external::{ExternalError, ExternalOptions, ExternalSorter, ExternalStats};
 use orasort::{Options, Order};

@@ -1,11 +1,11 @@
 //! A tree of losers over runs, decided by offset-value codes.
 //!
 //! The code of a source's record says how it differs from the record that left the merge last: at which byte (the LCP
-//! with it), and by which bytes from there on. All sources on the path that a comparison takes have codes relative to the
-//! same record, so codes decide: whoever shares more with that record is nearer to it and comes first. Codes with equal
-//! LCPs compare by the bytes, seven at a time in a word. The loser's code then becomes relative to the winner: its LCP
-//! grows to where the two differ. If the LCPs differ, the loser's code is already right: it differs from the winner
-//! exactly where it differs from that record.
+//! with it), and by which bytes from there on. All sources on the path that a comparison takes have codes relative to
+//! the same record, so codes decide: whoever shares more with that record is nearer to it and comes first. Codes with
+//! equal LCPs compare by the bytes, seven at a time in a word. The loser's code then becomes relative to the winner:
+//! its LCP grows to where the two differ. If the LCPs differ, the loser's code is already right: it differs from the
+//! winner exactly where it differs from that record.
 
 use super::ExternalError;
 use super::buffer::Buffer;
@@ -81,8 +81,8 @@ impl Code {
     }
 }
 
-/// The first seven bytes, big-endian, filled up with zeros; then the number of bytes, at most 8. The number is what tells
-/// an ended key from one with zeros in it: words of different keys with up to seven bytes are different.
+/// The first seven bytes, big-endian, filled up with zeros; then the number of bytes, at most 8. The number is what
+/// tells an ended key from one with zeros in it: words of different keys with up to seven bytes are different.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     if let Some(first) = bytes.first_chunk::<8>() {

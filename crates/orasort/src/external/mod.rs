@@ -26,13 +26,14 @@
 //! shares with the one before (their *LCP*, longest common prefix). Three things follow:
 //!
 //! - A run is written while it is being sorted. There is never a list of sorted rows.
-//! - A run holds only what a key does not share with the key before it. Keys of databases and URLs shrink to a fraction.
+//! - A run holds only what a key does not share with the key before it. Keys of databases and URLs shrink to a
+//!   fraction.
 //! - The merge compares numbers, not keys. Each run's next key carries an *offset-value code*: how many bytes it shares
 //!   with the record that left the merge last, and the bytes that follow. Of two keys the one that shares more comes
 //!   first, without a look at either. Only where both share the same number the bytes after are compared, and what is
 //!   learnt is the loser's new code. So every byte of a key is compared about once in the whole merge, not once a level
-//!   (Conner, "Offset-value coding", IBM Technical Disclosure Bulletin 20(7), 1977; Do and Graefe, "Robust and efficient
-//!   sorting with offset-value coding", ACM TODS 48(1), 2023).
+//!   (Conner, "Offset-value coding", IBM Technical Disclosure Bulletin 20(7), 1977; Do and Graefe, "Robust and
+//!   efficient sorting with offset-value coding", ACM TODS 48(1), 2023).
 //!
 //! The merge is a tree of losers: one path from leaf to root for each record, one comparison a level (Knuth, The Art of
 //! Computer Programming, volume 3, section 5.4.1).
@@ -40,9 +41,9 @@
 //! # Memory
 //!
 //! The limit counts records, what the sort needs for each, and the buffers of files. It is never below
-//! [`MEMORY_BYTES_MIN`]. When the buffers of all runs do not fit into it, neighbouring runs are merged into one first, in as
-//! many passes as it takes, those with the fewest bytes first. A record that is larger than the limit is sorted all the
-//! same: a merge needs room for at least one key and payload of each of two runs.
+//! [`MEMORY_BYTES_MIN`]. When the buffers of all runs do not fit into it, neighbouring runs are merged into one
+//! first, in as many passes as it takes, those with the fewest bytes first. A record that is larger than the limit is
+//! sorted all the same: a merge needs room for at least one key and payload of each of two runs.
 //!
 //! Records of the last run stay in memory if the merge of the others fits beside them.
 //!
@@ -50,8 +51,8 @@
 //!
 //! Files are made in the directory of the options, can be read by their owner only, and lose their name as soon as they
 //! are open. So they are gone with the process, also when it is killed. Where a system refuses to remove the name of an
-//! open file, it is removed when the file is dropped, which a panic does too. A file is closed when the last of its runs
-//! is merged.
+//! open file, it is removed when the file is dropped, which a panic does too. A file is closed when the last of its
+//! runs is merged.
 //!
 //! Blocks of a run carry a checksum over their bytes and their place: a file that was cut off, or a block that the disk
 //! lost, is an error and never a missing record. A run that could not be written, for want of space, leaves all records
@@ -182,8 +183,8 @@ impl ExternalSorter {
 
     /// Merges everything pushed. Records come in order, the first ones before the rest is sorted.
     ///
-    /// The sorter keeps its memory and files until the next push, which begins a new sort. Without one, calling this again
-    /// gives the same records again.
+    /// The sorter keeps its memory and files until the next push, which begins a new sort. Without one, calling this
+    /// again gives the same records again.
     ///
     /// # Errors
     /// When a run cannot be written or read. No record is lost by that: the call can be repeated.

@@ -28,11 +28,11 @@ fn fan_in(runs: &[Run], budget_bytes: usize, block_bytes: usize) -> usize {
     runs.iter().take_while(fits).count().max(2).min(runs.len())
 }
 
-/// The runs to merge into one before the final merge: neighbours, so that equal keys stay in order. `None` when the final
-/// merge can have all of them.
+/// The runs to merge into one before the final merge: neighbours, so that equal keys stay in order. `None` when the
+/// final merge can have all of them.
 ///
-/// A window is no longer than needed for the final merge, and no longer than fits. Of these windows the one that costs the
-/// fewest bytes for each run less is taken: new runs are merged before runs that are merges themselves.
+/// A window is no longer than needed for the final merge, and no longer than fits. Of these windows the one that
+/// costs the fewest bytes for each run less is taken: new runs are merged before runs that are merges themselves.
 pub(super) fn next_window(runs: &[Run], budget_bytes: usize, block_bytes: usize) -> Option<Range<usize>> {
     let total_bytes = merge_bytes(runs, block_bytes);
     if total_bytes <= budget_bytes || runs.len() <= 2 {

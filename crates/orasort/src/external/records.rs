@@ -19,8 +19,8 @@ pub struct Record<'a> {
 
 /// The records of a finished sort, in order.
 ///
-/// [`Records::next_record`] lends them, which copies nothing; as an `Iterator` it gives owned ones. After an error there
-/// are no more: what came before is in order, what would have come is not known.
+/// [`Records::next_record`] lends them, which copies nothing; as an `Iterator` it gives owned ones. After an error
+/// there are no more: what came before is in order, what would have come is not known.
 pub struct Records<'a> {
     merge: Merge<'a>,
     failed: bool,

@@ -1,7 +1,7 @@
 //! A run: records in order, each key without the bytes that it shares with the one before.
 //!
-//! A record is three numbers of 7 bits a byte, least significant first (shared bytes, other bytes of the key, bytes of the
-//! payload), the key's other bytes, and the payload. Numbers and bytes go on across blocks.
+//! A record is three numbers of 7 bits a byte, least significant first (shared bytes, other bytes of the key, bytes
+//! of the payload), the key's other bytes, and the payload. Numbers and bytes go on across blocks.
 
 use super::ExternalError;
 use super::file::{BlockWriter, Extent, Space};

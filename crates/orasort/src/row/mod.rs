@@ -1,8 +1,8 @@
 //! Rows of several columns as one byte string each, so that the bytes order as the tuples do.
 //!
-//! A sort over `(tenant, -amount, name)` compares one column after the other, each with its own type and direction. Here
-//! a row's columns become one byte string, and comparing two of these byte by byte gives the same answer: a sort of byte
-//! strings then sorts rows. The form is the usual one of database engines, *memcomparable*:
+//! A sort over `(tenant, -amount, name)` compares one column after the other, each with its own type and direction.
+//! Here a row's columns become one byte string, and comparing two of these byte by byte gives the same answer: a sort
+//! of byte strings then sorts rows. The form is the usual one of database engines, *memcomparable*:
 //!
 //! | column | bytes |
 //! | --- | --- |
