@@ -1,0 +1,48 @@
+//! This library's ways to sort a whole data set.
+
+use super::peers::in_place;
+use super::{Algorithm, Input, Side};
+use crate::check::Output;
+use crate::cost::{Cost, Meter};
+use orasort::{Arena, Sorter};
+
+pub const ALL: [Algorithm; 5] = [
+    Algorithm { name: "sort_unstable", side: Side::Ours, run: sort_unstable },
+    Algorithm { name: "sort", side: Side::Ours, run: sort },
+    Algorithm { name: "argsort", side: Side::Ours, run: argsort },
+    Algorithm { name: "sorter", side: Side::Reused, run: sorter },
+    Algorithm { name: "sorter-argsort", side: Side::Reused, run: sorter_argsort },
+];
+
+type Measured<'a> = Option<(Output<'a>, Cost)>;
+
+fn sort_unstable<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    in_place(input, meter, orasort::sort_unstable)
+}
+
+fn sort<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    in_place(input, meter, orasort::sort)
+}
+
+fn arena<'a>(input: &Input<'a>) -> Arena<'a, usize> {
+    Arena { bytes: input.data.bytes(), offsets: input.data.offsets() }
+}
+
+fn argsort<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    let (rows, cost) = meter.measure(|| orasort::argsort(&arena(input)));
+    Some((Output::Rows(rows), cost))
+}
+
+/// A sorter that has sorted the same before, so that its memory is there.
+fn sorter<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    let mut sorter = Sorter::new();
+    sorter.sort_unstable(&mut input.keys.to_vec());
+    in_place(input, meter, |keys| sorter.sort_unstable(keys))
+}
+
+fn sorter_argsort<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    let mut sorter = Sorter::new();
+    sorter.argsort(&arena(input));
+    let (rows, cost) = meter.measure(|| sorter.argsort(&arena(input)));
+    Some((Output::Rows(rows), cost))
+}
