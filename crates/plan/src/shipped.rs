@@ -17,9 +17,24 @@ macro_rules! shipped {
     };
 }
 
-/// All shipped plans, shortest first.
-pub const SHIPPED_PLANS: &[ShippedPlan] =
-    shipped!["demo", "verdicts", "small-server", "large-cached", "large-io-bound", "writes-only-long"];
+/// All shipped plans, benchmark by benchmark.
+pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
+    "demo",
+    "verdicts",
+    "small-server",
+    "large-cached",
+    "large-io-bound",
+    "writes-only-long",
+    "mysql-versions",
+    "insert-smoke",
+    "insert-mini",
+    "insert-small",
+    "insert-cached",
+    "insert-io-bound",
+    "insert-io-bound-small",
+    "insert-vacuum",
+    "insert-delete-form",
+];
 
 /// The shipped plan with this name.
 pub fn shipped_plan(name: &str) -> Option<&'static ShippedPlan> {

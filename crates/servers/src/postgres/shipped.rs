@@ -10,8 +10,11 @@ macro_rules! shipped {
 }
 
 /// Name and text of each. `N` in a name stands for a number of I/O workers.
-pub(crate) const FILES: [(&str, &str); 16] = shipped![
+pub(crate) const FILES: [(&str, &str); 19] = shipped![
+    "memory256",
     "sized",
+    "sized_autovacuum_off",
+    "sized_naptime1",
     "x10a_c8r32",
     "x10a_c24r64",
     "x10a_c32r128",
