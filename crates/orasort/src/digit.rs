@@ -76,43 +76,69 @@ impl Digit {
         digit as usize
     }
 
-    /// Adds the entries of `from` to `counts`, by digit. `counts` has `values()` places.
-    pub(crate) fn count(&self, from: &[Entry], counts: &mut [u32]) {
+    /// Calls `work` for each entry with its digit, which is below `values()`.
+    #[inline(always)]
+    pub(crate) fn visit(&self, entries: &[Entry], mut work: impl FnMut(usize, Entry)) {
         match (self.window == 64, self.fields[1].mask != 0) {
-            (true, false) => self.count_as::<true, false>(from, counts),
-            (true, true) => self.count_as::<true, true>(from, counts),
-            (false, false) => self.count_as::<false, false>(from, counts),
-            (false, true) => self.count_as::<false, true>(from, counts),
+            (true, false) => entries.iter().for_each(|entry| work(self.of::<true, false>(*entry), *entry)),
+            (true, true) => entries.iter().for_each(|entry| work(self.of::<true, true>(*entry), *entry)),
+            (false, false) => entries.iter().for_each(|entry| work(self.of::<false, false>(*entry), *entry)),
+            (false, true) => entries.iter().for_each(|entry| work(self.of::<false, true>(*entry), *entry)),
         }
     }
 
-    fn count_as<const TOP: bool, const MANY: bool>(&self, from: &[Entry], counts: &mut [u32]) {
-        for entry in from {
-            counts[self.of::<TOP, MANY>(*entry)] += 1;
-        }
+    /// Adds entries to the counts of their digits. `counts` has at least `values()` places.
+    pub(crate) fn count(&self, entries: &[Entry], counts: &mut [u32]) {
+        let counts = &mut counts[..self.values()];
+        self.visit(entries, |digit, _| {
+            debug_assert!(digit < counts.len());
+            // SAFETY: the fields' masks have only bits below `self.bits`, and `counts` has `1 << self.bits` places.
+            *unsafe { counts.get_unchecked_mut(digit) } += 1;
+        });
     }
 
-    /// Moves the entries of `from` to `to`, each to the place that `places` has for its digit, which then goes up by
-    /// one. Entries of one digit keep their order. `places` began as the sums of the counts of digits below.
-    pub(crate) fn scatter(&self, from: &[Entry], to: &mut [Entry], places: &mut [u32]) {
-        match (self.window == 64, self.fields[1].mask != 0) {
-            (true, false) => self.scatter_as::<true, false>(from, to, places),
-            (true, true) => self.scatter_as::<true, true>(from, to, places),
-            (false, false) => self.scatter_as::<false, false>(from, to, places),
-            (false, true) => self.scatter_as::<false, true>(from, to, places),
+    /// Counts entries by digit, to be scattered. `counts` has at least `values()` places.
+    pub(crate) fn prepare<'a>(&self, from: &'a [Entry], counts: &'a mut [u32]) -> Counted<'a> {
+        let places = &mut counts[..self.values()];
+        places.fill(0);
+        self.count(from, places);
+        let (mut next, mut largest) = (0, 0);
+        for place in places.iter_mut() {
+            largest = largest.max(*place);
+            next += core::mem::replace(place, next);
         }
+        Counted { digit: *self, from, places, largest: largest as usize }
     }
+}
 
-    fn scatter_as<const TOP: bool, const MANY: bool>(
-        &self,
-        from: &[Entry],
-        to: &mut [Entry],
-        places: &mut [u32],
-    ) {
-        for entry in from {
-            let place = &mut places[self.of::<TOP, MANY>(*entry)];
-            to[*place as usize] = *entry;
-            *place += 1;
-        }
+/// Entries that were counted by digit and can be scattered. It borrows them, so they are still those that were counted.
+#[derive(Debug)]
+pub(crate) struct Counted<'a> {
+    digit: Digit,
+    from: &'a [Entry],
+    /// Where the next entry of each digit goes.
+    places: &'a mut [u32],
+    /// The number of entries with the most frequent digit.
+    pub(crate) largest: usize,
+}
+
+impl Counted<'_> {
+    /// Moves the entries to `to`, in order of digits; entries of one digit keep their order. Afterwards the counts
+    /// have become the end of each digit's entries in `to`.
+    pub(crate) fn scatter(self, to: &mut [Entry]) {
+        assert_eq!(self.from.len(), to.len(), "sides of one length");
+        let places = self.places;
+        self.digit.visit(self.from, |digit, entry| {
+            debug_assert!(digit < places.len());
+            // SAFETY: as in `count`, for the digit. Its place began at the number of entries with lower digits and goes
+            // up by one with each of its entries; these are the entries that were counted, so it stays below their
+            // number, which is the length of `to`.
+            unsafe {
+                let place = places.get_unchecked_mut(digit);
+                debug_assert!((*place as usize) < to.len());
+                *to.get_unchecked_mut(*place as usize) = entry;
+                *place += 1;
+            }
+        });
     }
 }

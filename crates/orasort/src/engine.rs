@@ -11,6 +11,7 @@
 //! **One step** takes a range and does what its kind asks for:
 //!
 //! ```text
+//! Fresh   as Tied, rows are positions
 //! Tied    keys share `depth` bytes       -> load words there (load.rs)            -> Open
 //! Open    words of no known order        -> few: insertion sort                    -> Sorted
 //!                                           all the same: finished, or             -> Tied, a word deeper
@@ -28,7 +29,7 @@ use alloc::vec::Vec;
 use crate::digit::{DIGIT_BITS_MAX, Digit};
 use crate::entry::{Entry, TAG_OPEN, WORD_BYTES, WORD_MASK, row, same_word, tag};
 use crate::keys::Keys;
-use crate::load::{load, scan};
+use crate::load::{load, load_fresh, scan};
 use crate::{Options, Order};
 
 /// The two arrays of entries.
@@ -50,6 +51,7 @@ const DIGIT_BITS_LARGE: u32 = 8;
 /// What is known about a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    Fresh,
     Tied,
     Open,
     Near,
@@ -95,8 +97,24 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
+    /// An engine for all rows from 0 on, as many as a side is long. What the sides hold does not matter.
+    pub(crate) fn start_fresh(sides: &mut Sides<'_>, options: Options) -> Engine {
+        Engine::start_as(sides, 0, options, Kind::Fresh)
+    }
+
     /// An engine for the entries in `sides[0]`, whose rows are set and whose keys share `depth` bytes.
+    #[cfg(feature = "parallel")]
     pub(crate) fn start(sides: &mut Sides<'_>, depth: usize, options: Options) -> Engine {
+        Engine::start_as(sides, depth, options, Kind::Tied)
+    }
+
+    /// An engine for the entries in `sides[0]`, whose words were loaded at `depth`.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn start_loaded(sides: &mut Sides<'_>, depth: usize, options: Options) -> Engine {
+        Engine::start_as(sides, depth, options, Kind::Open)
+    }
+
+    fn start_as(sides: &mut Sides<'_>, depth: usize, options: Options, kind: Kind) -> Engine {
         let len = sides[0].len();
         let flip = match options.order {
             Order::Ascending => 0,
@@ -105,7 +123,7 @@ impl Engine {
         let mut engine =
             Engine { position: 0, len, side: 0, flip, stable: options.stable, counts: Vec::new() };
         if len > 0 {
-            engine.push(sides, Range { side: 0, start: 0, end: len, depth }, Kind::Tied);
+            engine.push(sides, Range { side: 0, start: 0, end: len, depth }, kind);
         }
         engine
     }
@@ -122,9 +140,10 @@ impl Engine {
     fn pop(&mut self, sides: &Sides<'_>) -> (Range, Kind) {
         let frame = sides[1 - self.side][self.position];
         let kind = match (frame >> 40) as u8 {
-            0 => Kind::Tied,
-            1 => Kind::Open,
-            2 => Kind::Near,
+            0 => Kind::Fresh,
+            1 => Kind::Tied,
+            2 => Kind::Open,
+            3 => Kind::Near,
             _ => Kind::Sorted,
         };
         let end = (frame & 0xff_ffff_ffff) as usize;
@@ -160,9 +179,12 @@ impl Engine {
                     return self.resolve_ties(keys, sides, range);
                 }
                 Kind::Sorted => return self.resolve_ties(keys, sides, range),
-                _ if range.len() == 1 => return Some(range),
-                Kind::Tied => {
-                    let loaded = load(keys, range.of_mut(sides), range.depth, self.flip);
+                Kind::Fresh | Kind::Tied => {
+                    let entries = range.of_mut(sides);
+                    let loaded = match kind {
+                        Kind::Fresh => load_fresh(keys, entries, self.flip),
+                        _ => load(keys, entries, range.depth, self.flip),
+                    };
                     range.depth = loaded.depth;
                     loaded.varying
                 }
@@ -198,21 +220,14 @@ impl Engine {
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
-        let counts = &mut self.counts[..digit.values()];
-        counts.fill(0);
-        digit.count(range.of(sides), counts);
-        let (mut place, mut largest) = (0, 0);
-        for count in counts.iter_mut() {
-            largest = largest.max(*count);
-            place += core::mem::replace(count, place);
-        }
-        if len <= COMPARE_MAX && largest as usize > len - len / 8 {
-            self.sort_words(range.of_mut(sides));
-            return false;
-        }
         let [left, right] = sides;
         let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
-        digit.scatter(&from[range.start..range.end], &mut to[range.start..range.end], counts);
+        let counted = digit.prepare(&from[range.start..range.end], &mut self.counts);
+        if len <= COMPARE_MAX && counted.largest > len - len / 8 {
+            self.sort_words(&mut from[range.start..range.end]);
+            return false;
+        }
+        counted.scatter(&mut to[range.start..range.end]);
         self.push_buckets(sides, range, digit.values());
         true
     }
@@ -267,18 +282,13 @@ impl Engine {
         range: Range,
     ) -> Option<Range> {
         let entries = range.of_mut(sides);
-        let mut next = 1;
-        while next < entries.len() {
-            if !(same_word(entries[next - 1], entries[next]) && tag(entries[next], self.flip) == TAG_OPEN) {
-                next += 1;
-                continue;
-            }
-            let first = next - 1;
+        let mut next = 0;
+        while let Some(first) = first_tie(&entries[next..], self.flip) {
+            let first = next + first;
             let tied = entries[first..].iter().take_while(|entry| same_word(**entry, entries[first])).count();
             next = first + tied;
             if tied <= TIED_COMPARE_MAX {
                 self.sort_tied(keys, &mut entries[first..next], range.depth + WORD_BYTES);
-                next += 1;
                 continue;
             }
             let (start, end) = (range.start + first, range.start + next);
@@ -302,19 +312,35 @@ impl Engine {
     }
 }
 
+/// The place of the first entry whose word the next one has too, and whose key goes on.
+fn first_tie(entries: &[Entry], flip: u128) -> Option<usize> {
+    entries.windows(2).position(|pair| same_word(pair[0], pair[1]) && tag(pair[1], flip) == TAG_OPEN)
+}
+
 /// Sorts entries that are few, or none of which is far from its place.
 fn insertion_sort(entries: &mut [Entry]) {
     insertion_sort_by(entries, |a, b| a < b);
 }
 
+#[inline(always)]
 fn insertion_sort_by(entries: &mut [Entry], less: impl Fn(Entry, Entry) -> bool) {
+    let Some(mut last) = entries.first().copied() else { return };
     for i in 1..entries.len() {
         let moving = entries[i];
-        let mut hole = i;
-        while hole > 0 && less(moving, entries[hole - 1]) {
-            entries[hole] = entries[hole - 1];
-            hole -= 1;
+        if !less(moving, last) {
+            last = moving;
+            continue;
         }
-        entries[hole] = moving;
+        // What is left of `i` moves up by one, so its greatest, `last`, comes to `i`.
+        entries[i] = last;
+        let mut hole = i - 1;
+        // SAFETY: `hole` starts below the length, falls, and is above 0 where 1 is taken from it.
+        unsafe {
+            while hole > 0 && less(moving, *entries.get_unchecked(hole - 1)) {
+                *entries.get_unchecked_mut(hole) = *entries.get_unchecked(hole - 1);
+                hole -= 1;
+            }
+            *entries.get_unchecked_mut(hole) = moving;
+        }
     }
 }

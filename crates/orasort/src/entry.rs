@@ -55,7 +55,8 @@ pub(crate) fn row(entry: Entry) -> u32 {
 /// Whether key bytes and tag of two entries are equal.
 #[inline(always)]
 pub(crate) fn same_word(a: Entry, b: Entry) -> bool {
-    (a ^ b) <= u32::MAX as u128
+    // The upper halves decide nearly always.
+    (a >> 64) as u64 == (b >> 64) as u64 && (a as u64 ^ b as u64) >> TAG_SHIFT == 0
 }
 
 /// The tag of an entry whose word was xored with `flip`.
@@ -73,10 +74,7 @@ pub(crate) fn word(bytes: &[u8], len: usize, depth: usize) -> Entry {
     let left = len.saturating_sub(depth);
     let tag = left.min(TAG_OPEN as usize);
     let head = match bytes.get(depth..).and_then(|rest| rest.first_chunk::<16>()) {
-        Some(chunk) => {
-            let head = u128::from_be_bytes(*chunk);
-            if left >= WORD_BYTES { head & BYTES_MASK } else { head & KEEP[tag] }
-        }
+        Some(chunk) => u128::from_be_bytes(*chunk) & KEEP[tag],
         None => word_near_end(bytes.get(..len).unwrap_or(bytes), left) & BYTES_MASK,
     };
     head | (tag as u128) << TAG_SHIFT

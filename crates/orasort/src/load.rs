@@ -43,56 +43,104 @@ fn rest<K: Keys + ?Sized>(keys: &K, row: u32, from: usize) -> &[u8] {
     keys.key(row as usize).get(from..).unwrap_or(&[])
 }
 
+/// What all entries have in common, found while they pass by.
+#[derive(Clone, Copy)]
+struct Common {
+    all: u128,
+    any: u128,
+}
+
+impl Common {
+    const NEW: Common = Common { all: !0, any: 0 };
+
+    #[inline(always)]
+    fn add(&mut self, entry: Entry) {
+        self.all &= entry;
+        self.any |= entry;
+    }
+
+    /// The word bits that differ.
+    fn varying(self) -> u128 {
+        (self.any & !self.all) & WORD_MASK
+    }
+}
+
 /// Loads the words of `entries`, whose rows are set and whose keys share `base` bytes. Words are xored with `flip`.
 pub(crate) fn load<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], base: usize, flip: u128) -> Loaded {
-    let Some(first) = entries.first() else { return Loaded { depth: base, varying: 0 } };
-    let model = rest(keys, row(*first), base);
+    load_as::<K, false>(keys, entries, base, flip)
+}
+
+/// As `load`, for entries whose rows are not set: they become positions.
+pub(crate) fn load_fresh<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], flip: u128) -> Loaded {
+    load_as::<K, true>(keys, entries, 0, flip)
+}
+
+fn load_as<K: Keys + ?Sized, const FRESH: bool>(
+    keys: &K,
+    entries: &mut [Entry],
+    base: usize,
+    flip: u128,
+) -> Loaded {
+    let row_at = |entries: &[Entry], i: usize| if FRESH { i as u32 } else { row(entries[i]) };
+    if entries.is_empty() {
+        return Loaded { depth: base, varying: 0 };
+    }
+    let model = rest(keys, row_at(entries, 0), base);
     let mut jump = model.len().min(JUMP_BYTES_MAX);
     for sample in 1..=SAMPLES {
-        let other = entries[(entries.len() - 1) * sample / SAMPLES];
-        jump = common_prefix(&model[..jump], rest(keys, row(other), base));
+        let other = row_at(entries, (entries.len() - 1) * sample / SAMPLES);
+        jump = common_prefix(&model[..jump], rest(keys, other, base));
     }
     if jump == 0 {
-        return Loaded { depth: base, varying: fill(keys, entries, base, flip) };
+        return Loaded { depth: base, varying: fill_as::<K, FRESH>(keys, entries, base, flip) };
     }
-    let model = &model[..jump];
+    let mut common = Common::NEW;
     let mut redo = 0;
-    let mut varying = 0;
-    let mut first_word = None;
     for i in 0..entries.len() {
-        let (bytes, len) = keys.key_and_after(row(entries[i]) as usize);
+        let row = row_at(entries, i);
+        let (bytes, len) = keys.key_and_after(row as usize);
         let key = bytes.get(base..len).unwrap_or(&[]);
         if !key.starts_with(&model[..jump]) {
             jump = common_prefix(&model[..jump], key);
             redo = i;
         }
-        let loaded = word(bytes, len, base + jump) ^ flip;
-        entries[i] = loaded | u128::from(row(entries[i]));
-        varying |= loaded ^ *first_word.get_or_insert(loaded);
+        entries[i] = (word(bytes, len, base + jump) ^ flip) | u128::from(row);
+        common.add(entries[i]);
     }
     let depth = base + jump;
-    if redo > 0 {
+    let varying = if redo > 0 {
         fill(keys, &mut entries[..redo], depth, flip);
-        varying = scan(entries);
-    }
+        scan(entries)
+    } else {
+        common.varying()
+    };
     Loaded { depth, varying }
 }
 
 /// Loads the words at a depth that is known to be right, and returns the bits that vary.
-fn fill<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], depth: usize, flip: u128) -> u128 {
-    let mut varying = 0;
-    let mut first = None;
-    for entry in entries {
-        let (bytes, len) = keys.key_and_after(row(*entry) as usize);
-        let loaded = word(bytes, len, depth) ^ flip;
-        *entry = loaded | u128::from(row(*entry));
-        varying |= loaded ^ *first.get_or_insert(loaded);
+pub(crate) fn fill<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], depth: usize, flip: u128) -> u128 {
+    fill_as::<K, false>(keys, entries, depth, flip)
+}
+
+fn fill_as<K: Keys + ?Sized, const FRESH: bool>(
+    keys: &K,
+    entries: &mut [Entry],
+    depth: usize,
+    flip: u128,
+) -> u128 {
+    let mut common = Common::NEW;
+    for (i, entry) in entries.iter_mut().enumerate() {
+        let row = if FRESH { i as u32 } else { row(*entry) };
+        let (bytes, len) = keys.key_and_after(row as usize);
+        *entry = (word(bytes, len, depth) ^ flip) | u128::from(row);
+        common.add(*entry);
     }
-    varying
+    common.varying()
 }
 
 /// The word bits in which entries differ.
 pub(crate) fn scan(entries: &[Entry]) -> u128 {
-    let Some(first) = entries.first() else { return 0 };
-    entries.iter().fold(0, |varying, entry| varying | (entry ^ first)) & WORD_MASK
+    let mut common = Common::NEW;
+    entries.iter().for_each(|entry| common.add(*entry));
+    common.varying()
 }

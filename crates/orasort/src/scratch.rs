@@ -28,6 +28,7 @@ impl Scratch {
             // Dropped first, so that old and new memory are not held at once.
             self.entries = Vec::new();
             self.entries = alloc::vec![0; 2 * len];
+            use_large_pages(&mut self.entries);
         }
     }
 
@@ -37,3 +38,24 @@ impl Scratch {
         [left, &mut right[..len]]
     }
 }
+
+/// Asks the system for large pages, which cost far less to hand out. Nothing depends on the answer.
+#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+fn use_large_pages(entries: &mut [Entry]) {
+    const LARGE_PAGE_BYTES: usize = 2 << 20;
+    const MADV_HUGEPAGE: core::ffi::c_int = 14;
+    unsafe extern "C" {
+        fn madvise(start: *mut core::ffi::c_void, len: usize, advice: core::ffi::c_int) -> core::ffi::c_int;
+    }
+    let bytes = size_of_val(entries);
+    let start = entries.as_mut_ptr().cast::<u8>();
+    let skip = start.align_offset(LARGE_PAGE_BYTES);
+    if skip >= bytes || bytes - skip < LARGE_PAGE_BYTES {
+        return;
+    }
+    // SAFETY: the advice changes how memory is backed, not what it holds, and the range lies within `entries`.
+    unsafe { madvise(start.add(skip).cast(), (bytes - skip) & !(LARGE_PAGE_BYTES - 1), MADV_HUGEPAGE) };
+}
+
+#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+fn use_large_pages(_: &mut [Entry]) {}

@@ -6,7 +6,6 @@ use crate::entry::{common_bytes, same_word};
 use crate::keys::Keys;
 use crate::load::common_prefix;
 use crate::scratch::Scratch;
-use crate::sorter::start;
 
 /// The memory of an iterator: its own, or a sorter's.
 #[derive(Debug)]
@@ -40,7 +39,7 @@ impl<'s, K: Keys + ?Sized> Sorted<'s, K> {
         let len = keys.len();
         assert!(u32::try_from(len).is_ok(), "more than u32::MAX keys");
         memory.scratch().reserve(len);
-        let engine = start(&mut memory.scratch().sides(len), options);
+        let engine = Engine::start_fresh(&mut memory.scratch().sides(len), options);
         Sorted { keys, memory, engine, ready: Range { side: 0, start: 0, end: 0, depth: 0 }, len }
     }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::engine::{Engine, Sides};
+use crate::engine::Engine;
 use crate::keys::{ByKey, Keys};
 use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
@@ -85,7 +85,7 @@ impl Sorter {
                 let len = items.len();
                 self.scratch.reserve(len);
                 let mut sides = self.scratch.sides(len);
-                let mut engine = start(&mut sides, options);
+                let mut engine = Engine::start_fresh(&mut sides, options);
                 while let Some(range) = engine.next(&keys, &mut sides) {
                     permute::keep_rows(&mut sides, &range);
                 }
@@ -134,7 +134,7 @@ impl Sorter {
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
         self.scratch.reserve(rows.len());
         let mut sides = self.scratch.sides(rows.len());
-        let mut engine = start(&mut sides, options);
+        let mut engine = Engine::start_fresh(&mut sides, options);
         while let Some(range) = engine.next(keys, &mut sides) {
             for (place, entry) in rows[range.start..range.end].iter_mut().zip(range.of(&sides)) {
                 *place = *entry as u32;
@@ -163,14 +163,6 @@ impl Sorter {
     pub fn sorted_lcp<'s, K: Keys + ?Sized>(&'s mut self, keys: &'s K, options: Options) -> SortedLcp<'s, K> {
         SortedLcp::new(self.sorted(keys, options))
     }
-}
-
-/// An engine for all rows.
-pub(crate) fn start(sides: &mut Sides<'_>, options: Options) -> Engine {
-    for (row, entry) in sides[0].iter_mut().enumerate() {
-        *entry = row as u128;
-    }
-    Engine::start(sides, 0, options)
 }
 
 /// The lengths of runs of equal keys that are longer than one, with where they are once the order is reversed.
