@@ -4,10 +4,12 @@ use crate::error::Result;
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::tables::{LoadTimes, Tables};
+use rqps_driver::queue::QueueSpec;
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_plan::Dbms;
 use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::work::Work;
 use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
@@ -50,7 +52,7 @@ pub(crate) trait Adapter: Sync {
     fn vacuum(
         &self,
         endpoint: &Endpoint,
-        tables: u32,
+        tables: &[String],
         look: &mut Look<'_>,
     ) -> std::result::Result<bool, Wire>;
 
@@ -68,12 +70,26 @@ pub(crate) trait Adapter: Sync {
         observer: &mut dyn Observer,
     ) -> std::result::Result<StepResult, StepError>;
 
+    /// Runs a step of the queue with sessions of this DBMS.
+    fn run_queue(
+        &self,
+        spec: &QueueSpec,
+        endpoint: &Endpoint,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError>;
+
+    /// What [`Admin::debt`] counts: a name for metrics, which is the unit too.
+    fn debt_name(&self) -> &'static str;
+
     /// How sysbench reaches a server; its sessions have the name of our clients' where they have one.
     fn sysbench_target(&self, endpoint: &Endpoint) -> Target;
 
     /// Asks the server to end the statements that sessions of this name have in flight. Returns at once: a server that
     /// hangs must not hang the one who wants to be rid of it.
     fn end_statements(&self, endpoint: &Endpoint, name: &str);
+
+    /// Whether a server whose log ends so stands still until there is room on its disk, instead of failing.
+    fn waits_for_room(&self, log: &str) -> bool;
 
     /// The part of a server's log that says why it died.
     fn telling_lines(&self, log: &str) -> String;
@@ -96,7 +112,7 @@ pub(crate) struct Debt<'a> {
     pub arm: &'a str,
     pub endpoint: &'a Endpoint,
     pub data_dir: &'a Path,
-    pub tables: u32,
+    pub tables: &'a [String],
     /// Rows of all tables.
     pub rows_total: u64,
     /// Give up waiting after this time, everything included.
@@ -125,6 +141,16 @@ pub(crate) trait Admin: Send {
 
     /// The state that a step starts from.
     fn fingerprint(&mut self) -> Result<Vec<(String, String)>>;
+
+    /// Sizes of all tables together.
+    fn sizes(&mut self) -> Result<Sizes>;
+
+    /// What deletes have left behind that is still to be cleaned up, of which the adapter knows the name. Asked for each
+    /// second of a window, so it costs little.
+    fn debt(&mut self) -> Result<f64>;
+
+    /// What planning a statement takes, without executing it; none where the server does not tell.
+    fn planning(&mut self, sql: &str) -> Result<Option<Planning>>;
 
     /// The plan of one statement.
     fn explain(&mut self, sql: &str) -> Result<QueryPlan>;

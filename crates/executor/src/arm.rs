@@ -57,8 +57,7 @@ impl ActiveArm {
         let perf = PerfCounters::attach(server.pid());
         let endpoint = endpoint(&server);
         let adapter = adapter(spec.build.dbms);
-        outside.serve(adapter, &endpoint);
-        Ok(Self {
+        let arm = Self {
             index,
             name: name.to_owned(),
             adapter,
@@ -66,7 +65,9 @@ impl ActiveArm {
             endpoint,
             perf,
             data_dir: spec.data_dir.clone(),
-        })
+        };
+        outside.serve(&arm);
+        Ok(arm)
     }
 
     /// A session for administration.
@@ -131,9 +132,17 @@ impl ActiveArm {
                 return None;
             }
             if Instant::now() >= deadline {
-                return Some("one of its processes crashed, or was ended from outside".to_owned());
+                return Some(self.lost_session().to_owned());
             }
             std::thread::sleep(DEATH_POLL);
+        }
+    }
+
+    /// What it means that a session is lost while the main process goes on.
+    fn lost_session(&self) -> &'static str {
+        match self.adapter.session_is_a_process() {
+            true => "one of its processes crashed, or was ended from outside",
+            false => "it dropped a session while its process went on",
         }
     }
 

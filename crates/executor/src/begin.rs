@@ -5,6 +5,7 @@ use crate::describe::{meta, steps};
 use crate::driver::described;
 use crate::error::{Error, Result};
 use crate::run::Execution;
+use crate::seat::memory_bytes_max;
 use rqps_plan::{Arm, BuildSource, Plan, PlanContext, ProfileAfter, Protocol, schedule};
 use rqps_probe::HostFacts;
 use rqps_probe::profile::Perf;
@@ -18,7 +19,10 @@ use std::time::Duration;
 /// hears of them and may end them.
 pub fn resolve(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
     let builds = resolve_builds(plan, dirs, watch)?;
-    let limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
+    let mut limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
+    if let Some(most) = memory_bytes_max(plan) {
+        limits.memory_bytes = limits.memory_bytes.min(most);
+    }
     let with_config = |(arm, build): (&Arm, Build)| {
         let config = load_config_for(build.dbms, &arm.config, &limits)?;
         Ok(Ingredients { build, config })

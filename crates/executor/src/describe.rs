@@ -1,13 +1,21 @@
 //! What a run says of itself before it begins: its parameters and its steps.
 
 use crate::adapter::adapter;
-use rqps_plan::{ActionKind, Limit, Plan, Protocol, Transport, Warmup, WriteWork, schedule};
+use rqps_plan::{
+    ActionKind, Benchmark, EndsBy, InsertOptions, Limit, Plan, Protocol, Transport, Warmup, WriteWork,
+    schedule,
+};
 use rqps_store::{Meta, PlannedStep, Setting, now_ms};
 use rqps_workloads::{Step, StepKind};
 use std::collections::BTreeSet;
 
-/// Changes when a statement, a parameter or the order of the steps changes: runs of two revisions don't compare.
-const WORKLOAD_REVISION: &str = "1";
+/// Changes when a statement, a parameter or the order of the steps of a benchmark changes: runs of two revisions don't
+/// compare.
+const fn revision(benchmark: Benchmark) -> &'static str {
+    match benchmark {
+        Benchmark::Microbenchmarks | Benchmark::Insert => "1",
+    }
+}
 
 /// The run's parameters; `driver` is described where it is not our own.
 pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, program_version: &str) -> Meta {
@@ -28,8 +36,9 @@ pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, prog
     let delete = ("delete stops at", format!("{} of the rows", workload.delete_share_max));
     let settle = ("settle at most", format!("{} s", workload.settle_seconds_max));
     let vacuum = if workload.vacuum_after_load { "yes" } else { "no" };
-    let method = match &plan.isolated {
-        None => vec![
+    let method = match (&plan.isolated, &plan.insert) {
+        (_, Some(options)) => method_of_queue(plan, options, connections),
+        (None, None) => vec![
             ("read window", format!("{} s", workload.read_seconds)),
             ("write window", format!("{} s", workload.write_seconds)),
             ("work of writes", writes.to_owned()),
@@ -39,7 +48,7 @@ pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, prog
             settle,
             ("vacuum after load", vacuum.to_owned()),
         ],
-        Some(isolated) => vec![
+        (Some(isolated), None) => vec![
             ("window", format!("the events that base does in {} s", isolated.window_seconds)),
             ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
             ("blocks at most", isolated.blocks_max.to_string()),
@@ -60,7 +69,7 @@ pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, prog
         program_version: program_version.to_owned(),
         created_at_ms: now_ms(),
         workload: workload.benchmark.key().to_owned(),
-        workload_revision: WORKLOAD_REVISION.to_owned(),
+        workload_revision: revision(workload.benchmark).to_owned(),
         protocol: plan.protocol.key().to_owned(),
         seed: plan.seed,
         tables: workload.tables,
@@ -69,6 +78,34 @@ pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, prog
         actions_total,
         method: method.into_iter().map(|(name, value)| Setting { name, value }).collect(),
     }
+}
+
+/// What matters of the method of the Insert Benchmark.
+fn method_of_queue(
+    plan: &Plan,
+    options: &InsertOptions,
+    connections: (&'static str, String),
+) -> Vec<(&'static str, String)> {
+    let ends = match options.ends_by {
+        EndsBy::Rows => format!("when {} s of rows at their rate are in", options.query_seconds),
+        EndsBy::Time => format!("after {} s", options.query_seconds),
+    };
+    let tables = if options.shared_table { "one for all clients, no deletes" } else { "one a client" };
+    let least = options.settle_seconds_min(plan.workload.clients);
+    let memory = options.server_memory.map(|memory| ("server memory at most", memory.to_string()));
+    let partitions = options.partitions;
+    let divided = (partitions > 1).then(|| ("partitions of a table", partitions.to_string()));
+    let method = [
+        ("rows of l.i0", format!("{} a client", options.load_rows)),
+        ("rows of l.i1 and l.i2", format!("{} a client", options.write_rows)),
+        ("query steps end", ends),
+        ("pacer of background writes", options.pacer.key().to_owned()),
+        ("form of deletes", options.delete_form.key().to_owned()),
+        ("tables", tables.to_owned()),
+        connections,
+        ("settle", format!("{least} to {} s", plan.workload.settle_seconds_max)),
+    ];
+    method.into_iter().chain(memory).chain(divided).collect()
 }
 
 /// The tests of a plan of blocks.
@@ -118,7 +155,10 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             ActionKind::Load => step("load", "load"),
             ActionKind::Vacuum => step("vacuum", "vacuum"),
             ActionKind::Settle(settle) => PlannedStep {
-                amount: format!("at most {} s", settle.seconds_max),
+                amount: match settle.seconds_min {
+                    0 => format!("at most {} s", settle.seconds_max),
+                    least => format!("{least} to {} s", settle.seconds_max),
+                },
                 ..step(&settle.step, "settle")
             },
             ActionKind::Measure(measure) => PlannedStep {

@@ -5,25 +5,21 @@ use crate::arm::ActiveArm;
 use crate::base::BaseStep;
 use crate::driver::run_step;
 use crate::error::{Error, Result};
+use crate::eyes::{Eyes, Watching};
 use crate::literals::explainable_sql;
-use crate::observe::{StepFindings, observation};
+use crate::observe::observation;
 use crate::outside::Outside;
-use rqps_driver::{Flush, Observer, Pace, StepError, StepSpec, Work};
+use rqps_driver::{Flush, Pace, StepSpec, Work};
 use rqps_plan::{Driver, Limit, Measure, Plan, Warmup, WriteWork};
-use rqps_probe::counters::{CounterDelta, CounterSet};
-use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
-use rqps_store::{Observation, QueryPlan, now_ms};
+use rqps_store::{Observation, QueryPlan};
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Role, dialect, step};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Name by which the server knows the sessions that are measured.
 pub(crate) const CLIENT_NAME: &str = "rqps client";
 /// Warm-up that is detected ends after this time at the latest.
 const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
-/// How long sessions may take to leave the server.
-const LEAVE_MOST: Duration = Duration::from_secs(10);
 
 /// What a step is run with.
 pub(crate) struct StepInput<'a> {
@@ -90,26 +86,24 @@ pub(crate) fn measure_as(
         flush.map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() });
     let (adapter, driver) = (arm.adapter, plan.workload.driver);
     let endpoint = arm.endpoint.clone();
-    let mut eyes = Eyes {
-        admin,
-        arm,
-        outside,
-        flush,
-        sessions: Vec::new(),
-        client_pid: None,
+    let watching = Watching {
         // Those of sysbench end with their last event.
         owes_events: driver == Driver::Rqps && !matches!(spec.limit, rqps_driver::Limit::Time(_)),
-        queries_per_event: f64::from(measure.test.queries_per_event()),
-        open: None,
-        counters_before: None,
-        cost: None,
-        samples: Vec::new(),
-        counters: Vec::new(),
-        started_at_ms: 0,
-        trouble: None,
+        progress: (f64::from(measure.test.queries_per_event()), "queries/s"),
+        beside: None,
     };
+    let mut eyes = Eyes::new(admin, arm, outside, watching);
     let outcome = run_step(driver, adapter, &spec, &endpoint, gives_way, &mut eyes);
-    eyes.into_output((plan, measure), &spec, outcome, state_before, plans)
+    let findings = eyes.into_findings(&measure.step, outcome)?;
+    let mut observation = observation(measure, plan.seed, &spec.state, &findings);
+    observation.fingerprint = state_before;
+    observation.plans = plans;
+    Ok(StepOutput {
+        summary: summary(measure, &observation),
+        observation,
+        work: findings.result.work,
+        invalid: findings.result.invalid,
+    })
 }
 
 /// Loaded rows that are still there.
@@ -204,188 +198,6 @@ fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
         rows: plan.workload.rows,
         complete: !cut_off && !makes_holes && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
         concurrent_writes: measure.clients > 1 && measure.test.writes(),
-    }
-}
-
-/// What is known of an open window.
-struct OpenWindow {
-    probe: WindowProbe,
-    start: WindowStart,
-    sampler: Sampler,
-}
-
-/// Watches a step: counters at both ends of the window, samples in between.
-struct Eyes<'a, 'b> {
-    admin: Box<dyn Admin>,
-    arm: &'a mut ActiveArm,
-    outside: &'a mut Outside<'b>,
-    /// How sessions hand their statistics in; none where the server has them at any time.
-    flush: Option<FlushProcedure>,
-    /// The processes or threads that serve the sessions that are measured.
-    sessions: Vec<u32>,
-    /// The process of the clients, where that is not ours.
-    client_pid: Option<u32>,
-    /// Sessions stay after the window.
-    owes_events: bool,
-    queries_per_event: f64,
-    open: Option<OpenWindow>,
-    counters_before: Option<CounterSet>,
-    cost: Option<WindowCost>,
-    samples: Vec<rqps_probe::Column>,
-    counters: Vec<CounterDelta>,
-    started_at_ms: i64,
-    /// The first thing that went wrong with the counters: the step then has no result.
-    trouble: Option<Error>,
-}
-
-impl Eyes<'_, '_> {
-    fn note_trouble<T>(&mut self, result: Result<T>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.trouble.get_or_insert(error);
-                None
-            }
-        }
-    }
-
-    fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
-        self.sessions = self.admin.served_by(sessions)?;
-        let target = self.arm.target(&mut *self.admin)?;
-        self.counters_before = Some(self.counters_now()?);
-        self.started_at_ms = now_ms();
-        let perf = self.arm.perf.clone();
-        let mut probe = WindowProbe::new(target, self.sessions.clone(), Some(perf.clone()));
-        if let Some(pid) = self.client_pid {
-            probe = probe.client(pid);
-        }
-        let sampler = Sampler::start(Some(perf))?;
-        let start = probe.begin()?;
-        self.open = Some(OpenWindow { probe, start, sampler });
-        Ok(())
-    }
-
-    /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
-    fn counters_now(&mut self) -> Result<CounterSet> {
-        if let Some(flush) = self.flush {
-            let doing = "handing statistics in";
-            self.admin.query(flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
-            std::thread::sleep(Duration::from_millis(flush.settle_ms));
-        }
-        self.admin.counters()
-    }
-
-    fn close_window(&mut self) -> Result<()> {
-        if let Some(window) = self.open.take() {
-            self.cost = Some(window.probe.end(&window.start)?);
-            self.samples = window.sampler.stop()?.columns();
-        }
-        Ok(())
-    }
-
-    fn read_counters(&mut self) -> Result<()> {
-        if self.flush.is_some() && !self.owes_events {
-            wait_for_sessions_to_leave(&self.sessions);
-        }
-        let after = self.counters_now()?;
-        if let Some(before) = self.counters_before.take() {
-            self.counters = CounterSet::difference(&before, &after);
-        }
-        Ok(())
-    }
-}
-
-/// Sessions that have ended hand in their statistics as their processes go. Asking the server whether
-/// they have gone would be counted.
-fn wait_for_sessions_to_leave(sessions: &[u32]) {
-    let start = Instant::now();
-    let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
-    while sessions.iter().any(is_there) && start.elapsed() < LEAVE_MOST {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-impl Observer for Eyes<'_, '_> {
-    fn client_process(&mut self, pid: u32) {
-        self.client_pid = Some(pid);
-    }
-
-    fn sessions_ended(&mut self, sessions: &[u32]) {
-        if self.flush.is_some() {
-            wait_for_sessions_to_leave(sessions);
-        }
-    }
-
-    fn window_opens(&mut self, sessions: &[u32]) {
-        let opened = self.open_window(sessions);
-        self.note_trouble(opened);
-    }
-
-    fn window_closes(&mut self) {
-        let closed = self.close_window();
-        self.note_trouble(closed);
-    }
-
-    fn statistics_complete(&mut self) {
-        let read = self.read_counters();
-        self.note_trouble(read);
-    }
-
-    fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64) {
-        let rate = events as f64 * self.queries_per_event / elapsed_s.max(1e-3);
-        let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, "queries/s"));
-        self.outside.watcher.goes_on(phase, elapsed_s, rate);
-    }
-
-    fn cancelled(&mut self) -> bool {
-        self.outside.stopped() || self.trouble.is_some()
-    }
-
-    fn end_statements(&mut self) {
-        self.arm.end_statements();
-    }
-
-    fn force(&mut self) {
-        self.arm.server.end_now();
-    }
-}
-
-impl Eyes<'_, '_> {
-    fn into_output(
-        mut self,
-        (plan, measure): (&Plan, &Measure),
-        spec: &StepSpec,
-        outcome: std::result::Result<rqps_driver::StepResult, StepError>,
-        fingerprint: Vec<(String, String)>,
-        plans: Vec<QueryPlan>,
-    ) -> Result<StepOutput> {
-        let trouble = self.trouble.take();
-        let result = match (outcome, trouble) {
-            // The trouble is why it was cancelled.
-            (Ok(_) | Err(StepError::Cancelled), Some(trouble)) => return Err(trouble),
-            (Err(StepError::Cancelled), None) => return Err(Error::Interrupted),
-            (Err(source), _) => {
-                return Err(Error::Step { arm: self.arm.name.clone(), step: measure.step.clone(), source });
-            }
-            (Ok(result), None) => result,
-        };
-        let findings = StepFindings {
-            work: self.arm.adapter.work(&self.counters),
-            cost: self.cost.take().unwrap_or_default(),
-            samples: std::mem::take(&mut self.samples),
-            counters: std::mem::take(&mut self.counters),
-            started_at_ms: self.started_at_ms,
-            result,
-        };
-        let mut observation = observation(measure, plan.seed, &spec.state, &findings);
-        observation.fingerprint = fingerprint;
-        observation.plans = plans;
-        Ok(StepOutput {
-            summary: summary(measure, &observation),
-            observation,
-            work: findings.result.work,
-            invalid: findings.result.invalid,
-        })
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct StepFindings {
     pub counters: Vec<CounterDelta>,
     /// What they come to.
     pub work: Work,
+    /// The server's debt, one value a second, where it was looked at.
+    pub debt: Vec<f64>,
     pub started_at_ms: i64,
 }
 
@@ -90,7 +92,7 @@ pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings:
     }
 }
 
-fn counter(delta: &CounterDelta) -> Counter {
+pub(crate) fn counter(delta: &CounterDelta) -> Counter {
     Counter {
         view: delta.view.clone(),
         object: delta.object.clone(),
@@ -115,7 +117,7 @@ fn series(findings: &StepFindings) -> Vec<Series> {
     series
 }
 
-fn histograms(result: &StepResult) -> Vec<Histogram> {
+pub(crate) fn histograms(result: &StepResult) -> Vec<Histogram> {
     let kinds = result.kinds.iter().map(|kind| (kind.kind, LatencyFrom::Sent, &kind.sent_ns));
     let event = [("event", LatencyFrom::Sent, &result.event_ns)];
     let scheduled = result.scheduled_ns.iter().map(|h| ("event", LatencyFrom::Scheduled, h));

@@ -1,9 +1,12 @@
 //! Whom a run tells, who tells it to end, and that it ends even where a server doesn't answer.
 
 use crate::adapter::Adapter;
-use crate::arm::ADMIN_NAME;
+use crate::arm::{ADMIN_NAME, ActiveArm};
+use crate::log::LOOK_THROUGH_LINES;
 use crate::watch::Watcher;
+use rqps_servers::Onlooker;
 use rqps_wire::Endpoint;
+use rustix::fs::statvfs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,8 +15,29 @@ use std::time::Duration;
 /// window nothing.
 const LOOK: Duration = Duration::from_millis(1000);
 
+/// A disk with less room than this is full, where a server says that it waits for some.
+const FULL_BELOW_BYTES: u64 = 4 << 20;
+/// So many looks in a row have to find it waiting before it is ended.
+const FULL_LOOKS: u32 = 10;
+
 /// A server at work, and how it is spoken to.
-pub(crate) type Serving = (&'static dyn Adapter, Endpoint);
+#[derive(Clone)]
+pub(crate) struct Serving {
+    adapter: &'static dyn Adapter,
+    endpoint: Endpoint,
+    server: Onlooker,
+}
+
+impl Serving {
+    /// Whether it stands still until somebody makes room on its disk.
+    fn waits_for_room(&self) -> bool {
+        let Ok(disk) = statvfs(self.server.data_dir()) else {
+            return false;
+        };
+        disk.f_bavail * disk.f_frsize < FULL_BELOW_BYTES
+            && self.adapter.waits_for_room(&self.server.log_tail(LOOK_THROUGH_LINES))
+    }
+}
 
 /// The outside of a run.
 pub(crate) struct Outside<'a> {
@@ -30,15 +54,17 @@ impl Outside<'_> {
     }
 
     /// Says which server is at work.
-    pub fn serve(&self, adapter: &'static dyn Adapter, endpoint: &Endpoint) {
+    pub fn serve(&self, arm: &ActiveArm) {
         let mut serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
-        *serving = Some((adapter, endpoint.clone()));
+        let (endpoint, server) = (arm.endpoint.clone(), arm.server.onlooker());
+        *serving = Some(Serving { adapter: arm.adapter, endpoint, server });
     }
 }
 
 /// Does `work`, whose thread waits for a server's answers. Once `stop` is set, statements of that thread are
 /// ended: some wait for a lock, or for hours. Those of load and clients are ended by the threads that wait
-/// for them.
+/// for them. A server that would wait for room on a full disk for ever is ended, so that the step ends with what its log
+/// says.
 pub(crate) fn unless_stopped<T>(
     stop: &AtomicBool,
     serving: &Mutex<Option<Serving>>,
@@ -48,12 +74,19 @@ pub(crate) fn unless_stopped<T>(
     std::thread::scope(|scope| {
         let look = || {
             let mut stopped_before = false;
+            let mut full_looks = 0;
             while !over.load(Ordering::Relaxed) {
                 std::thread::park_timeout(LOOK);
                 let stopped = stop.load(Ordering::Relaxed);
                 let server = serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                if let (true, Some((adapter, endpoint))) = (stopped && stopped_before, server) {
-                    adapter.end_statements(&endpoint, ADMIN_NAME);
+                if let Some(server) = server {
+                    if stopped && stopped_before {
+                        server.adapter.end_statements(&server.endpoint, ADMIN_NAME);
+                    }
+                    full_looks = if server.waits_for_room() { full_looks + 1 } else { 0 };
+                    if full_looks == FULL_LOOKS {
+                        server.server.kill();
+                    }
                 }
                 stopped_before = stopped;
             }

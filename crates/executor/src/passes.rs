@@ -51,7 +51,7 @@ impl Servers {
         }
         if let Some(active) = self.arms.get_mut(&arm) {
             active.server.thaw();
-            outside.serve(active.adapter, &active.endpoint);
+            outside.serve(active);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::outside::{Outside, unless_stopped};
 use crate::passes::Servers;
 use crate::place::Place;
 use crate::profile::{ProfileRequest, Profiles};
+use crate::queue;
 use crate::seat::server_spec;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
@@ -336,9 +337,12 @@ impl Execution {
         };
         let task = Task { plan: &self.plan, arm };
         let outcome = match &action.kind {
-            ActionKind::Load => load(&task, outside),
+            ActionKind::Load => match &self.plan.insert {
+                Some(options) => queue::create(&task, options, outside),
+                None => load(&task, outside),
+            },
             ActionKind::Vacuum => vacuum(&task, outside),
-            ActionKind::Settle(what) => settle(&task, what.seconds_max, outside),
+            ActionKind::Settle(what) => settle(&task, (what.seconds_min, what.seconds_max), outside),
             ActionKind::Measure(what) => self.measure(arm, what, (action.pass, attempt), outside),
             ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
@@ -364,7 +368,10 @@ impl Execution {
         let base = self.base_steps.get(&what.step).filter(|_| !sets_work).cloned();
         let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base.is_none();
         let input = StepInput { plan: &self.plan, measure: what, attempt, base };
-        let output = measure(arm, &input, outside)?;
+        let output = match what.test.queue {
+            Some(_) => queue::measure(arm, &input, outside)?,
+            None => measure(arm, &input, outside)?,
+        };
         if sets_work {
             let work = output.work;
             self.base_steps.insert(what.step.clone(), BaseStep { work, attempt });

@@ -1,6 +1,7 @@
 //! What an arm's server is started with, and on which CPUs its sessions run.
 
 use crate::arm::Ingredients;
+use crate::queue::SESSIONS_PER_CLIENT;
 use rqps_plan::{Plan, Protocol, Transport, schedule};
 use rqps_servers::{CpuSet, ServerSpec};
 use rqps_store::RunFolder;
@@ -26,13 +27,19 @@ pub(crate) fn server_spec(
         env: planned.env.clone(),
         cpus: None,
         instrument: None,
-        memory_bytes_max: None,
+        memory_bytes_max: memory_bytes_max(plan),
     }
 }
 
-/// Clients of the step that has most.
+/// The most memory that a server may have, where the plan limits it.
+pub(crate) fn memory_bytes_max(plan: &Plan) -> Option<u64> {
+    plan.insert.as_ref()?.server_memory.map(|memory| memory.bytes)
+}
+
+/// Sessions of the step that has most.
 fn clients_max(plan: &Plan) -> u32 {
     match plan.protocol {
+        Protocol::Sequence if plan.insert.is_some() => schedule(plan).clients_max() * SESSIONS_PER_CLIENT,
         Protocol::Sequence => schedule(plan).clients_max(),
         Protocol::Isolated => {
             let tests = plan.workload.steps.iter().map(|test| plan.clients_of(test));

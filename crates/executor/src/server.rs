@@ -2,6 +2,7 @@
 
 use crate::adapter::adapter;
 use crate::driver::run_step;
+use crate::tables::table_names;
 pub use crate::tables::{LoadTimes, Tables};
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_plan::{Dbms, Driver};
@@ -38,7 +39,7 @@ pub fn vacuum(
     tables: u32,
     mut look: impl FnMut() -> bool,
 ) -> Result<bool, Error> {
-    adapter(dbms).vacuum(endpoint, tables, &mut look)
+    adapter(dbms).vacuum(endpoint, &table_names(tables), &mut look)
 }
 
 /// Runs one step with a driver.

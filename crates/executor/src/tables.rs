@@ -107,15 +107,21 @@ pub(crate) fn for_each_table<S>(
     }
 }
 
-/// The same for work that has nothing to count. False when `look` asked for the end.
+/// Names of the microbenchmarks' tables, so many.
+pub(crate) fn table_names(tables: u32) -> Vec<String> {
+    (1..=tables).map(dialect::table_name).collect()
+}
+
+/// The same for work on tables by name that has nothing to count. False when `look` asked for the end.
 pub(crate) fn on_each_table<S>(
     reach: &Reach<'_, S>,
-    of: (u32, &str),
-    work: impl Fn(&mut S, u32) -> Result<(), Error> + Sync,
+    (tables, what_for): (&[String], &str),
+    work: impl Fn(&mut S, &str) -> Result<(), Error> + Sync,
     look: &mut dyn FnMut() -> bool,
 ) -> Result<bool, Error> {
     let stop = AtomicBool::new(false);
-    for_each_table(reach, of, &stop, work, &mut || {
+    let named = |session: &mut S, table: u32| work(session, &tables[table as usize - 1]);
+    for_each_table(reach, (tables.len() as u32, what_for), &stop, named, &mut || {
         if !look() {
             stop.store(true, Ordering::Relaxed);
         }

@@ -4,10 +4,14 @@ use crate::adapter::Debt;
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::outside::Outside;
-use crate::tables::{LoadTimes, Tables};
-use rqps_plan::Plan;
+use crate::queue;
+use crate::tables::{LoadTimes, Tables, table_names};
+use rqps_plan::{Benchmark, Plan};
 use rqps_store::{Load, Measured, Observation};
 use std::time::{Duration, Instant};
+
+/// Pause between two looks at whether the user wants to stop, while a settle goes on though its debts are paid.
+const REST_POLL: Duration = Duration::from_millis(200);
 
 /// What an action gave.
 pub(crate) struct Done {
@@ -61,7 +65,7 @@ pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
 }
 
 /// What the plan wants done on this arm alone.
-fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<()> {
+pub(crate) fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<()> {
     let statements = &task.plan.arms[task.arm.index].after_load;
     if statements.is_empty() {
         return Ok(());
@@ -80,7 +84,7 @@ fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<()> {
 /// The look through every table that follows a load.
 pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let start = Instant::now();
-    let finished = task.arm.adapter.vacuum(&task.arm.endpoint, task.plan.workload.tables, &mut || {
+    let finished = task.arm.adapter.vacuum(&task.arm.endpoint, &tables_of(task.plan), &mut || {
         let elapsed_s = start.elapsed().as_secs_f64();
         outside.watcher.goes_on("vacuum", elapsed_s, None);
         !outside.stopped()
@@ -92,14 +96,27 @@ pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done>
     Ok(Done::plain(format!("{elapsed_s:.1} s")))
 }
 
-/// Waits until the server has come to rest, at most `seconds_max`.
-pub(crate) fn settle(task: &Task<'_>, seconds_max: u32, outside: &mut Outside<'_>) -> Result<Done> {
+/// Names of a plan's tables.
+fn tables_of(plan: &Plan) -> Vec<String> {
+    match plan.workload.benchmark {
+        Benchmark::Microbenchmarks => table_names(plan.workload.tables),
+        Benchmark::Insert => queue::tables(plan),
+    }
+}
+
+/// Waits until the server has come to rest, at most `seconds_max`, and in any case until `seconds_min` are over.
+pub(crate) fn settle(
+    task: &Task<'_>,
+    (seconds_min, seconds_max): (u32, u32),
+    outside: &mut Outside<'_>,
+) -> Result<Done> {
+    let start = Instant::now();
     let arm = task.arm;
     let debt = Debt {
         arm: &arm.name,
         endpoint: &arm.endpoint,
         data_dir: &arm.data_dir,
-        tables: task.plan.workload.tables,
+        tables: &tables_of(task.plan),
         rows_total: task.plan.workload.rows_total(),
         cap: Duration::from_secs(u64::from(seconds_max)),
     };
@@ -107,9 +124,21 @@ pub(crate) fn settle(task: &Task<'_>, seconds_max: u32, outside: &mut Outside<'_
         outside.watcher.goes_on(what, elapsed_s, None);
         !outside.stopped()
     })?;
-    let Some(settled) = settled else {
+    let Some(mut settled) = settled else {
         return Err(Error::Interrupted);
     };
+    let least = Duration::from_secs(u64::from(seconds_min));
+    if start.elapsed() < least {
+        while let Some(left) = least.checked_sub(start.elapsed()) {
+            if outside.stopped() {
+                return Err(Error::Interrupted);
+            }
+            outside.watcher.goes_on("rest", start.elapsed().as_secs_f64(), None);
+            std::thread::sleep(left.min(REST_POLL));
+        }
+        settled.actions.push("rest".to_owned());
+        settled.elapsed_us = start.elapsed().as_micros() as u64;
+    }
     let seconds = settled.elapsed_us as f64 / 1e6;
     let open: Vec<_> = settled
         .conditions

@@ -14,6 +14,7 @@ pub mod perf;
 pub mod postgres;
 mod process;
 pub mod profile;
+pub mod queue;
 mod sampler;
 mod server;
 mod server_cost;

@@ -138,7 +138,7 @@ impl Blocks<'_> {
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
-        outside.serve(arm.adapter, &arm.endpoint);
+        outside.serve(arm);
         let begun = self.begin()?;
         let step = window_step(self.plan, test);
         let visit = Visit::fixed(work, step.clients, placement.window);

@@ -177,7 +177,7 @@ fn make(
     let active = ActiveArm::start(arm, &name, &spec, outside)?;
     let task = Task { plan, arm: &active };
     let loaded = load(&task, outside)?;
-    settle(&task, plan.workload.settle_seconds_max, outside)?;
+    settle(&task, (0, plan.workload.settle_seconds_max), outside)?;
     let says = in_blocks(active.adapter, active.says()?);
     active.server.stop().map_err(not_started(&name, &data_dir))?;
     let how = snapshot(&data_dir, to).map_err(not_started(&name, to))?;

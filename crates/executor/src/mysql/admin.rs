@@ -4,7 +4,8 @@ use super::binlog::drop_binlogs;
 use crate::adapter::Admin;
 use crate::error::Result;
 use rqps_probe::counters::CounterSet;
-use rqps_probe::mysql::{about, counters, explain, fingerprint, threads, waits};
+use rqps_probe::mysql::{about, counters, explain, fingerprint, queue, threads, waits};
+use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
 use rqps_wire::mysql::Connection;
@@ -40,6 +41,19 @@ impl Admin for Connection {
 
     fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
         Ok(fingerprint::fingerprint(self)?.key_values())
+    }
+
+    fn sizes(&mut self) -> Result<Sizes> {
+        Ok(queue::sizes(self)?)
+    }
+
+    fn debt(&mut self) -> Result<f64> {
+        Ok(queue::history_list_length(self)? as f64)
+    }
+
+    /// MySQL plans without a look at the index's ends, and does not count what planning takes.
+    fn planning(&mut self, _sql: &str) -> Result<Option<Planning>> {
+        Ok(None)
     }
 
     fn explain(&mut self, sql: &str) -> Result<QueryPlan> {

@@ -15,6 +15,14 @@ const DEATHS: [&str; 7] = [
 /// What it says of anything wrong.
 const TROUBLE: &str = "[ERROR]";
 
+/// What it says before it waits, for ever if need be.
+const WAITS_FOR_ROOM: &str = "Waiting for someone to free space";
+
+/// Whether the log has it waiting for room on its disk.
+pub(super) fn waits_for_room(log: &str) -> bool {
+    log.contains(WAITS_FOR_ROOM)
+}
+
 /// The lines from the first that tells of a death, or else of trouble; the last ones where there is neither.
 pub(super) fn telling_lines(log: &str) -> String {
     let dies = |line: &str| DEATHS.iter().any(|sign| line.contains(sign));

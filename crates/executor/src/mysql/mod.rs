@@ -13,6 +13,7 @@ use crate::driver::run_clients;
 use crate::error::Result;
 use crate::measure::CLIENT_NAME;
 use crate::tables::{self, LoadTimes, Reach, Tables};
+use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_probe::counters::CounterDelta;
@@ -52,7 +53,7 @@ impl Adapter for Mysql {
     fn vacuum(
         &self,
         endpoint: &Endpoint,
-        tables: u32,
+        tables: &[String],
         look: &mut Look<'_>,
     ) -> std::result::Result<bool, Wire> {
         settle::analyze(endpoint, tables, look)
@@ -72,12 +73,29 @@ impl Adapter for Mysql {
         run_clients(spec, gives_way, || Connection::connect(endpoint, CLIENT_NAME), observer)
     }
 
+    fn run_queue(
+        &self,
+        spec: &QueueSpec,
+        endpoint: &Endpoint,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError> {
+        run_queue(spec, |_| Connection::connect(endpoint, CLIENT_NAME), observer)
+    }
+
+    fn debt_name(&self) -> &'static str {
+        "history_list_length"
+    }
+
     fn sysbench_target(&self, endpoint: &Endpoint) -> Target {
         Target::mysql(endpoint)
     }
 
     fn end_statements(&self, endpoint: &Endpoint, _name: &str) {
         cancel::end_statements(endpoint);
+    }
+
+    fn waits_for_room(&self, log: &str) -> bool {
+        log::waits_for_room(log)
     }
 
     fn telling_lines(&self, log: &str) -> String {

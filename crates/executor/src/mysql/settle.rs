@@ -12,7 +12,6 @@ use rqps_probe::mysql::settle::{SettleFacts, facts};
 use rqps_store::{Settle, SettleCondition};
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
-use rqps_workloads::dialect;
 use std::time::{Duration, Instant};
 
 /// Transactions whose old rows may be left to purge, some of the server's own among them.
@@ -25,12 +24,12 @@ const POLL: Duration = Duration::from_millis(250);
 /// ANALYZE TABLE of every table, several at the same time. False when `look` asked for the end.
 pub(super) fn analyze(
     endpoint: &Endpoint,
-    tables: u32,
+    tables: &[String],
     look: &mut Look<'_>,
 ) -> std::result::Result<bool, Wire> {
-    let work = |connection: &mut Connection, table| {
+    let work = |connection: &mut Connection, table: &str| {
         // Not into the binary log.
-        let sql = format!("ANALYZE LOCAL TABLE {}", dialect::table_name(table));
+        let sql = format!("ANALYZE LOCAL TABLE {table}");
         let said = connection.query(&sql)?;
         let (kind, text) = (said.column("Msg_type"), said.column("Msg_text"));
         let failed = said.rows.iter().find(|row| kind.is_some_and(|at| row[at].as_deref() == Some("Error")));

@@ -3,7 +3,8 @@
 use crate::adapter::Admin;
 use crate::error::Result;
 use rqps_probe::counters::CounterSet;
-use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, waits};
+use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
+use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
 use rqps_wire::postgres::Connection;
@@ -43,6 +44,18 @@ impl Admin for Connection {
 
     fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
         Ok(fingerprint::fingerprint(self)?.key_values())
+    }
+
+    fn sizes(&mut self) -> Result<Sizes> {
+        Ok(queue::sizes(self)?)
+    }
+
+    fn debt(&mut self) -> Result<f64> {
+        Ok(queue::dead_rows(self)? as f64)
+    }
+
+    fn planning(&mut self, sql: &str) -> Result<Option<Planning>> {
+        Ok(queue::planning(self, sql)?)
     }
 
     fn explain(&mut self, sql: &str) -> Result<QueryPlan> {

@@ -11,6 +11,7 @@ use crate::driver::run_clients;
 use crate::error::Result;
 use crate::measure::CLIENT_NAME;
 use crate::tables::{self, LoadTimes, Reach, Tables};
+use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_probe::counters::CounterDelta;
@@ -48,7 +49,7 @@ impl Adapter for Postgres {
     fn vacuum(
         &self,
         endpoint: &Endpoint,
-        tables: u32,
+        tables: &[String],
         look: &mut Look<'_>,
     ) -> std::result::Result<bool, Wire> {
         settle::vacuum(endpoint, tables, look)
@@ -68,12 +69,30 @@ impl Adapter for Postgres {
         run_clients(spec, gives_way, || Connection::connect(endpoint, CLIENT_NAME), observer)
     }
 
+    fn run_queue(
+        &self,
+        spec: &QueueSpec,
+        endpoint: &Endpoint,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError> {
+        run_queue(spec, |_| Connection::connect(endpoint, CLIENT_NAME), observer)
+    }
+
+    fn debt_name(&self) -> &'static str {
+        "dead_rows"
+    }
+
     fn sysbench_target(&self, endpoint: &Endpoint) -> Target {
         Target::postgres(endpoint, CLIENT_NAME)
     }
 
     fn end_statements(&self, endpoint: &Endpoint, name: &str) {
         cancel::end_statements(endpoint, name);
+    }
+
+    /// Its statements fail instead.
+    fn waits_for_room(&self, _log: &str) -> bool {
+        false
     }
 
     fn telling_lines(&self, log: &str) -> String {

@@ -10,7 +10,6 @@ use rqps_probe::postgres::settle::{SettleFacts, facts};
 use rqps_store::{Settle, SettleCondition};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Session};
-use rqps_workloads::dialect;
 use std::time::{Duration, Instant};
 
 /// Dead rows that may be left, as a share of all rows.
@@ -24,14 +23,14 @@ const POLL: Duration = Duration::from_millis(250);
 /// otherwise skip it when there is little to clean (12 and later). False when `look` asked for the end.
 pub(super) fn vacuum(
     endpoint: &Endpoint,
-    tables: u32,
+    tables: &[String],
     look: &mut Look<'_>,
 ) -> std::result::Result<bool, rqps_wire::Error> {
-    let work = |connection: &mut Connection, table| {
+    let work = |connection: &mut Connection, table: &str| {
         // Servers before 11 take the options in parentheses too, as long as they know them.
         let cleans = connection.server_version_num() >= 120_000;
         let options = if cleans { "ANALYZE, INDEX_CLEANUP ON" } else { "ANALYZE" };
-        let sql = format!("VACUUM ({options}) {}", dialect::table_name(table));
+        let sql = format!("VACUUM ({options}) {}", table);
         connection.simple(&sql).map(|_| ())
     };
     reach(endpoint, |reach| on_each_table(reach, (tables, "vacuum"), work, look))
@@ -78,8 +77,9 @@ pub(super) fn settle(debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Optio
 
 /// One CHECKPOINT. False when `look` asked for the end.
 fn checkpoint(endpoint: &Endpoint, look: &mut Look<'_>) -> std::result::Result<bool, rqps_wire::Error> {
-    let work = |connection: &mut Connection, _| connection.simple("CHECKPOINT").map(|_| ());
-    reach(endpoint, |reach| on_each_table(reach, (1, "checkpoint"), work, look))
+    let work = |connection: &mut Connection, _: &str| connection.simple("CHECKPOINT").map(|_| ());
+    // Once for all tables: there is one of it.
+    reach(endpoint, |reach| on_each_table(reach, (&[String::new()], "checkpoint"), work, look))
 }
 
 fn conditions(before: &SettleFacts, after: &SettleFacts, debt: &Debt<'_>) -> Vec<SettleCondition> {

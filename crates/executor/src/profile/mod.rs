@@ -206,7 +206,7 @@ impl Profiles<'_> {
         let active = ActiveArm::start(index, name, &spec, outside)?;
         let task = Task { plan: self.plan, arm: &active };
         load(&task, outside)?;
-        settle(&task, self.plan.workload.settle_seconds_max, outside)?;
+        settle(&task, (0, self.plan.workload.settle_seconds_max), outside)?;
         let facts = active.says()?.facts;
         let has_threads = !active.adapter.session_is_a_process();
         active.server.stop().map_err(not_started(name, &spec.data_dir))?;

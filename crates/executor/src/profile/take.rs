@@ -157,6 +157,7 @@ impl<'a> Sampling<'a> {
             result,
             cost,
             samples: Vec::new(),
+            debt: Vec::new(),
             counters: Vec::new(),
             work: Work::default(),
             started_at_ms: 0,

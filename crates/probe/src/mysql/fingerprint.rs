@@ -111,12 +111,18 @@ fn is_state(setting: &ServerSetting) -> bool {
     setting.source != about::UNKNOWN_SOURCE || setting.name.starts_with("innodb_")
 }
 
+/// Has the server tell this session figures of tables as they are.
+pub(super) fn keep_nothing(connection: &mut Connection) -> Result<()> {
+    if !connection.is_mariadb() && connection.server_version_num() >= KEPT_SINCE {
+        ask(connection, "fresh states of tables", KEEP_NOTHING_SQL)?;
+    }
+    Ok(())
+}
+
 fn tables(connection: &mut Connection) -> Result<Vec<TableState>> {
     let is_mysql = !connection.is_mariadb();
     let version_num = connection.server_version_num();
-    if is_mysql && version_num >= KEPT_SINCE {
-        ask(connection, "fresh states of tables", KEEP_NOTHING_SQL)?;
-    }
+    keep_nothing(connection)?;
     // This opens every table; before, the other view knows nothing of those that nobody has used.
     let tables = ask(connection, "states of tables", TABLES_SQL)?;
     let view =

@@ -11,6 +11,7 @@ pub mod counters;
 pub mod explain;
 pub mod fingerprint;
 pub mod innodb_status;
+pub mod queue;
 pub(crate) mod roles;
 pub mod settle;
 pub mod threads;

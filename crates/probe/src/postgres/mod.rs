@@ -6,6 +6,7 @@ pub mod counters;
 pub mod explain;
 pub mod fingerprint;
 pub mod flush;
+pub mod queue;
 pub(crate) mod roles;
 pub mod settle;
 pub mod waits;

@@ -1,0 +1,229 @@
+//! What watches a step: counters at both ends of its window, samples in between, and the wish to end it.
+
+use crate::adapter::Admin;
+use crate::arm::ActiveArm;
+use crate::beside::Beside;
+use crate::error::{Error, Result};
+use crate::observe::StepFindings;
+use crate::outside::Outside;
+use rqps_driver::{Observer, StepError, StepResult};
+use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
+use rqps_store::now_ms;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long sessions may take to leave the server.
+const LEAVE_MOST: Duration = Duration::from_secs(10);
+
+/// What is known of an open window.
+struct OpenWindow {
+    probe: WindowProbe,
+    start: WindowStart,
+    sampler: Sampler,
+}
+
+/// How a step is watched.
+pub(crate) struct Watching {
+    /// Sessions stay after the window.
+    pub owes_events: bool,
+    /// What an event, as the load engine counts its progress, stands for, and the rate's unit.
+    pub progress: (f64, &'static str),
+    /// A session that looks at the server's debt each second of the window.
+    pub beside: Option<Box<dyn Admin>>,
+}
+
+/// Watches a step: counters at both ends of the window, samples in between.
+pub(crate) struct Eyes<'a, 'b> {
+    admin: Box<dyn Admin>,
+    arm: &'a mut ActiveArm,
+    outside: &'a mut Outside<'b>,
+    how: Watching,
+    /// How sessions hand their statistics in; none where the server has them at any time.
+    flush: Option<FlushProcedure>,
+    /// The processes or threads that serve the sessions that are measured.
+    sessions: Vec<u32>,
+    /// The process of the clients, where that is not ours.
+    client_pid: Option<u32>,
+    open: Option<OpenWindow>,
+    beside: Option<Beside>,
+    counters_before: Option<CounterSet>,
+    cost: Option<WindowCost>,
+    samples: Vec<rqps_probe::Column>,
+    counters: Vec<CounterDelta>,
+    debt: Vec<f64>,
+    started_at_ms: i64,
+    /// The first thing that went wrong with the counters: the step then has no result.
+    trouble: Option<Error>,
+}
+
+impl<'a, 'b> Eyes<'a, 'b> {
+    /// Eyes on an arm's server through this session, which is ready.
+    pub fn new(
+        admin: Box<dyn Admin>,
+        arm: &'a mut ActiveArm,
+        outside: &'a mut Outside<'b>,
+        how: Watching,
+    ) -> Self {
+        Self {
+            flush: admin.flush(),
+            admin,
+            arm,
+            outside,
+            how,
+            sessions: Vec::new(),
+            client_pid: None,
+            open: None,
+            beside: None,
+            counters_before: None,
+            cost: None,
+            samples: Vec::new(),
+            counters: Vec::new(),
+            debt: Vec::new(),
+            started_at_ms: 0,
+            trouble: None,
+        }
+    }
+
+    fn note_trouble<T>(&mut self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.trouble.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
+        self.sessions = self.admin.served_by(sessions)?;
+        let target = self.arm.target(&mut *self.admin)?;
+        self.counters_before = Some(self.counters_now()?);
+        self.started_at_ms = now_ms();
+        let perf = self.arm.perf.clone();
+        let mut probe = WindowProbe::new(target, self.sessions.clone(), Some(perf.clone()));
+        if let Some(pid) = self.client_pid {
+            probe = probe.client(pid);
+        }
+        let sampler = Sampler::start(Some(perf))?;
+        let start = probe.begin()?;
+        self.open = Some(OpenWindow { probe, start, sampler });
+        self.beside = self.how.beside.take().map(Beside::start).transpose()?;
+        Ok(())
+    }
+
+    /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
+    fn counters_now(&mut self) -> Result<CounterSet> {
+        if let Some(flush) = self.flush {
+            let doing = "handing statistics in";
+            self.admin.query(flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
+            std::thread::sleep(Duration::from_millis(flush.settle_ms));
+        }
+        self.admin.counters()
+    }
+
+    fn close_window(&mut self) -> Result<()> {
+        if let Some(window) = self.open.take() {
+            self.cost = Some(window.probe.end(&window.start)?);
+            self.samples = window.sampler.stop()?.columns();
+        }
+        self.debt = self.beside.take().map(Beside::stop).unwrap_or_default();
+        Ok(())
+    }
+
+    fn read_counters(&mut self) -> Result<()> {
+        if self.flush.is_some() && !self.how.owes_events {
+            wait_for_sessions_to_leave(&self.sessions);
+        }
+        let after = self.counters_now()?;
+        if let Some(before) = self.counters_before.take() {
+            self.counters = CounterSet::difference(&before, &after);
+        }
+        Ok(())
+    }
+}
+
+/// Sessions that have ended hand in their statistics as their processes go. Asking the server whether
+/// they have gone would be counted.
+fn wait_for_sessions_to_leave(sessions: &[u32]) {
+    let start = Instant::now();
+    let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
+    while sessions.iter().any(is_there) && start.elapsed() < LEAVE_MOST {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+impl Observer for Eyes<'_, '_> {
+    fn client_process(&mut self, pid: u32) {
+        self.client_pid = Some(pid);
+    }
+
+    fn sessions_ended(&mut self, sessions: &[u32]) {
+        if self.flush.is_some() {
+            wait_for_sessions_to_leave(sessions);
+        }
+    }
+
+    fn window_opens(&mut self, sessions: &[u32]) {
+        let opened = self.open_window(sessions);
+        self.note_trouble(opened);
+    }
+
+    fn window_closes(&mut self) {
+        let closed = self.close_window();
+        self.note_trouble(closed);
+    }
+
+    fn statistics_complete(&mut self) {
+        let read = self.read_counters();
+        self.note_trouble(read);
+    }
+
+    fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64) {
+        let (stands_for, unit) = self.how.progress;
+        let rate = events as f64 * stands_for / elapsed_s.max(1e-3);
+        let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, unit));
+        self.outside.watcher.goes_on(phase, elapsed_s, rate);
+    }
+
+    fn cancelled(&mut self) -> bool {
+        self.outside.stopped() || self.trouble.is_some()
+    }
+
+    fn end_statements(&mut self) {
+        self.arm.end_statements();
+    }
+
+    fn force(&mut self) {
+        self.arm.server.end_now();
+    }
+}
+
+impl Eyes<'_, '_> {
+    /// Everything the step gave, or why it gave nothing.
+    pub fn into_findings(
+        mut self,
+        step: &str,
+        outcome: std::result::Result<StepResult, StepError>,
+    ) -> Result<StepFindings> {
+        let trouble = self.trouble.take();
+        let result = match (outcome, trouble) {
+            // The trouble is why it was cancelled.
+            (Ok(_) | Err(StepError::Cancelled), Some(trouble)) => return Err(trouble),
+            (Err(StepError::Cancelled), None) => return Err(Error::Interrupted),
+            (Err(source), _) => {
+                return Err(Error::Step { arm: self.arm.name.clone(), step: step.to_owned(), source });
+            }
+            (Ok(result), None) => result,
+        };
+        Ok(StepFindings {
+            work: self.arm.adapter.work(&self.counters),
+            cost: self.cost.take().unwrap_or_default(),
+            samples: std::mem::take(&mut self.samples),
+            counters: std::mem::take(&mut self.counters),
+            debt: std::mem::take(&mut self.debt),
+            started_at_ms: self.started_at_ms,
+            result,
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! A step of the Insert Benchmark: where the queue stands, what the step finds and leaves, and the window between them.
+//!
+//! Everything is counted from the tables themselves: the newest row says which insert was the last, the oldest one how
+//! far the deletes have come. So a step that was cut off goes on to the place at which it was to end, and every arm
+//! ends each step with the same rows.
+
+mod findings;
+mod position;
+mod state;
+
+use crate::adapter::Admin;
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
+use crate::eyes::{Eyes, Watching};
+use crate::measure::{StepInput, StepOutput};
+use crate::outside::Outside;
+use crate::work::{Done, Task, after_load};
+use position::Standing;
+use rqps_driver::queue::{Pacer, QueueLimit, QueueSpec};
+use rqps_driver::{Flush, StepError};
+use rqps_plan::{InsertOptions, Limit, Measure, Plan};
+use rqps_store::{Load, Measured, Observation, QueryPlan};
+use rqps_workloads::insert_benchmark::{
+    Sizes, Stretch, create_table, drop_indexes, example_sql, existing_indexes_sql, stretches, table_name,
+};
+use rqps_workloads::{Dialect, Queue, StepKind, Test};
+use state::{State, keys};
+use std::time::{Duration, Instant};
+
+/// Sessions of a client at the same time.
+pub(crate) const SESSIONS_PER_CLIENT: u32 = 4;
+
+/// Names of the tables of a plan of this benchmark.
+pub(crate) fn tables(plan: &Plan) -> Vec<String> {
+    (1..=plan.workload.tables).map(table_name).collect()
+}
+
+/// Creates the tables, which l.i0 fills.
+pub(crate) fn create(task: &Task<'_>, options: &InsertOptions, outside: &mut Outside<'_>) -> Result<Done> {
+    let (plan, arm) = (task.plan, task.arm);
+    let start = Instant::now();
+    let doing = "creating the tables";
+    let mut admin = arm.admin(doing)?;
+    let partitions = options.sizes(plan.workload.clients).partitions(options.partitions, tests(plan));
+    for table in 1..=plan.workload.tables {
+        for sql in create_table(arm.adapter.dialect(), table, partitions) {
+            admin.query(&sql).map_err(Error::session(&arm.name, doing))?;
+        }
+    }
+    let load_us = start.elapsed().as_micros() as u64;
+    after_load(task, outside)?;
+    let load = Load { tables: plan.workload.tables, rows: 0, load_us, index_us: 0 };
+    Ok(Done {
+        observation: Some(Observation::new(Measured::Load(load))),
+        ..Done::plain("empty tables: l.i0 fills them")
+    })
+}
+
+/// The tests of a plan in their order.
+fn tests(plan: &Plan) -> Vec<&'static Test> {
+    let test = |kind| match kind {
+        StepKind::Measure { test, .. } => Some(test),
+        StepKind::Settle => None,
+    };
+    plan.steps().into_iter().filter_map(|step| test(step.kind)).collect()
+}
+
+/// What a step works with.
+struct Work<'a> {
+    plan: &'a Plan,
+    measure: &'a Measure,
+    options: &'a InsertOptions,
+    queue: Queue,
+    dialect: Dialect,
+    sizes: Sizes,
+    stretches: Vec<Stretch>,
+    /// What of the queue is this step's.
+    stretch: Stretch,
+}
+
+impl<'a> Work<'a> {
+    /// None for a step that is not of this benchmark.
+    fn of(input: &StepInput<'a>, dialect: Dialect) -> Option<Self> {
+        let StepInput { plan, measure, .. } = *input;
+        let options = plan.insert.as_ref()?;
+        let sizes = options.sizes(measure.clients);
+        let stretches = stretches(tests(plan), &sizes);
+        let stretch = *stretches.iter().find(|stretch| stretch.test.name == measure.test.name)?;
+        Some(Self { plan, measure, options, queue: measure.test.queue?, dialect, sizes, stretches, stretch })
+    }
+
+    fn deletes(&self) -> bool {
+        self.sizes.deletes(self.measure.test)
+    }
+
+    fn clients(&self) -> u32 {
+        self.measure.clients
+    }
+
+    /// The number of a client's table.
+    fn table_of(&self, client: u32) -> u32 {
+        if self.options.shared_table { 1 } else { client + 1 }
+    }
+}
+
+/// Runs such a step on an arm's server.
+pub(crate) fn measure(
+    arm: &mut ActiveArm,
+    input: &StepInput<'_>,
+    outside: &mut Outside<'_>,
+) -> Result<StepOutput> {
+    let doing = "preparing a step";
+    let adapter = arm.adapter;
+    let Some(work) = Work::of(input, adapter.dialect()) else {
+        let source = StepError::NoQueue(input.measure.test.name);
+        return Err(Error::Step { arm: arm.name.clone(), step: input.measure.step.clone(), source });
+    };
+    let mut admin = arm.admin(doing)?;
+    admin.begin_step().map_err(Error::session(&arm.name, doing))?;
+    if input.attempt > 1 {
+        outside.watcher.goes_on("back to where it began", 0.0, None);
+        tidy(&mut *admin, &work, &arm.name)?;
+    }
+    let before = State::read(arm, &mut *admin, &work)?;
+    let standing = Standing::read(&mut *admin, &work, &arm.name)?;
+    let fingerprint = admin.fingerprint()?;
+    let plans = plans(&mut *admin, &work, &arm.name)?;
+    let flush = admin.flush();
+    let spec = QueueSpec {
+        test: work.measure.test,
+        step: work.measure.step.clone(),
+        dialect: work.dialect,
+        shared_table: work.options.shared_table,
+        seed: work.plan.seed,
+        draws: 1,
+        delete_form: work.options.delete_form,
+        pacer: match work.options.pacer {
+            rqps_plan::Pacer::Even => Pacer::Even,
+            rqps_plan::Pacer::Burst => Pacer::Burst,
+        },
+        positions: standing.positions(&work),
+        limit: match work.measure.limit {
+            Limit::Seconds(seconds) => QueueLimit::Time(Duration::from_secs(u64::from(seconds))),
+            Limit::Rows(_) | Limit::Events(_) | Limit::AsBase { .. } => QueueLimit::Rows,
+        },
+        flush: flush
+            .map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() }),
+    };
+    let watching = Watching {
+        owes_events: false,
+        progress: match work.queue.queries {
+            Some(_) => (1.0, "queries/s"),
+            None => (f64::from(work.queue.rows_per_statement), "rows/s"),
+        },
+        beside: Some(arm.admin("looking at the debt")?),
+    };
+    let endpoint = arm.endpoint.clone();
+    let mut eyes = Eyes::new(admin, arm, outside, watching);
+    let outcome = adapter.run_queue(&spec, &endpoint, &mut eyes);
+    let step = eyes.into_findings(&work.measure.step, outcome)?;
+    let mut admin = arm.admin("reading what a step leaves")?;
+    let after = State::read(arm, &mut *admin, &work)?;
+    let misplaced = match spec.limit {
+        QueueLimit::Rows => Standing::read(&mut *admin, &work, &arm.name)?.misplaced(&work),
+        QueueLimit::Time(_) => None,
+    };
+    let mut observation = findings::observation(&work, adapter, &step, (before, after), &standing);
+    observation.fingerprint = fingerprint;
+    observation.plans = plans;
+    Ok(StepOutput {
+        summary: findings::summary(&work, &observation),
+        observation,
+        work: step.result.work,
+        invalid: step.result.invalid.or(misplaced),
+    })
+}
+
+/// Undoes what a step that was cut off has left where it can't go on from there: half a table that is filled by nothing
+/// else, and half of the indexes.
+fn tidy(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<()> {
+    let doing = "undoing what a step that was cut off has left";
+    let mut run = |sql: &str| admin.query(sql).map_err(Error::session(arm, doing));
+    for table in 1..=work.plan.workload.tables {
+        if work.stretch.from.statements == 0 {
+            let restart = if work.dialect == Dialect::Postgres { " RESTART IDENTITY" } else { "" };
+            run(&format!("TRUNCATE TABLE {}{restart}", table_name(table)))?;
+        }
+        if work.queue.builds_indexes {
+            let found = run(&existing_indexes_sql(work.dialect, table))?;
+            let existing: Vec<String> =
+                found.rows.iter().filter_map(|row| row.first().cloned().flatten()).collect();
+            for sql in drop_indexes(work.dialect, table, &existing) {
+                run(&sql)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How the server would carry out each kind of statement of the step, on the first table.
+fn plans(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<Vec<QueryPlan>> {
+    let keys = keys(admin, arm)?;
+    let mut plans = Vec::new();
+    for statement in work.measure.test.statements() {
+        let skips = !work.deletes() && matches!(statement.kind, "delete" | "min");
+        let (rows, form) = (work.queue.rows_per_statement, work.options.delete_form);
+        let sql = example_sql(statement.kind, work.dialect, form, 1, rows, keys);
+        let Some(sql) = sql.filter(|_| !skips) else {
+            continue;
+        };
+        let explained = admin.explain(&sql)?;
+        plans.push(QueryPlan {
+            statement: statement.kind.to_owned(),
+            sql,
+            text: explained.text,
+            json: explained.json,
+        });
+    }
+    Ok(plans)
+}

@@ -1,0 +1,90 @@
+//! Where the queue stands, as the tables say.
+
+use super::Work;
+use crate::adapter::Admin;
+use crate::error::{Error, Result};
+use rqps_driver::queue::Positions;
+use rqps_workloads::insert_benchmark::{
+    Position, newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql, rows_before,
+    table_name,
+};
+
+const DOING: &str = "reading where the queue stands";
+
+/// Where each client's queue stands.
+pub(super) struct Standing {
+    clients: Vec<Position>,
+}
+
+impl Standing {
+    /// Reads it from the tables.
+    pub fn read(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<Self> {
+        let mut ask = |sql: &str| -> Result<Option<u64>> {
+            let table = admin.query(sql).map_err(Error::session(arm, DOING))?;
+            Ok(table.value().and_then(|text| text.parse().ok()))
+        };
+        let clients = (0..work.clients()).map(|client| client_at(&mut ask, work, client));
+        Ok(Self { clients: clients.collect::<Result<_>>()? })
+    }
+
+    /// What is left of the step for each client.
+    pub fn positions(&self, work: &Work<'_>) -> Vec<Positions> {
+        let end = work.stretch.to;
+        let left = |at: &Position| Positions {
+            insert_from: at.statements,
+            rows_to_insert: end.inserted.saturating_sub(at.inserted),
+            rows_to_delete: if work.deletes() { end.deleted.saturating_sub(at.deleted) } else { 0 },
+        };
+        self.clients.iter().map(left).collect()
+    }
+
+    /// How much of the step's rows were still to be inserted, 0 to 1.
+    pub fn share_left(&self, work: &Work<'_>) -> f64 {
+        let whole = (work.stretch.to.inserted - work.stretch.from.inserted) * u64::from(work.clients());
+        let left: u64 = self.positions(work).iter().map(|position| position.rows_to_insert).sum();
+        if whole == 0 { 1.0 } else { (left as f64 / whole as f64).min(1.0) }
+    }
+
+    /// What is wrong where a client's queue does not stand where the plan has it after the step.
+    pub fn misplaced(&self, work: &Work<'_>) -> Option<String> {
+        let end = work.stretch.to;
+        let wrong =
+            |at: &&Position| at.inserted != end.inserted || (work.deletes() && at.deleted != end.deleted);
+        let (client, at) = (0..).zip(&self.clients).find(|(_, at)| wrong(at))?;
+        Some(format!(
+            "{}: {} rows inserted and {} deleted so far, planned are {} and {}",
+            table_name(work.table_of(client)),
+            at.inserted,
+            at.deleted,
+            end.inserted,
+            end.deleted
+        ))
+    }
+}
+
+fn client_at(
+    ask: &mut dyn FnMut(&str) -> Result<Option<u64>>,
+    work: &Work<'_>,
+    client: u32,
+) -> Result<Position> {
+    let (dialect, table, sharing) = (work.dialect, work.table_of(client), work.clients());
+    let shared = work.options.shared_table && sharing > 1;
+    let newest = match shared {
+        true => ask(&newest_number_of_lane_sql(dialect, table, client, sharing))?,
+        false => ask(&newest_number_sql(dialect, table))?,
+    };
+    let Some(newest) = newest else {
+        return Ok(Position::default());
+    };
+    let statements = 1 + if shared { newest / u64::from(sharing) } else { newest };
+    let inserted = rows_before(&work.stretches, statements);
+    let begins_deleted = work.stretch.from.deleted;
+    if begins_deleted == 0 && !work.deletes() {
+        return Ok(Position { statements, inserted, deleted: 0 });
+    }
+    // Deletes end within a statement: l.i0's rows come by the hundred and go by fifty.
+    let oldest = ask(&oldest_number_sql(dialect, table))?.unwrap_or_default();
+    let left = ask(&oldest_rows_sql(table))?.unwrap_or_default();
+    let deleted = rows_before(&work.stretches, oldest + 1).saturating_sub(left);
+    Ok(Position { statements, inserted, deleted })
+}

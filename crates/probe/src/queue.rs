@@ -1,0 +1,22 @@
+//! What the state of a table that is a queue is told by: its size, and what planning a statement takes. Both DBMSs' files
+//! return these.
+
+use serde::{Deserialize, Serialize};
+
+/// Sizes of all tables of the database together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Rows, with what is free among them, bytes. In InnoDB the primary key is part of it.
+    pub table_bytes: u64,
+    /// Indexes, bytes.
+    pub index_bytes: u64,
+}
+
+/// What planning one statement took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Planning {
+    /// Buffers that the planner looked into, found in memory or read; none where the server does not tell.
+    pub buffers: Option<u64>,
+    /// Time, microseconds.
+    pub elapsed_us: f64,
+}
