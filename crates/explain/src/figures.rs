@@ -12,6 +12,7 @@ use rqps_store::{BlockStatus, CounterName, EndedBy, RateUnit, Recorded, Run, Win
 
 use crate::error::Result;
 use crate::quantity::{Quantity, quantity};
+use crate::queue::Foreground;
 
 /// Key of the CPU time of the client program.
 pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
@@ -42,7 +43,7 @@ pub(crate) struct Totals {
 
 /// Both arms' totals in one test.
 pub(crate) struct Figures {
-    /// What an operation is called: `query`, `1000 rows`.
+    /// What an operation is called: `query`, `1000 rows`, `row`.
     pub operation: &'static str,
     /// Clients of the arm's windows.
     pub clients: u32,
@@ -119,7 +120,7 @@ impl<'a> Reader<'a> {
         control: Option<usize>,
     ) -> Result<Figures> {
         let windows = windows_of(self.run, test, arm);
-        let of_rows = windows.first().is_some_and(|window| window.result.rate_unit == RateUnit::Rows);
+        let unit = windows.first().map_or(RateUnit::Queries, |window| window.result.rate_unit);
         let mut blocks: BTreeMap<u32, [Option<Rc<Totals>>; 3]> = BTreeMap::new();
         for (place, arm) in [Some(base), Some(arm), control].into_iter().enumerate() {
             let Some(arm) = arm else { continue };
@@ -128,7 +129,11 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(Figures {
-            operation: if of_rows { "1000 rows" } else { "query" },
+            operation: match unit {
+                RateUnit::Queries => "query",
+                RateUnit::Rows => "1000 rows",
+                RateUnit::Inserts => "row",
+            },
             clients: windows.first().map_or(1, |window| window.result.clients),
             replicated: !self.run.blocks.is_empty(),
             names: Rc::clone(&self.names),
@@ -247,15 +252,27 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
         totals.operations += window.result.operations();
         let elapsed_us = window.result.elapsed_us as f64;
+        let foreground = Foreground::of(window);
+        let connections = foreground.as_ref().map_or(window.result.clients, |its| its.connections);
+        let backends = match &foreground {
+            Some(its) => Some(its.server_us),
+            None => (!window.connections.is_empty())
+                .then(|| window.connections.iter().map(|one| one.cpu_us).sum()),
+        };
+        let own_client_us = foreground.as_ref().and_then(|its| its.client_us);
         let made = [
-            (ELAPSED, elapsed_us),
-            (CLIENT_TIME, elapsed_us * f64::from(window.result.clients)),
-            (RETRIES, window.result.retries.values().sum::<u64>() as f64),
-            (BACKENDS, window.connections.iter().map(|one| one.cpu_us).sum()),
+            (ELAPSED, Some(elapsed_us)),
+            (CLIENT_TIME, Some(elapsed_us * f64::from(connections))),
+            (RETRIES, Some(window.result.retries.values().sum::<u64>() as f64)),
+            (BACKENDS, backends),
+            (CLIENT_CPU_US, own_client_us),
         ];
-        let made = made.into_iter().filter(|(name, _)| *name != BACKENDS || !window.connections.is_empty());
-        let metrics = window.metrics.iter().map(|(name, value)| (name.as_str(), *value)).chain(made);
-        for (name, value) in metrics {
+        let made = made.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let stored = window.metrics.iter().map(|(name, value)| (name.as_str(), *value));
+        // Beside queries others insert and delete: their CPU time is no part of a query's time.
+        let stored = stored.filter(|(name, _)| own_client_us.is_none() || *name != CLIENT_CPU_US);
+        let of_roles = foreground.iter().flat_map(|its| &its.totals).map(|(name, us)| (name.as_str(), *us));
+        for (name, value) in stored.chain(made).chain(of_roles) {
             *totals.metrics.entry(name.to_owned()).or_default() += value;
         }
         for (id, change) in run.counter_changes(window.action.seq)? {
@@ -282,7 +299,11 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
 /// How much more than the median one the busiest of several backends used, by block.
 fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for window in windows_of(run, test, arm).into_iter().filter(|window| window.connections.len() > 1) {
+    // Connections that do different things are not alike.
+    let is_even = |window: &&Recorded<Window>| {
+        window.connections.len() > 1 && window.connections.iter().all(|one| one.role.is_empty())
+    };
+    for window in windows_of(run, test, arm).into_iter().filter(is_even) {
         let sums = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
         sums.resize(sums.len().max(window.connections.len()), 0.0);
         sums.iter_mut().zip(&window.connections).for_each(|(sum, one)| *sum += one.cpu_us);

@@ -17,13 +17,12 @@ mod model;
 mod plans;
 mod profile;
 mod quantity;
+mod queue;
 mod rank;
 mod settings;
 mod time;
 mod waits;
 mod words;
-
-use std::collections::BTreeMap;
 
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::{Role, Run};
@@ -59,13 +58,14 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
             let is_its_arm =
                 if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
-            if !is_its_arm || (asked.tests.is_empty() && is_same(judged, test, arm)) {
+            let missed = queue::missed(run, test, arm) || queue::missed(run, test, base);
+            if !is_its_arm || (asked.tests.is_empty() && !missed && is_same(judged, test, arm)) {
                 continue;
             }
             let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
-            if judged.is_some() || !asked.tests.is_empty() || cx.changed() {
+            if judged.is_some() || !asked.tests.is_empty() || missed || cx.changed() {
                 explanations.push(of_test(&cx, group)?);
             }
         }
@@ -88,15 +88,25 @@ fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
     judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_nothing))
 }
 
-/// Measured steps that are no warm-up, by group and name.
+/// Measured steps that are no warm-up: by group and name, those that share a queue in their order, which is no
+/// alphabetical one.
 fn steps(run: &Run) -> Vec<(String, String)> {
-    let steps: BTreeMap<(String, String), ()> = run
-        .windows
-        .iter()
-        .filter(|window| !window.action.step.ends_with(".warm") && !window.action.step.ends_with(".warmpre"))
-        .map(|window| ((window.result.group.clone(), window.action.step.clone()), ()))
-        .collect();
-    steps.into_keys().collect()
+    let mut steps: Vec<(usize, String, String)> = Vec::new();
+    for window in &run.windows {
+        let (step, group) = (&window.action.step, &window.result.group);
+        if step.ends_with(".warm")
+            || step.ends_with(".warmpre")
+            || steps.iter().any(|(_, _, name)| name == step)
+        {
+            continue;
+        }
+        let is_of_queue = queue::GROUPS.contains(&group.as_str());
+        let at = run.steps.iter().position(|planned| planned.name == *step);
+        let place = if is_of_queue { at.unwrap_or(0) + 1 } else { 0 };
+        steps.push((place, group.clone(), step.clone()));
+    }
+    steps.sort();
+    steps.into_iter().map(|(_, group, step)| (group, step)).collect()
 }
 
 fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> Result<()> {
@@ -117,7 +127,11 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
-    let mut found: Vec<Item> = time::of_test(cx);
+    let mut found: Vec<Item> = queue::of_test(cx).into_iter().map(Item::of).collect();
+    // Where the two did not do the same, the time of an operation says nothing.
+    if found.iter().all(|item| item.finding.word != Word::NotComparable) {
+        found.extend(time::of_test(cx));
+    }
     found.extend(debt::of_test(cx)?.into_iter().map(Item::of));
     found.extend(counters::of_test(cx).into_iter().map(Item::of));
     found.extend(connections::of_test(cx).into_iter().map(Item::of));

@@ -24,12 +24,25 @@ const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime]
 const KERNEL_WORK: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::TempFiles];
 
 /// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
-const MERGES: [(Cause, &[Cause]); 16] = [
+const MERGES: [(Cause, &[Cause]); 17] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (
         Cause::QueryPlan,
         &[Cause::Rows, Cause::HeapBlocks, Cause::DeadRows, Cause::TempFiles, Cause::Background],
+    ),
+    // The session that inserts waits for the one that deletes.
+    (
+        Cause::TailEntries,
+        &[
+            Cause::DeadRows,
+            Cause::HeapBlocks,
+            Cause::Rows,
+            Cause::Size,
+            Cause::Planning,
+            Cause::Waiting,
+            Cause::CpuQueue,
+        ],
     ),
     (Cause::HotUpdates, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Wal]),
     (Cause::DeadRows, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Rows, Cause::Size]),
@@ -108,6 +121,8 @@ fn share(base: f64, arm: f64) -> f64 {
 /// statement touches: a row more or less is nothing beside a thousand.
 fn drive(cx: &Context<'_>, item: &Item) -> f64 {
     match item.finding.cause {
+        // What deletes take is no part of the queries beside them.
+        Cause::TailEntries if cx.operation() == "query" => 0.0,
         Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
             blocks_touched(cx).map_or(0.0, |found| found.share())
         }

@@ -55,6 +55,8 @@ pub enum Word {
     MoreWaiting,
     /// It waits less.
     LessWaiting,
+    /// What was measured on the two is not the same work.
+    NotComparable,
     /// The server chose another query plan.
     AnotherPlan,
     /// The step began with work that earlier ones put off.
@@ -91,6 +93,7 @@ impl Word {
             Word::MoreWaiting => "more waiting",
             Word::LessWaiting => "less waiting",
             Word::AnotherPlan => "another plan",
+            Word::NotComparable => "not comparable",
             Word::InheritedDebt => "inherited debt",
             Word::TheHost => "the host",
             Word::NotExplained => "not explained",
@@ -155,6 +158,10 @@ causes! {
     Fsync = "fsync",
     /// Dead rows that have to be passed over.
     DeadRows = "dead-rows",
+    /// Deleted rows at the tail of a queue that planning, or each DELETE, passes over.
+    TailEntries = "tail-entries",
+    /// Writes beside queries that did not come at the rate asked for.
+    BackgroundRate = "background-rate",
     /// Size of tables and indexes.
     Size = "size",
     /// Temporary files.

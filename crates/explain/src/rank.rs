@@ -44,7 +44,7 @@ impl Item {
             Word::MoreWork | Word::SlowerWork | Word::MoreWaiting | Word::InheritedDebt => Some(true),
             Word::LessWork | Word::FasterWork | Word::LessWaiting => Some(false),
             Word::TheHost | Word::NotExplained => self.figure().map(|(base, arm)| arm > base),
-            Word::AnotherPlan => None,
+            Word::AnotherPlan | Word::NotComparable => None,
         }
     }
 }
@@ -61,12 +61,14 @@ pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>) -> Vec<Finding> {
     findings
 }
 
-/// What is explained goes before what is not, and both before what works against the change.
+/// What makes rates incomparable goes before everything, what is explained before what is not, and all of that before
+/// what works against the change.
 fn place(finding: &Finding) -> u8 {
     match (finding.weight >= 0.0, finding.word) {
-        (true, Word::NotExplained) => 1,
-        (true, _) => 0,
-        (false, _) => 2,
+        (true, Word::NotComparable) => 0,
+        (true, Word::NotExplained) => 2,
+        (true, _) => 1,
+        (false, _) => 3,
     }
 }
 
@@ -91,7 +93,7 @@ fn weighed(item: Item, time_rose: Option<bool>) -> Finding {
     let mut finding = item.finding;
     finding.weight = match item.share {
         Some(share) => share.clamp(-1.0, 1.0),
-        None if finding.word == Word::AnotherPlan => finding.weight,
+        None if matches!(finding.word, Word::AnotherPlan | Word::NotComparable) => finding.weight,
         None => UNSIZED * finding.weight.clamp(0.0, 1.0) * if is_along { 1.0 } else { -1.0 },
     };
     finding
@@ -99,7 +101,8 @@ fn weighed(item: Item, time_rose: Option<bool>) -> Finding {
 
 /// What no finding accounts for, where a change of the rate is to be explained.
 fn left_over(cx: &Context<'_>, items: &[Item]) -> Option<Finding> {
-    if !cx.changed() {
+    let is_comparable = !items.iter().any(|item| item.finding.word == Word::NotComparable);
+    if !cx.changed() || !is_comparable {
         return None;
     }
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);

@@ -42,7 +42,10 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         document.extend(blocks);
     };
     if run.blocks.is_empty() {
-        part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run)).collect());
+        part(
+            "Headline",
+            blocks(&[Section::Headline])?.into_iter().chain(how_sure(run, sides.is_queue())).collect(),
+        );
     } else {
         part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
     }
@@ -53,7 +56,18 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));
     part("Method and host", std::iter::once(method).chain(blocks(&[Section::Host])?).collect());
-    part("Rates", blocks(&[Section::Relative, Section::Absolute, Section::Chain])?);
+    let is_queue = sides.is_queue();
+    match is_queue {
+        true => part(
+            "Rates",
+            blocks(&[Section::Absolute, Section::Relative, Section::Background, Section::Chain])?,
+        ),
+        false => part("Rates", blocks(&[Section::Relative, Section::Absolute, Section::Chain])?),
+    }
+    if is_queue {
+        part("CPU per connection", blocks(&[Section::Connections, Section::Cpu])?);
+        part("State, and how each step went", blocks(&[Section::State, Section::Ends])?);
+    }
     part("Plans that changed", blocks(&[Section::Plans])?);
     part("Load and settle", blocks(&[Section::Loads, Section::Settles])?);
     let remarks = blocks(&[Section::Remarks])?;
@@ -67,12 +81,18 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         ("Blocks", Section::Blocks),
         ("Events and statements", Section::Rates),
         ("CPU per connection", Section::Connections),
+        ("Response times", Section::Responses),
         ("Latency", Section::Latency),
     ];
     let has_blocks = !run.blocks.is_empty();
     let details: Result<Vec<Block>> = details
         .into_iter()
-        .filter(|(_, section)| has_blocks || !matches!(section, Section::Evidence | Section::Blocks))
+        .filter(|(_, section)| match section {
+            Section::Evidence | Section::Blocks => has_blocks,
+            Section::Responses => is_queue,
+            Section::Connections => !is_queue,
+            _ => true,
+        })
         .map(|(summary, section)| Ok(Block::Fold(summary.to_owned(), blocks(&[section])?)))
         .collect();
     part("Details", details?);
@@ -89,8 +109,17 @@ fn title(sides: &Sides<'_>) -> String {
     }
 }
 
+/// How far one pass of a queue's steps can be trusted.
+pub(crate) const ONE_PASS_OF_QUEUE: &str = "Every figure is from one walk through the steps on each variant. How fast a step writes depends on when vacuum \
+     or purge came by, and with few CPUs on the scheduler: rates of short steps differ by tens of percent from pass to \
+     pass, the server's CPU of a row or a query by much less. The thresholds 0.95 and 1.05 are a reading aid, not a test \
+     of significance.";
+
 /// How far the figures can be trusted.
-fn how_sure(run: &Run) -> Vec<Block> {
+fn how_sure(run: &Run, is_queue: bool) -> Vec<Block> {
+    if is_queue {
+        return vec![Block::Text(ONE_PASS_OF_QUEUE.to_owned())];
+    }
     let single = "Each figure is from one pass: one server start, one window for each test. There are no error bars. \
         Without repeats, a difference of a few percent cannot be told from noise: published repeats of this kind of \
         benchmark differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up to 18 % for scan. \
@@ -120,6 +149,10 @@ fn legend(run: &Run) -> Vec<String> {
     if counts("server_data_writes") || counts("server_fsyncs") {
         let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
         lines.push(own.to_owned());
+    }
+    if run.windows.iter().any(|window| window.result.rate_unit == RateUnit::Inserts) {
+        lines
+            .push("for l.i0, l.i1 and l.i2 an operation is a row inserted, for l.x a row indexed".to_owned());
     }
     let mut rows: Vec<&str> = Vec::new();
     for window in run.windows.iter().filter(|window| window.result.rate_unit == RateUnit::Rows) {

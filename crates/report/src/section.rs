@@ -108,7 +108,8 @@ impl Section {
         [Section::Verdicts, Section::Arrivals, Section::Absolute, Section::Remarks];
 
     /// The same of runs whose steps share a table that is a queue.
-    pub const DEFAULT_OF_QUEUE: [Section; 8] = [
+    pub const DEFAULT_OF_QUEUE: [Section; 9] = [
+        Section::Headline,
         Section::Absolute,
         Section::Relative,
         Section::Background,
@@ -212,6 +213,7 @@ impl Section {
     fn of_queue(self, sides: &Sides<'_>, which: Which) -> Option<Result<Vec<Block>>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         Some(match self {
+            Section::Headline => Ok(tables::insert::headline::blocks(sides)),
             Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
             Section::Relative => one(tables::insert::rates::relative(sides)),
             Section::Absolute => one(tables::insert::rates::absolute(sides)),

@@ -233,12 +233,8 @@ impl<'a> Sides<'a> {
         };
         let steps: Vec<String> = self.steps(Which::Tests).iter().filter_map(missed).collect();
         (!steps.is_empty()).then(|| {
-            format!(
-                "{} did not keep the rate of background writes in {}: its queries ran beside fewer writes and are not \
-                 ranked",
-                side.label(),
-                steps.join(", ")
-            )
+            let (name, steps) = (side.reference(), steps.join(", "));
+            format!("{name} did not keep its rate of background writes in {steps}: not ranked there")
         })
     }
 

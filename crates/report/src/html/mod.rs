@@ -1,8 +1,8 @@
 //! A run's report as one HTML file: opened from disk without network, complete without its script, which adds sorting,
 //! zoom and a choice of theme.
 //!
-//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `ratios.rs` and
-//! `versions.rs` the plots over tests and versions, `test.rs` what there is of one test, `method.rs` what is needed to
+//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `queue.rs` the tables of
+//! the Insert Benchmark, `ratios.rs` and `versions.rs` the plots over tests and versions, `test.rs` what there is of one test, `method.rs` what is needed to
 //! judge and repeat the run. `page.css` and `page.js` are its looks and its script.
 
 mod files;
@@ -13,6 +13,7 @@ mod method;
 mod overview;
 mod plans;
 mod profiles;
+mod queue;
 mod ratios;
 mod shell;
 mod summary;
@@ -44,15 +45,19 @@ pub fn html_report(run: &Run) -> Result<String> {
     let tests = test::sections(&page)?;
     let ratios = ratios::section(&page);
     let versions = versions::section(&page)?;
+    let steps = queue::section(&page)?;
     let main = html! {
         (summary::section(&page))
+        @if let Some(steps) = &steps { (steps) }
         (overview::section(&page)?)
         (ratios)
         @if let Some(versions) = &versions { (versions) }
         (tests)
         (method::section(&page)?)
     };
-    let mut links = vec![("summary", "Summary"), ("verdicts", page.verdicts_title()), ("ratios", "Ratios")];
+    let mut links = vec![("summary", "Summary")];
+    links.extend(steps.is_some().then_some(("steps", "Steps")));
+    links.extend([("verdicts", page.verdicts_title()), ("ratios", "Ratios")]);
     links.extend(versions.is_some().then_some(("versions", "Versions")));
     links.extend([("tests", "Tests"), ("method", "Method")]);
     Ok(shell::page(&page, &links, &main))
@@ -154,6 +159,16 @@ impl<'a> Page<'a> {
     fn ratio(&self, arm: usize, test: &str) -> Option<f64> {
         let ratio = self.side(arm).rate(test)? / self.sides.base.rate(test)?;
         ratio.is_finite().then_some(ratio)
+    }
+
+    /// Whether the arm or base did not keep the test's rate of background writes, so that its ratio ranks nobody.
+    fn missed(&self, arm: usize, test: &str) -> bool {
+        self.side(arm).missed(test) || self.sides.base.missed(test)
+    }
+
+    /// The same ratio where both did the same beside it.
+    fn ranked_ratio(&self, arm: usize, test: &str) -> Option<f64> {
+        self.ratio(arm, test).filter(|_| !self.missed(arm, test))
     }
 
     /// Blocks whose tables say what must be read with them.

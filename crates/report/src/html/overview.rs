@@ -7,6 +7,7 @@ use rqps_verdicts::RunVerdicts;
 
 use super::marks::{Mark, figure, interval, subject};
 use super::{Page, anchor};
+use crate::background::MARK;
 use crate::document::Block;
 use crate::error::Result;
 use crate::groups;
@@ -21,6 +22,8 @@ use crate::words;
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let full = match &page.judged {
         Some(_) => page.blocks(&[Section::Verdicts, Section::Evidence])?,
+        // Its tables stand above, with all steps.
+        None if page.sides.is_queue() => page.blocks(&[Section::Chain])?,
         None => page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
     };
     let full: Vec<Block> = full.into_iter().filter(|block| matches!(block, Block::Table(_))).collect();
@@ -50,8 +53,8 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 Some(judged) => (of_verdicts(page, judged)),
                 None => (of_rates(page)),
             }
-            details { summary { (title) } (blocks::blocks(&full, 3)) }
-            @if page.judged.is_some() {
+            @if !full.is_empty() { details { summary { (title) } (blocks::blocks(&full, 3)) } }
+            @if page.judged.is_some() && !page.sides.is_queue() {
                 details { summary { "Rates, as tables" }
                     (blocks::blocks(&page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?, 3))
                 }
@@ -208,14 +211,17 @@ fn of_rates(page: &Page<'_>) -> Markup {
 fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
     let ratios: Vec<Option<f64>> = arms.iter().map(|arm| page.ratio(*arm, &step.name)).collect();
     let side = |ratio: &Option<f64>| ratio.map_or(0, number::side_of_band);
-    let changed = ratios.iter().any(|ratio| side(ratio) != 0);
+    let missed = |arm: usize| page.missed(arm, &step.name);
+    let changed = arms.iter().zip(&ratios).any(|(arm, ratio)| missed(*arm) || side(ratio) != 0);
     let base = page.sides.base.rate(&step.name);
     html! {
         tr data-changed=[changed.then_some("")] {
             th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
-            @for ratio in &ratios {
-                td.num.tint-worse[side(ratio) < 0].tint-better[side(ratio) > 0] data-sort=[*ratio] {
+            @for (arm, ratio) in arms.iter().zip(&ratios) {
+                @let (worse, better) = (side(ratio) < 0 && !missed(*arm), side(ratio) > 0 && !missed(*arm));
+                td.num.tint-worse[worse].tint-better[better].unranked[missed(*arm)] data-sort=[*ratio] {
                     @match ratio {
+                        Some(ratio) if missed(*arm) => (format!("{MARK}{ratio:.2}")),
                         Some(ratio) => {
                             (match side(&Some(*ratio)) { -1 => "▼ ", 1 => "▲ ", _ => "" }) (format!("{ratio:.2}"))
                         }

@@ -97,7 +97,7 @@ fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Op
     match &page.judged {
         Some(judged) => point_of(judged.verdicts.verdict(&step.name, arm, detector)?),
         None => {
-            let ratio = page.ratio(arm, &step.name)?;
+            let ratio = page.ranked_ratio(arm, &step.name)?;
             Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unknown })
         }
     }

@@ -7,9 +7,10 @@ use rqps_store::BlockStatus;
 use super::marks::Mark;
 use super::{Page, anchor};
 use crate::document::Block;
+use crate::markdown_report::ONE_PASS_OF_QUEUE;
 use crate::number;
 use crate::render::html as blocks;
-use crate::tables::{headline, host, trust};
+use crate::tables::{headline, host, insert, trust};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -235,7 +236,11 @@ fn sure(judged: &Judged<'_>) -> String {
 
 fn of_rates(page: &Page<'_>) -> Markup {
     let text = |block: &Block| matches!(block, Block::Text(_) | Block::Items(_));
-    let said: Vec<Block> = headline::blocks(&page.sides).into_iter().filter(text).collect();
+    let all = match page.sides.is_queue() {
+        true => insert::headline::blocks(&page.sides),
+        false => headline::blocks(&page.sides),
+    };
+    let said: Vec<Block> = all.into_iter().filter(text).collect();
     let (disturbed, said): (Vec<Block>, Vec<Block>) = said
         .into_iter()
         .partition(|block| matches!(block, Block::Text(text) if text.starts_with("DISTURBED")));
@@ -244,10 +249,15 @@ fn of_rates(page: &Page<'_>) -> Markup {
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         p.callout {
             strong { "A single pass, without error bars. " }
-            "Every figure is from one server start and one window for each test. Differences of a few percent cannot \
-             be told from noise: published repeats of this kind of benchmark differ by 1 to 2 % in the median, by 2 to \
-             10 % for one test in twenty. The thresholds 0.95 and 1.05 are a reading aid, not a test of significance. "
-            "The protocol " code { "isolated" } " gives verdicts."
+            @if page.sides.is_queue() {
+                (ONE_PASS_OF_QUEUE) " A plan with " code { "passes = 3" } " or more gives verdicts."
+            } @else {
+                "Every figure is from one server start and one window for each test. Differences of a few percent \
+                 cannot be told from noise: published repeats of this kind of benchmark differ by 1 to 2 % in the \
+                 median, by 2 to 10 % for one test in twenty. The thresholds 0.95 and 1.05 are a reading aid, not a \
+                 test of significance. "
+                "The protocol " code { "isolated" } " gives verdicts."
+            }
         }
         (blocks::blocks(&said, 2))
     }
@@ -257,7 +267,7 @@ fn headline_of_rates(page: &Page<'_>, arm: usize) -> Markup {
     let mut ratios: Vec<(f64, &str)> = page
         .steps
         .iter()
-        .filter_map(|step| Some((page.ratio(arm, &step.name)?, step.name.as_str())))
+        .filter_map(|step| Some((page.ranked_ratio(arm, &step.name)?, step.name.as_str())))
         .collect();
     ratios.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let below = ratios.iter().filter(|(ratio, _)| number::side_of_band(*ratio) < 0).count();

@@ -73,9 +73,20 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                 (plans::side_by_side(page, step)?)
                 (profiles::flamegraphs(page, step, flame_bytes)?)
                 details { summary { "Server counters" } (tables(&[Section::Counters])?) }
-                details {
-                    summary { "Statements, CPU per connection, state before the test" }
-                    (tables(&[Section::Rates, Section::Connections, Section::Fingerprints])?)
+                @if groups::is_queue(&step.group) {
+                    h4 { "Response times" }
+                    (tables(&[Section::Responses])?)
+                    h4 { "CPU by connection, state before and after, how it went" }
+                    (tables(&[Section::Connections, Section::Cpu, Section::State, Section::Ends])?)
+                    details {
+                        summary { "Statements, state before the step" }
+                        (tables(&[Section::Rates, Section::Fingerprints])?)
+                    }
+                } @else {
+                    details {
+                        summary { "Statements, CPU per connection, state before the test" }
+                        (tables(&[Section::Rates, Section::Connections, Section::Fingerprints])?)
+                    }
                 }
                 p.back { a href="#verdicts" { "Back to all tests" } }
             }
@@ -100,7 +111,8 @@ fn found(page: &Page<'_>, step: &TestStep) -> Markup {
                         }
                     }
                     None => {
-                        @if let Some(ratio) = page.ratio(*arm, &step.name) {
+                        @if page.missed(*arm, &step.name) { span.what { "background writes not kept" } }
+                        @else if let Some(ratio) = page.ratio(*arm, &step.name) {
                             span.num.worse[number::side_of_band(ratio) < 0].better[number::side_of_band(ratio) > 0] {
                                 (format!("{ratio:.2}"))
                             }

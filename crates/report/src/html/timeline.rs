@@ -6,10 +6,12 @@ use rqps_store::{Recorded, Series, Window};
 
 use super::{CHART_WIDTH, Page, anchor, figure};
 use crate::error::Result;
+use crate::groups;
 use crate::sides::TestStep;
 
-/// The series that is the rate, as the store calls it.
-const RATE: &str = "queries";
+/// The series that is the rate, as the store calls it, with its title and unit: of steps that insert, of all others.
+const INSERTS: (&str, &str, &str) = ("inserts", "Rows inserted per second", "rows/s");
+const QUERIES: (&str, &str, &str) = ("queries", "Queries per second", "queries/s");
 /// Seconds that make a curve; with fewer in each window the windows themselves are the points.
 const SECONDS_MIN: usize = 2;
 /// Points of all lines of the first chart, and how few and many one line gets: with few arms every second of ten
@@ -17,7 +19,18 @@ const SECONDS_MIN: usize = 2;
 const POINTS: (usize, usize, usize) = (3600, 200, 600);
 /// The same of the other charts.
 const MORE_POINTS: (usize, usize, usize) = (600, 60, 150);
-/// What else is drawn where it was sampled: series, title, unit.
+/// What else is drawn of a queue's steps, beside the rate: what its connections did, and what waits to be removed.
+const OF_QUEUE: [(&str, &str, &str); 8] = [
+    INSERTS,
+    ("deletes", "Rows deleted per second", "rows/s"),
+    QUERIES,
+    ("insert_max_us", "Longest insert of each second", "us"),
+    ("delete_max_us", "Longest delete of each second", "us"),
+    ("query_max_us", "Longest query of each second", "us"),
+    ("dead_rows", "Deleted rows that are still there", "rows"),
+    ("history_list_length", "History list length", "transactions"),
+];
+/// What is drawn of the host where it was sampled: series, title.
 const MORE: [(&str, &str); 5] = [
     ("host_user", "CPUs busy with programs"),
     ("host_iowait", "CPUs waiting for the disk"),
@@ -42,14 +55,20 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     let courses = courses(page, step)?;
     let more: Vec<TimelineChart> = MORE
         .iter()
-        .filter(|_| by_second(&courses))
-        .filter_map(|(name, title)| of_series(page, step, &courses, name, title, MORE_POINTS))
+        .filter(|_| by_second(step, &courses))
+        .filter_map(|(name, title)| of_series(page, step, &courses, (name, title, ""), MORE_POINTS))
+        .collect();
+    let of_queue: Vec<TimelineChart> = OF_QUEUE
+        .into_iter()
+        .filter(|one| groups::is_queue(&step.group) && *one != rate_of(step))
+        .filter_map(|one| of_series(page, step, &courses, one, POINTS))
         .collect();
     Ok(html! {
         @match rate(page, step, &courses) {
             Some(rate) => { (figure(&rate.title, rate.svg(Theme::Page))) }
             None => p { "One window, too short for a course over time." },
         }
+        @for chart in &of_queue { (figure(&chart.title, chart.svg(Theme::Page))) }
         @if !more.is_empty() {
             details {
                 summary { "The host over the same time" }
@@ -59,14 +78,20 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     })
 }
 
-fn by_second(courses: &[Course<'_>]) -> bool {
-    let is_long = |series: &Series| series.name == RATE && series.values.len() >= SECONDS_MIN;
+/// The series that is the rate of a step.
+fn rate_of(step: &TestStep) -> (&'static str, &'static str, &'static str) {
+    if groups::is_queue(&step.group) && !groups::is_background(&step.group) { INSERTS } else { QUERIES }
+}
+
+fn by_second(step: &TestStep, courses: &[Course<'_>]) -> bool {
+    let (rate, ..) = rate_of(step);
+    let is_long = |series: &Series| series.name == rate && series.values.len() >= SECONDS_MIN;
     courses.iter().flat_map(|course| &course.windows).any(|(_, series)| series.iter().any(is_long))
 }
 
 fn rate(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> Option<TimelineChart> {
-    if by_second(courses) {
-        return of_series(page, step, courses, RATE, "Queries per second", POINTS);
+    if by_second(step, courses) {
+        return of_series(page, step, courses, rate_of(step), POINTS);
     }
     let chart = by_window(page, step, courses);
     chart.lines.iter().any(|line| line.points.len() > 1).then_some(chart)
@@ -109,17 +134,15 @@ fn of_series(
     page: &Page<'_>,
     step: &TestStep,
     courses: &[Course<'_>],
-    name: &str,
-    title: &str,
+    (name, title, unit): (&str, &str, &str),
     (all, least, most): (usize, usize, usize),
 ) -> Option<TimelineChart> {
     let of = |course: &Course<'_>, number: usize| -> Option<Series> {
         course.windows.get(number)?.1.iter().find(|one| one.name == name).cloned()
     };
     let windows = courses.iter().map(|course| course.windows.len()).max().unwrap_or(0);
-    let unit = courses.iter().find_map(|course| of(course, 0)).map(|one| one.unit)?;
-    let unit = if name == RATE { "queries/s" } else { &unit };
-    let mut chart = chart(page, step, name, title, unit);
+    let stored = courses.iter().find_map(|course| of(course, 0)).map(|one| one.unit)?;
+    let mut chart = chart(page, step, name, title, if unit.is_empty() { &stored } else { unit });
     let mut begins = 0.0;
     for number in 0..windows {
         let mut longest = 0;

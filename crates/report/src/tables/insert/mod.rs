@@ -1,10 +1,11 @@
-//! Tables of the Insert Benchmark: systems as rows and steps as columns where a figure is one for each step, else a
-//! group of rows for each step. A step that did not keep its rate of background writes has [`MARK`] before its figures
+//! Tables of the Insert Benchmark: systems as rows and steps as columns where a figure is one for each step, else a row
+//! for each step of a system. A step that did not keep its rate of background writes has [`MARK`] before its figures
 //! in every one of them, beside the warning that every table of such a run has.
 
 pub(crate) mod background;
 pub(crate) mod cpu;
 pub(crate) mod ends;
+pub(crate) mod headline;
 mod ranges;
 pub(crate) mod rates;
 pub(crate) mod responses;
@@ -14,7 +15,7 @@ pub(crate) mod state;
 use rqps_store::{Recorded, Window};
 
 use crate::background::MARK;
-use crate::document::{Cell, Row, RowKind, Table};
+use crate::document::{Cell, Table};
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 
@@ -45,7 +46,7 @@ fn marked(cell: Cell, missed: bool) -> Cell {
     }
 }
 
-/// One row for each arm that measured a step, grouped by step. The labels, arm and step, are added.
+/// One row for each arm that measured a step, step by step. The labels, arm and step, are added.
 fn by_step(
     sides: &Sides<'_>,
     which: Which,
@@ -56,19 +57,20 @@ fn by_step(
     for step in &steps {
         for side in sides.base_first() {
             let Ok(window) = side.window(&step.name) else { continue };
-            let mut row = cells(&side, step, window);
-            row.extend([Cell::words(side.reference()), step_cell(&side, step)]);
-            table.rows.push(Row { group: Some(step.name.clone()), kind: RowKind::Body, cells: row });
+            let mut row = marked_row(&side, step, cells(&side, step, window));
+            row.extend([Cell::words(side.reference()), Cell::words(&*step.name)]);
+            table.row(row);
         }
     }
     table.preamble.extend(names(sides));
     table.footnotes.extend(notes(sides, &steps));
 }
 
-/// The step's name as a row of an arm has it.
-fn step_cell(side: &Side<'_>, step: &TestStep) -> Cell {
-    match side.missed(&step.name) {
-        true => Cell::words(format!("{MARK}{}", step.name)),
-        false => Cell::words(&*step.name),
+/// The figures of a step, the first of them marked where its rate was not kept. Names stay as they are: programs look
+/// for them.
+fn marked_row(side: &Side<'_>, step: &TestStep, mut cells: Vec<Cell>) -> Vec<Cell> {
+    if let Some(first) = cells.iter_mut().find(|cell| cell.value.is_some()) {
+        *first = marked(first.clone(), side.missed(&step.name));
     }
+    cells
 }

@@ -5,6 +5,7 @@
 //! | `wall s` | length of the step |
 //! | `insert s`, `delete s`, `query s` | CPU seconds of the server's process or thread behind that connection, over all clients |
 //! | `lookup s` | of the connection that looks for the smallest key from time to time |
+//! | `busy %` | share of the step that the busiest connection was on a CPU: near 100 it can do no more |
 //! | `del/ins` | CPU seconds of deletes over those of inserts, which handle as many rows |
 //! | `ins us`, `del us` | microseconds of CPU of that connection for each row inserted, or deleted |
 //! | `query us` | microseconds of CPU of the query connections for each query |
@@ -15,7 +16,7 @@
 use rqps_store::{Recorded, Window};
 
 use super::by_step;
-use crate::document::{Block, Cell, Column, Row, RowKind, Table};
+use crate::document::{Block, Cell, Column, Table};
 use crate::sides::{Side, Sides, TestStep, Which};
 
 /// The roles of connections, as the store calls them, in the order of the columns.
@@ -23,8 +24,6 @@ const ROLES: [(&str, &str); 4] =
     [("insert", "insert"), ("delete", "delete"), ("maker", "lookup"), ("query", "query")];
 /// So many clients have a row each.
 const CLIENTS_MAX: u32 = 4;
-/// A connection that is on a CPU for this share of the step does nothing else.
-const BUSY: f64 = 0.9;
 
 /// Both tables; nothing where no connection was told apart.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
@@ -36,7 +35,7 @@ fn seconds(sides: &Sides<'_>, which: Which) -> Table {
     let roles = ROLES.iter().map(|(role, name)| Column::number(format!("{name} s"), format!("{role}_cpu_s")));
     let columns = std::iter::once(Column::number("wall s", "wall_s"))
         .chain(roles)
-        .chain([Column::number("del/ins", "delete_over_insert")])
+        .chain([Column::number("busy %", "busy_percent"), Column::number("del/ins", "delete_over_insert")])
         .chain(["client", "dbms", "step"].map(Column::words))
         .collect();
     let mut table = Table::new("session_cpu", "CPU seconds per connection", columns, 3);
@@ -48,9 +47,8 @@ fn seconds(sides: &Sides<'_>, which: Which) -> Table {
             let each = (0..clients).filter(|_| (2..=CLIENTS_MAX).contains(&clients));
             for client in std::iter::once(None).chain(each.map(Some)) {
                 let cells = of_client(&side, step, window, client);
-                table.rows.push(Row { group: Some(step.name.clone()), kind: RowKind::Body, cells });
+                table.row(cells);
             }
-            table.footnotes.extend(busy(&side, step, window));
         }
     }
     table.preamble = super::names(sides);
@@ -64,10 +62,14 @@ fn of_client(side: &Side<'_>, step: &TestStep, window: &Recorded<Window>, client
     let ratio = cpu_s("delete").zip(cpu_s("insert")).map(|(delete, insert)| delete / insert);
     let mut cells = vec![Cell::fixed(Some(window.result.elapsed_s()), 1)];
     cells.extend(ROLES.iter().map(|(role, _)| Cell::fixed(cpu_s(role), 2)));
+    let busiest = window.connections.iter().filter(|one| client.is_none_or(|client| one.client == client));
+    let busiest =
+        busiest.map(|one| 100.0 * one.cpu_us / window.result.elapsed_us.max(1) as f64).max_by(f64::total_cmp);
+    cells.push(Cell::fixed(busiest, 0));
     cells.push(Cell::fixed(ratio.filter(|ratio| ratio.is_finite()), 2));
     cells.push(Cell::words(client.map_or_else(|| "all".to_owned(), |client| client.to_string())));
-    cells.extend([Cell::words(side.reference()), super::step_cell(side, step)]);
-    cells
+    cells.extend([Cell::words(side.reference()), Cell::words(&*step.name)]);
+    super::marked_row(side, step, cells)
 }
 
 /// CPU time of the connections of a role, of one client or of all; none where there is none of them.
@@ -76,25 +78,6 @@ fn cpu_us(window: &Recorded<Window>, role: &str, client: Option<u32>) -> Option<
         |one: &&rqps_store::Connection| one.role == role && client.is_none_or(|client| one.client == client);
     let all: Vec<f64> = window.connections.iter().filter(is_its).map(|one| one.cpu_us).collect();
     (!all.is_empty()).then(|| all.iter().sum())
-}
-
-/// Which connections were on a CPU all the time.
-fn busy(side: &Side<'_>, step: &TestStep, window: &Recorded<Window>) -> Vec<String> {
-    let share = |one: &rqps_store::Connection| one.cpu_us / window.result.elapsed_us.max(1) as f64;
-    let busiest = |role: &str| {
-        let its = window.connections.iter().filter(|one| one.role == role);
-        its.map(share).max_by(f64::total_cmp).filter(|share| *share >= BUSY)
-    };
-    let said = |(role, name): &(&str, &str)| {
-        let share = busiest(role)?;
-        Some(format!(
-            "{} on {}: the {name} connection is on a CPU for {:.0} % of the step: it can do no more",
-            step.name,
-            side.reference(),
-            share * 100.0
-        ))
-    };
-    ROLES.iter().filter_map(said).collect()
 }
 
 /// CPU of one row or query, by role: what it is called, the role, what its time is divided by.

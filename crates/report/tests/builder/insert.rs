@@ -1,0 +1,423 @@
+//! Runs of the Insert Benchmark made by hand: what each step did is computed from a few rates, so that every figure of
+//! a table can be checked.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hdrhistogram::Histogram as Latencies;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use rqps_store::*;
+
+/// Steps: name, group, rate of the first arm (rows or queries per second), background rows per second of one client.
+const STEPS: [(&str, &str, f64, f64); 11] = [
+    ("l.i0", "insert", 160_000.0, 0.0),
+    ("l.x", "insert", 900_000.0, 0.0),
+    ("l.i1", "insert", 24_000.0, 0.0),
+    ("l.i2", "insert", 5_000.0, 0.0),
+    ("settle-1", "", 0.0, 0.0),
+    ("qr100", "background", 6_000.0, 100.0),
+    ("qp100", "background", 4_200.0, 100.0),
+    ("qr500", "background", 5_600.0, 500.0),
+    ("qp500", "background", 4_000.0, 500.0),
+    ("qr1000", "background", 5_000.0, 1000.0),
+    ("qp1000", "background", 3_800.0, 1000.0),
+];
+/// Rows of one client: l.i0, l.x, l.i1, l.i2. Queries run for `SECONDS`.
+const ROWS: [u64; 4] = [1_000_000, 1_000_100, 400_000, 100_000];
+const SECONDS: f64 = 40.0;
+
+/// What a made-up run is like; start from `InsertSpec::default()` and change what a test is about.
+pub struct InsertSpec {
+    pub dbms: &'static str,
+    /// Arms, all of one build; the first is base.
+    pub arms: Vec<&'static str>,
+    pub clients: u32,
+    /// Passes; one has no blocks.
+    pub passes: u32,
+    /// By what the CPU time of the delete connections of later arms is greater.
+    pub deletes_dearer: f64,
+    /// Steps that an arm did not keep the rate of: arm, step, share of the rows asked for.
+    pub missed: Vec<(usize, &'static str, f64)>,
+    /// An arm that ends before that step.
+    pub cut: Option<(usize, &'static str)>,
+    /// A step that was done again from the middle: arm, step, share of its work that the figures cover.
+    pub repeated: Option<(usize, &'static str, f64)>,
+}
+
+impl Default for InsertSpec {
+    fn default() -> Self {
+        Self {
+            dbms: "postgres",
+            arms: vec!["on", "off"],
+            clients: 1,
+            passes: 1,
+            deletes_dearer: 1.69,
+            missed: vec![],
+            cut: None,
+            repeated: None,
+        }
+    }
+}
+
+/// Writes a run like `spec` and returns its folder.
+pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
+    let folder = RunFolder::create(results, "insert").unwrap();
+    let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
+    let arms: Vec<Arm> = (0..spec.arms.len()).map(|index| arm(spec, index)).collect();
+    let total = arms.len() * (STEPS.len() + 1) * spec.passes as usize;
+    writer.begin_run(&plan(spec), &meta(spec, total as u32), &steps(spec), &arms, &[]).unwrap();
+    let mut seq = 0;
+    for pass in 1..=spec.passes {
+        if spec.passes > 1 {
+            writer.begin_block(&block(spec, pass)).unwrap();
+        }
+        for index in 0..arms.len() {
+            let mut finish = |kind: &str, step: &str, attempt, mut observation: Observation| {
+                let at = Placement { block: pass, window: 1, slot: index as u32 + 1 };
+                observation.placement = (spec.passes > 1 && kind == "measure").then_some(at);
+                let record = ActionRecord {
+                    seq,
+                    arm: arms[index].name.clone(),
+                    kind: kind.into(),
+                    step: step.into(),
+                    attempt,
+                    started_at_ms: 0,
+                    finished_at_ms: 1500,
+                    outcome: Outcome::Done,
+                    note: None,
+                };
+                writer.finish_action(&record, Some(&observation)).unwrap();
+                seq += 1;
+            };
+            finish("load", "", 1, empty_load(spec));
+            for (position, (name, group, ..)) in STEPS.iter().enumerate() {
+                if spec.cut == Some((index, name)) {
+                    break;
+                }
+                if group.is_empty() {
+                    finish("settle", name, 1, settle());
+                    continue;
+                }
+                let repeated = spec.repeated.filter(|(arm, step, _)| (*arm, *step) == (index, *name));
+                let observation = window(spec, index, position, pass, repeated.map(|(.., share)| share));
+                finish("measure", name, 1 + u32::from(repeated.is_some()), observation);
+            }
+        }
+    }
+    match spec.cut {
+        Some(_) => writer.set_status(Status::Failed, Some("the disk is full")).unwrap(),
+        None => writer.set_status(Status::Complete, None).unwrap(),
+    }
+    folder.path().to_owned()
+}
+
+/// The plan, which the rules of verdicts are read from.
+fn plan(spec: &InsertSpec) -> String {
+    let arms: String = spec
+        .arms
+        .iter()
+        .map(|name| {
+            format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-18.1\"\nconfig = \"x10b_c8r32\"\n")
+        })
+        .collect();
+    let passes = if spec.passes > 1 { format!("passes = {}\n", spec.passes) } else { String::new() };
+    format!(
+        "name = \"insert\"\nbase = \"{}\"\n{passes}[workload]\nbenchmark = \"insert\"\nclients = {}\n[insert]\n\
+         size = \"mini\"\n{arms}",
+        spec.arms[0], spec.clients
+    )
+}
+
+fn arm(spec: &InsertSpec, index: usize) -> Arm {
+    let name = spec.arms[index];
+    let autovacuum = if index == 0 { "on" } else { "off" };
+    let setting = |name: &str, value: &str| ServerSetting {
+        name: name.into(),
+        value: value.into(),
+        source: "configuration file".into(),
+        default: false,
+    };
+    Arm {
+        name: name.into(),
+        role: if index == 0 { Role::Base } else { Role::Candidate },
+        dbms: spec.dbms.into(),
+        build_version: "18.1".into(),
+        build_hash: "00aabbccddeeff0011".into(),
+        build_origin: "registry".into(),
+        build_version_text: "PostgreSQL 18.1 on x86_64-pc-linux-gnu, compiled by gcc".into(),
+        config_name: format!("vacuum-{name}"),
+        config_hash: format!("{index:02}c0ffee00c0ffee"),
+        config_text: format!("autovacuum = {autovacuum}\n"),
+        left_out: vec![],
+        managed: vec![],
+        control: false,
+        env: BTreeMap::new(),
+        after_load: vec![],
+        facts: vec![],
+        settings: match spec.dbms {
+            "mysql" => vec![setting("innodb_max_purge_lag", if index == 0 { "500000" } else { "0" })],
+            _ => vec![setting("autovacuum", autovacuum), setting("shared_buffers", "1GB")],
+        },
+    }
+}
+
+fn meta(spec: &InsertSpec, actions_total: u32) -> Meta {
+    Meta {
+        name: "insert".into(),
+        program_version: "0.1.0".into(),
+        created_at_ms: 1_785_420_903_000,
+        workload: "insert".into(),
+        workload_revision: "1".into(),
+        protocol: "sequence".into(),
+        seed: 42,
+        tables: spec.clients,
+        rows_per_table: ROWS[0],
+        clients: spec.clients,
+        actions_total,
+        method: vec![Setting { name: "pacer".into(), value: "even".into() }],
+    }
+}
+
+fn steps(spec: &InsertSpec) -> Vec<PlannedStep> {
+    let step = |(index, (name, group, ..)): (usize, &(&str, &str, f64, f64))| PlannedStep {
+        position: index as u32 + 1,
+        name: (*name).into(),
+        kind: if group.is_empty() { "settle" } else { "measure" }.into(),
+        test: (!group.is_empty()).then(|| (*name).into()),
+        group: (!group.is_empty()).then(|| (*group).into()),
+        clients: spec.clients,
+        amount: if group.is_empty() { "at most 60 s".into() } else { "all rows".into() },
+    };
+    STEPS.iter().enumerate().map(step).collect()
+}
+
+fn block(spec: &InsertSpec, number: u32) -> Block {
+    let arm = |(index, name): (usize, &&str)| BlockArm {
+        arm: (*name).into(),
+        start_position: index as u32 + 1,
+        side: ["a", "b", "c"][index].into(),
+        cpus: "0".into(),
+    };
+    Block {
+        number,
+        seed: u64::from(number),
+        status: BlockStatus::Done,
+        note: None,
+        started_at_ms: i64::from(number) * 1000,
+        finished_at_ms: Some(i64::from(number) * 1000 + 900),
+        restored_by: "load".into(),
+        tests: STEPS.iter().filter(|step| !step.1.is_empty()).map(|step| step.0.into()).collect(),
+        arms: spec.arms.iter().enumerate().map(arm).collect(),
+    }
+}
+
+fn empty_load(spec: &InsertSpec) -> Observation {
+    let load = Load { tables: spec.clients, rows: 0, load_us: 20_000, index_us: 0 };
+    Observation::new(Measured::Load(load))
+}
+
+fn settle() -> Observation {
+    let condition =
+        |name: &str, before, after| SettleCondition { name: name.into(), before, after, target: 1000.0 };
+    Observation::new(Measured::Settle(Settle {
+        actions: vec!["vacuum analyze".into(), "checkpoint".into(), "wait".into()],
+        conditions: vec![condition("dead_rows", 500_000.0, 0.0), condition("dirty_buffers", 9000.0, 12.0)],
+        elapsed_us: 12_345_678,
+        cap_us: 60_000_000,
+        reached: true,
+    }))
+}
+
+/// One step: later arms insert 4 % slower in l.i2 and delete dearer, query 5 % slower.
+fn window(spec: &InsertSpec, index: usize, position: usize, pass: u32, repeated: Option<f64>) -> Observation {
+    let (name, group, rate, target) = STEPS[position];
+    let clients = f64::from(spec.clients);
+    let is_query = group == "background";
+    let deletes = !matches!(name, "l.i0" | "l.x");
+    let later = if index > 0 { 1.0 } else { 0.0 };
+    let wobble = 1.0 + 0.004 * (f64::from(pass) * 1.7 + index as f64).sin();
+    let kept =
+        spec.missed.iter().find(|(arm, step, _)| (*arm, *step) == (index, name)).map(|(.., share)| *share);
+    let own_rate =
+        rate * wobble * (1.0 - 0.05 * later * f64::from(u8::from(deletes))) * kept.map_or(1.0, |_| 1.5);
+    let share = repeated.unwrap_or(1.0);
+    let rows = match is_query {
+        true => (target * SECONDS * clients) as u64,
+        false => (ROWS[position] as f64 * clients * share) as u64,
+    };
+    let seconds = match is_query {
+        true => SECONDS / kept.unwrap_or(1.0),
+        false => rows as f64 / (own_rate * clients),
+    };
+    let queries = if is_query { (own_rate * clients * seconds) as u64 } else { rows / 50 };
+    let (unit, operations) = match is_query {
+        true => (RateUnit::Queries, queries as f64),
+        false => (RateUnit::Inserts, rows as f64),
+    };
+    let result = Window {
+        test: name.into(),
+        group: group.into(),
+        position: position as u32 + 1,
+        clients: spec.clients,
+        seed: 42,
+        started_at_ms: 0,
+        warmup_us: 0,
+        elapsed_us: (seconds * 1e6) as u64,
+        ended_by: EndedBy::Work,
+        rate_unit: unit,
+        target_events_per_s: None,
+        pacer: is_query.then_some(Pacer::Even),
+        events: queries,
+        queries,
+        statements: queries + rows / 25,
+        statements_working: queries + rows / 25,
+        noop_statements: 0,
+        rows,
+        errors: 0,
+        retries: BTreeMap::new(),
+    };
+    let dearer = 1.0 + (spec.deletes_dearer - 1.0) * later;
+    let us = |role: &str| match role {
+        "insert" if !deletes => rows as f64 / clients * 0.9,
+        "insert" => rows as f64 / clients * 88.0 * (1.0 + 0.02 * later),
+        "delete" => rows as f64 / clients * 125.0 * dearer * wobble,
+        "maker" => rows as f64 / clients * 0.4,
+        _ => queries as f64 / clients * 120.0,
+    };
+    let roles: Vec<&str> = match (is_query, deletes) {
+        (true, _) => vec!["insert", "delete", "maker", "query"],
+        (false, true) => vec!["insert", "delete", "maker"],
+        (false, false) => vec!["insert"],
+    };
+    let connections: Vec<Connection> = (0..spec.clients)
+        .flat_map(|client| {
+            roles.iter().map(move |role| Connection { role: (*role).into(), client, cpu_us: us(role) })
+        })
+        .collect();
+    let server_us: f64 = connections.iter().map(|one| one.cpu_us).sum();
+    let mut metrics = Metrics::new();
+    let mut put = |name: &str, value: f64| {
+        metrics.insert(name.to_owned(), value);
+    };
+    put("cpus", 2.0);
+    put("host_user_us", server_us * 1.1);
+    put("host_system_us", server_us * 0.2);
+    put("host_context_switches", operations * 2.0);
+    put("server_cpu_us", server_us * 1.05);
+    put("client_cpu_us", operations * 6.0);
+    put("client_maker_cpu_us", rows as f64 * 0.4);
+    put("client_insert_cpu_us", rows as f64 * 0.6);
+    put("server_wal_bytes", operations * if is_query { 20.0 } else { 400.0 });
+    put("inserted_rows", rows as f64);
+    put("inserts_per_s", rows as f64 / seconds);
+    put("share_of_work", share);
+    put("table_bytes_before", 106e6);
+    put("table_bytes_after", 107.5e6 + later * 30e6);
+    put("index_bytes_before", 98e6);
+    put("index_bytes_after", 104e6);
+    if deletes {
+        put("client_delete_cpu_us", rows as f64 * 0.4);
+        put("deleted_rows", rows as f64);
+        put("deletes_per_s", rows as f64 / seconds);
+        put("short_deletes", 0.0);
+        put("min_lookups", 20.0);
+        put("min_lookup_us", 20.0 * (200.0 + later * 900.0));
+        let debt = if spec.deletes_dearer > 1.0 { later } else { 0.0 };
+        if spec.dbms == "mysql" {
+            put("history_list_length_before", 500.0);
+            put("history_list_length_after", 800.0 + debt * 80_000.0);
+        } else {
+            put("dead_rows_before", 1000.0 + debt * 400_000.0);
+            put("dead_rows_after", 1500.0 + debt * 500_000.0);
+            put("planning_buffers_before", 12.0);
+            put("planning_buffers_after", 16.0 + debt * 469.0);
+            put("planning_us_before", 250.0);
+            put("planning_us_after", 260.0 + debt * 2000.0);
+        }
+    }
+    if is_query {
+        let target = target * clients;
+        put("client_query_cpu_us", operations * 4.0);
+        put("queries_per_s", queries as f64 / seconds);
+        put("query_rows_per_s", queries as f64 / seconds * 10.0);
+        put("rows_per_query", 9.998);
+        put("background_target_rows_per_s", target);
+        put("background_rows_per_s", target * kept.unwrap_or(0.999));
+        put("background_seconds", seconds.floor());
+        put("background_seconds_below", (seconds * (1.0 - kept.unwrap_or(1.0))).floor());
+        put("background_kept", if kept.is_some() { 0.0 } else { 1.0 });
+    }
+    Observation {
+        metrics,
+        connections,
+        histograms: histograms(name, is_query, deletes, rows / 50, queries, index),
+        series: series(seconds, rows, queries, deletes, is_query, index),
+        fingerprint: vec![("dead_rows".into(), format!("{}", 1000.0 + later * 400_000.0))],
+        ..Observation::new(Measured::Window(result))
+    }
+}
+
+fn histograms(
+    name: &str,
+    is_query: bool,
+    deletes: bool,
+    writes: u64,
+    queries: u64,
+    index: usize,
+) -> Vec<Histogram> {
+    let more = 1.0 + 0.5 * index as f64;
+    let mut all = vec![latencies("insert", writes, 900.0, 30_000.0 * more)];
+    all.extend(deletes.then(|| latencies("delete", writes, 1100.0 * more, 45_000.0 * more)));
+    let kinds: &[&str] = match (is_query, name.starts_with("qr")) {
+        (false, _) => &[],
+        (true, true) => &["range-product", "range-register", "range-price"],
+        (true, false) => &["point-10"],
+    };
+    all.extend(
+        kinds.iter().map(|kind| latencies(kind, queries / kinds.len() as u64, 150.0, 900_000.0 * more)),
+    );
+    all
+}
+
+/// Half of the responses take `us`, half 1.7 times that, one takes `max_us`.
+fn latencies(statement: &str, count: u64, us: f64, max_us: f64) -> Histogram {
+    let mut all = Latencies::<u64>::new(3).unwrap();
+    let ns = |us: f64| (us * 1000.0) as u64;
+    all.record_n(ns(us), count / 2).unwrap();
+    all.record_n(ns(us * 1.7), count - count / 2).unwrap();
+    all.record(ns(max_us)).unwrap();
+    let mut v2 = Vec::new();
+    V2Serializer::new().serialize(&all, &mut v2).unwrap();
+    Histogram {
+        statement: statement.into(),
+        from: LatencyFrom::Sent,
+        count: all.len(),
+        p50_us: us,
+        p95_us: us * 1.7,
+        p99_us: us * 1.7,
+        max_us,
+        mean_us: us * 1.35,
+        v2,
+    }
+}
+
+fn series(seconds: f64, rows: u64, queries: u64, deletes: bool, is_query: bool, index: usize) -> Vec<Series> {
+    let length = (seconds as usize).min(600);
+    let wave = |second: usize| 1.0 + 0.2 * ((second as f64 + index as f64) / 5.0).sin();
+    let one = |name: &str, unit: &str, mean: f64| Series {
+        name: name.into(),
+        unit: unit.into(),
+        values: (0..length).map(|second| mean * wave(second)).collect(),
+    };
+    let per_s = rows as f64 / seconds;
+    let mut all = vec![one("inserts", "rows/s", per_s), one("insert_max_us", "us", 2500.0)];
+    if deletes {
+        all.extend([one("deletes", "rows/s", per_s), one("delete_max_us", "us", 4500.0)]);
+        all.push(one("dead_rows", "rows", 1000.0 + 300_000.0 * index as f64));
+    }
+    if is_query {
+        all.push(one("queries", "1/s", queries as f64 / seconds));
+        all.push(one("query_max_us", "us", 3000.0));
+    }
+    all
+}
