@@ -1,0 +1,87 @@
+//! Rates: kept from below, missed where they are absurd, and ended by time.
+
+use crate::lab::{Watch, endless, planned, postgres, spec};
+use rqps_driver::EndedBy;
+use rqps_driver::queue::{Pacer, QueueLimit, QueueSpec, Role};
+use rqps_wire::postgres::Connection;
+use rqps_workloads::insert_benchmark::{Position, count_sql};
+use std::time::Duration;
+
+const ROWS: u64 = 2000;
+/// Where the queue stands after its table was filled and indexed.
+const FILLED: Position = Position { statements: 21, inserted: ROWS + 100, deleted: 0 };
+
+#[test]
+fn neither_pacer_is_faster_than_the_rate() {
+    let mut lab = postgres().filled(ROWS);
+    let mut from = FILLED;
+    for pacer in [Pacer::Even, Pacer::Burst] {
+        let mut step = endless::<Connection>("qr500", from);
+        (step.pacer, step.positions[0].rows_to_insert, step.positions[0].rows_to_delete) =
+            (pacer, 1000, 1000);
+        let result = lab.run(&step, &mut Watch::default()).unwrap();
+        assert_eq!(result.invalid, None);
+        let queue = result.queue.unwrap();
+        let background = queue.background.unwrap();
+        // The last of 20 statements is due in the middle of its slot, 1.95 s after the start.
+        assert!(background.achieved_rows_per_s <= 1000.0 / 1.94, "{pacer:?}: {background:?}");
+        let inserts = &queue.streams[0].each_second;
+        // A second may have what the one before was late with, and the burst that begins it early.
+        assert!(inserts.iter().all(|rows| *rows <= 1000), "{pacer:?}: {inserts:?}");
+        assert!(inserts[0] <= 500, "{pacer:?}: {inserts:?}");
+        (from.statements, from.inserted, from.deleted) =
+            (from.statements + 20, from.inserted + 1000, from.deleted + 1000);
+        assert_eq!(lab.number(&count_sql(1)) as u64, from.inserted - from.deleted);
+    }
+}
+
+#[test]
+fn a_rate_that_no_system_keeps_is_missed() {
+    let lab = postgres().filled(ROWS);
+    for pacer in [Pacer::Even, Pacer::Burst] {
+        let mut step = endless::<Connection>("qp1000000", FILLED);
+        (step.pacer, step.positions[0].rows_to_insert, step.positions[0].rows_to_delete) =
+            (pacer, 9000, 9000);
+        let queue = lab.run(&step, &mut Watch::default()).unwrap().queue.unwrap();
+        let background = queue.background.unwrap();
+        assert!(!background.kept && background.achieved_rows_per_s > 0.0, "{background:?}");
+        assert_eq!(background.target_rows_per_s, 1e6);
+        assert_eq!(background.seconds_below, background.seconds);
+        assert_eq!(queue.streams.iter().map(|stream| stream.rows).take(2).collect::<Vec<_>>(), [9000, 9000]);
+    }
+}
+
+#[test]
+fn time_ends_a_step_with_as_many_rows_deleted_as_inserted() {
+    let mut lab = postgres().filled(ROWS);
+    for name in ["qr1000", "l.i2"] {
+        let limit = QueueLimit::Time(Duration::from_millis(700));
+        let step = QueueSpec { limit, ..endless::<Connection>(name, FILLED) };
+        let result = lab.run(&step, &mut Watch::default()).unwrap();
+        assert_eq!((result.invalid, result.ended_by), (None, EndedBy::Time), "{name}");
+        let streams = result.queue.unwrap().streams;
+        assert_eq!(streams[0].rows, streams[1].rows, "{name}");
+        assert!(streams[0].rows > 0 && result.events > 0, "{name}");
+        assert_eq!(lab.number(&count_sql(1)) as u64, ROWS + 100, "{name}");
+        let asked: u64 = streams.iter().filter(|s| s.role == Role::Query).map(|s| s.statements).sum();
+        assert_eq!(asked > 0, name == "qr1000");
+    }
+}
+
+#[test]
+fn what_a_cut_off_step_left_is_done_from_two_places() {
+    let mut lab = postgres().filled(ROWS);
+    let stretch = planned(["l.i0", "l.x", "l.i1"], ROWS, 1)[2];
+    let mut step = spec::<Connection>(&stretch, 1);
+    // The first try had inserted three statements and deleted one.
+    step.positions[0].rows_to_insert = 150;
+    step.positions[0].rows_to_delete = 50;
+    lab.run(&step, &mut Watch::default()).unwrap();
+    step.positions[0].insert_from += 3;
+    (step.positions[0].rows_to_insert, step.positions[0].rows_to_delete) = (403 - 150, 403 - 50);
+    let result = lab.run(&step, &mut Watch::default()).unwrap();
+    assert_eq!((result.invalid, result.removed_rows), (None, 353));
+    assert_eq!(lab.number(&count_sql(1)) as u64, stretch.to.inserted - stretch.to.deleted);
+    let newest = "SELECT extract(epoch FROM max(dateandtime) - '2020-01-01')::bigint FROM pi1";
+    assert_eq!(lab.number(newest) as u64, stretch.to.statements - 1);
+}
