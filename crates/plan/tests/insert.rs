@@ -20,7 +20,7 @@ fn good(workload: &str, insert: &str) -> Plan {
 }
 
 fn options(insert: &str) -> InsertOptions {
-    good("", insert).insert.unwrap()
+    good("", insert).insert.expect("the benchmark is insert")
 }
 
 #[test]

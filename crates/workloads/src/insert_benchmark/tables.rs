@@ -111,8 +111,9 @@ pub fn existing_indexes_sql(dialect: Dialect, table: u32) -> String {
         INDEXES.iter().map(|(index, _)| format!("'{}'", index_name(table, index))).collect();
     let names = names.join(", ");
     match dialect {
+        // The view pg_indexes leaves those of a partitioned table out before 12.
         Dialect::Postgres => {
-            format!("SELECT indexname FROM pg_indexes WHERE tablename = '{name}' AND indexname IN ({names})")
+            format!("SELECT relname FROM pg_class WHERE relkind IN ('i', 'I') AND relname IN ({names})")
         }
         Dialect::Mysql => format!(
             "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = database() \
