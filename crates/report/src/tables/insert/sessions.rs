@@ -7,13 +7,13 @@
 //! | `lookup s` | of the connection that looks for the smallest key from time to time |
 //! | `busy %` | share of the step that the busiest connection was on a CPU: near 100 it can do no more |
 //! | `del/ins` | CPU seconds of deletes over those of inserts, which handle as many rows |
-//! | `ins us`, `del us` | microseconds of CPU of that connection for each row inserted, or deleted |
+//! | `ins us`, `del us` | microseconds of CPU of that connection for each row inserted (in l.x indexed), or deleted |
 //! | `query us` | microseconds of CPU of the query connections for each query |
 //! | `…/b` | the same over base's |
 //! | `client` | the client, where there are a few; `all` is their sum |
 //! | `dbms`, `step` | the system and the step |
 
-use rqps_store::{Recorded, Window};
+use rqps_store::{RateUnit, Recorded, Window};
 
 use super::by_step;
 use crate::document::{Block, Cell, Column, Table};
@@ -82,13 +82,21 @@ fn cpu_us(window: &Recorded<Window>, role: &str, client: Option<u32>) -> Option<
 
 /// CPU of one row or query, by role: what it is called, the role, what its time is divided by.
 const EACH: [(&str, &str, &str, Divisor); 3] = [
-    ("ins us", "insert", "insert_cpu_us_per_row", |window| window.metric("inserted_rows")),
+    ("ins us", "insert", "insert_cpu_us_per_row", inserted),
     ("del us", "delete", "delete_cpu_us_per_row", |window| window.metric("deleted_rows")),
     ("query us", "query", "query_cpu_us_per_query", |window| Some(window.result.queries as f64)),
 ];
 
 /// How many operations of a role a window has.
 type Divisor = fn(&Recorded<Window>) -> Option<f64>;
+
+/// Rows that the connection which inserts has worked on: in l.x those that it indexed.
+fn inserted(window: &Recorded<Window>) -> Option<f64> {
+    match window.result.rate_unit {
+        RateUnit::Inserts => Some(window.result.rows as f64),
+        RateUnit::Queries | RateUnit::Rows => window.metric("inserted_rows"),
+    }
+}
 
 fn per_operation(sides: &Sides<'_>, which: Which) -> Table {
     let own = EACH.iter().map(|(name, _, key, _)| Column::number(*name, *key));
