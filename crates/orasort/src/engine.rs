@@ -39,14 +39,14 @@ pub(crate) type Sides<'a> = [&'a mut [Entry]; 2];
 const INSERTION_MAX: usize = 20;
 
 /// Up to this many keys whose words tie are compared in full instead of loaded anew.
-const TIED_COMPARE_MAX: usize = 3;
+const TIED_COMPARE_MAX: usize = 8;
 
 /// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
 const COMPARE_MAX: usize = 16 << 10;
 
 /// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
 const LARGE: usize = 1 << 16;
-const DIGIT_BITS_LARGE: u32 = 8;
+const DIGIT_BITS_LARGE: u32 = 10;
 
 /// What is known about a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,10 +116,7 @@ impl Engine {
 
     fn start_as(sides: &mut Sides<'_>, depth: usize, options: Options, kind: Kind) -> Engine {
         let len = sides[0].len();
-        let flip = match options.order {
-            Order::Ascending => 0,
-            Order::Descending => WORD_MASK,
-        };
+        let flip = flip_of(options.order);
         let mut engine =
             Engine { position: 0, len, side: 0, flip, stable: options.stable, counts: Vec::new() };
         if len > 0 {
@@ -309,6 +306,14 @@ impl Engine {
             let order = if self.flip == 0 { order } else { order.reverse() };
             order.then(row(a).cmp(&row(b))).is_lt()
         });
+    }
+}
+
+/// What words are xored with: a descending order is the ascending order of inverted words.
+pub(crate) fn flip_of(order: Order) -> u128 {
+    match order {
+        Order::Ascending => 0,
+        Order::Descending => WORD_MASK,
     }
 }
 

@@ -5,6 +5,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod digit;
 mod engine;
 mod entry;
@@ -12,6 +14,8 @@ mod entry;
 pub mod external;
 mod keys;
 mod load;
+#[cfg(feature = "parallel")]
+pub mod parallel;
 mod permute;
 pub mod row;
 mod runs;
@@ -23,6 +27,8 @@ mod top;
 use alloc::vec::Vec;
 
 pub use keys::{Arena, FixedWidth, Keys, Offset};
+#[cfg(feature = "parallel")]
+pub use parallel::{par_argsort, par_argsort_with, par_sort_unstable};
 pub use sorted::{Sorted, SortedLcp};
 pub use sorter::Sorter;
 
@@ -107,7 +113,7 @@ pub fn argsort_u64<K: Keys + ?Sized>(keys: &K) -> Vec<u64> {
 
 /// The rows of keys in the order that the options ask for, for any number of keys.
 pub fn argsort_u64_with<K: Keys + ?Sized>(keys: &K, options: Options) -> Vec<u64> {
-    Sorter::new().argsort_with(keys, options).into_iter().map(u64::from).collect()
+    Sorter::new().argsort_u64_with(keys, options)
 }
 
 /// The first `k` rows in order, or all if there are fewer keys. Panics if there are more than `u32::MAX` keys.

@@ -17,6 +17,9 @@ const SAMPLES: usize = 4;
 /// The longest prefix that one load jumps over.
 const JUMP_BYTES_MAX: usize = 256;
 
+/// How many keys ahead of the one that is loaded memory is asked for.
+const AHEAD: usize = 12;
+
 /// What a load found.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loaded {
@@ -41,6 +44,61 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 /// The bytes of a key from `from` on, none if it ends before.
 fn rest<K: Keys + ?Sized>(keys: &K, row: u32, from: usize) -> &[u8] {
     keys.key(row as usize).get(from..).unwrap_or(&[])
+}
+
+/// Asks for the memory of a key around `depth`, without waiting for it.
+#[inline(always)]
+pub(crate) fn prefetch<K: Keys + ?Sized>(keys: &K, row: u32, depth: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let at = keys.key_and_after(row as usize).0.as_ptr().wrapping_add(depth);
+        // SAFETY: a prefetch reads nothing, and does nothing where there is no memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (keys, row, depth);
+}
+
+/// The prefix that a load jumps over, made ready to be looked for in one key after the other.
+struct Prefix<'a> {
+    bytes: &'a [u8],
+    /// The first and the last 16 bytes of a prefix that is 16 to 32 long. Of a shorter one both are its bytes, in the
+    /// top of the word.
+    ends: [u128; 2],
+    /// The bits of `ends` that count; none where the prefix is too long for them.
+    mask: u128,
+    last_at: usize,
+}
+
+impl<'a> Prefix<'a> {
+    fn new(bytes: &'a [u8]) -> Prefix<'a> {
+        let len = bytes.len();
+        if len > 32 || len == 0 {
+            return Prefix { bytes, ends: [0; 2], mask: 0, last_at: 0 };
+        }
+        let mut padded = [0; 48];
+        padded[..len].copy_from_slice(bytes);
+        let last_at = len.saturating_sub(16);
+        let ends =
+            [0, last_at].map(|at| padded[at..].first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes)));
+        Prefix { bytes, ends, mask: !0 << (128 - 8 * len.min(16)), last_at }
+    }
+
+    /// Whether the key `bytes[..len]` has the prefix at `base`.
+    #[inline(always)]
+    fn starts(&self, bytes: &[u8], len: usize, base: usize) -> bool {
+        let Some(rest) = bytes.get(base..) else { return self.bytes.is_empty() };
+        if let (Some(head), Some(last)) =
+            (rest.first_chunk::<16>(), rest.get(self.last_at..).and_then(|rest| rest.first_chunk::<16>()))
+            && self.mask != 0
+        {
+            let differ =
+                (u128::from_be_bytes(*head) ^ self.ends[0]) | (u128::from_be_bytes(*last) ^ self.ends[1]);
+            return len >= base + self.bytes.len() && differ & self.mask == 0;
+        }
+        rest.get(..len.saturating_sub(base)).unwrap_or(rest).starts_with(self.bytes)
+    }
 }
 
 /// What all entries have in common, found while they pass by.
@@ -96,12 +154,16 @@ fn load_as<K: Keys + ?Sized, const FRESH: bool>(
     }
     let mut common = Common::NEW;
     let mut redo = 0;
+    let mut prefix = Prefix::new(&model[..jump]);
     for i in 0..entries.len() {
+        if !FRESH && i + AHEAD < entries.len() {
+            prefetch(keys, row(entries[i + AHEAD]), base);
+        }
         let row = row_at(entries, i);
         let (bytes, len) = keys.key_and_after(row as usize);
-        let key = bytes.get(base..len).unwrap_or(&[]);
-        if !key.starts_with(&model[..jump]) {
-            jump = common_prefix(&model[..jump], key);
+        if !prefix.starts(bytes, len, base) {
+            jump = common_prefix(&model[..jump], bytes.get(base..len).unwrap_or(&[]));
+            prefix = Prefix::new(&model[..jump]);
             redo = i;
         }
         entries[i] = (word(bytes, len, base + jump) ^ flip) | u128::from(row);
@@ -129,7 +191,11 @@ fn fill_as<K: Keys + ?Sized, const FRESH: bool>(
     flip: u128,
 ) -> u128 {
     let mut common = Common::NEW;
-    for (i, entry) in entries.iter_mut().enumerate() {
+    for i in 0..entries.len() {
+        if !FRESH && i + AHEAD < entries.len() {
+            prefetch(keys, row(entries[i + AHEAD]), depth);
+        }
+        let entry = &mut entries[i];
         let row = if FRESH { i as u32 } else { row(*entry) };
         let (bytes, len) = keys.key_and_after(row as usize);
         *entry = (word(bytes, len, depth) ^ flip) | u128::from(row);

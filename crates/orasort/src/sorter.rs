@@ -27,7 +27,7 @@ const STD_MAX: usize = 20;
 /// ```
 #[derive(Debug, Default)]
 pub struct Sorter {
-    scratch: Scratch,
+    pub(crate) scratch: Scratch,
 }
 
 impl Sorter {
@@ -131,6 +131,42 @@ impl Sorter {
         }
     }
 
+    /// The rows of keys in the order that the options ask for, for any number of keys.
+    ///
+    /// More than `u32::MAX` keys are sorted in parts of that length, which are then merged.
+    pub fn argsort_u64_with<K: Keys + ?Sized>(&mut self, keys: &K, options: Options) -> Vec<u64> {
+        self.argsort_parts(keys, options, u32::MAX as usize)
+    }
+
+    fn argsort_parts<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, part_len: usize) -> Vec<u64> {
+        let mut parts: Vec<(u64, Vec<u32>)> = (0..keys.len())
+            .step_by(part_len.max(1))
+            .map(|start| {
+                let part = Part { keys, start, len: part_len.min(keys.len() - start) };
+                (start as u64, self.argsort_with(&part, options))
+            })
+            .collect();
+        if let [(0, rows)] = &mut parts[..] {
+            return core::mem::take(rows).into_iter().map(u64::from).collect();
+        }
+        let mut next = alloc::vec![0; parts.len()];
+        let head = |next: &[usize], part: usize| -> Option<u64> {
+            let (start, rows) = &parts[part];
+            Some(start + u64::from(*rows.get(next[part])?))
+        };
+        core::iter::from_fn(|| {
+            // Parts are very few. Of equal keys `min_by` takes the first part's, which keeps the order of rows.
+            let heads = (0..parts.len()).filter_map(|part| Some((part, head(&next, part)?)));
+            let (part, row) = heads.min_by(|(_, a), (_, b)| {
+                let order = keys.key(*a as usize).cmp(keys.key(*b as usize));
+                if options.order == Order::Ascending { order } else { order.reverse() }
+            })?;
+            next[part] += 1;
+            Some(row)
+        })
+        .collect()
+    }
+
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
         self.scratch.reserve(rows.len());
         let mut sides = self.scratch.sides(rows.len());
@@ -165,6 +201,27 @@ impl Sorter {
     }
 }
 
+/// Some neighbours among keys.
+struct Part<'a, K: ?Sized> {
+    keys: &'a K,
+    start: usize,
+    len: usize,
+}
+
+impl<K: Keys + ?Sized> Keys for Part<'_, K> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn key(&self, row: usize) -> &[u8] {
+        self.keys.key(self.start + row)
+    }
+
+    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
+        self.keys.key_and_after(self.start + row)
+    }
+}
+
 /// The lengths of runs of equal keys that are longer than one, with where they are once the order is reversed.
 fn equal_runs<K: Keys + ?Sized>(keys: &K) -> Vec<(usize, usize)> {
     let len = keys.len();
@@ -185,4 +242,28 @@ fn sort_as_std<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options)
         }
     };
     if options.stable { items.sort_by(compare) } else { items.sort_unstable_by(compare) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts merge into what one sort gives, rows of equal keys in order.
+    #[test]
+    fn parts_merge() {
+        let keys: Vec<[u8; 1]> = (0..1_000u32).map(|n| [(n * 7919 % 1_000 % 64) as u8]).collect();
+        for order in [Order::Ascending, Order::Descending] {
+            let options = Options { order, stable: true };
+            let whole: Vec<u64> =
+                Sorter::new().argsort_with(&keys, options).into_iter().map(u64::from).collect();
+            for part_len in [1, 7, 333, 999, 1_000, 1_001] {
+                assert_eq!(
+                    Sorter::new().argsort_parts(&keys, options, part_len),
+                    whole,
+                    "parts of {part_len}"
+                );
+            }
+        }
+        assert!(Sorter::new().argsort_parts(&[[0u8; 1]; 0], Options::default(), 5).is_empty());
+    }
 }
