@@ -11,7 +11,10 @@ use std::io::{BufRead, BufWriter, Write};
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args().nth(1) {
         Some(memory_mib) => sort_lines(memory_mib.parse::<usize>()? << 20),
-        None => Ok(println!("{:?}", sort_made_lines()?)),
+        None => {
+            println!("{:?}", sort_made_lines()?);
+            Ok(())
+        }
     }
 }
 

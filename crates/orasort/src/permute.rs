@@ -51,7 +51,7 @@ pub(crate) fn apply<T>(sides: &mut Sides<'_>, items: &mut [T]) {
 }
 
 /// Room for `len` items in a side, if they fit.
-fn room<T>(side: &mut [u128], len: usize) -> Option<&mut [MaybeUninit<T>]> {
+pub(crate) fn room<T>(side: &mut [u128], len: usize) -> Option<&mut [MaybeUninit<T>]> {
     // SAFETY: memory of any content is a valid `MaybeUninit<T>`. What is written there later is never read as an
     // entry before it is overwritten by one; it has no padding problem as entries are plain bytes written anew.
     let (_, middle, _) = unsafe { side.align_to_mut::<MaybeUninit<T>>() };

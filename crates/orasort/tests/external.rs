@@ -1,5 +1,5 @@
 //! The external sort gives back what was pushed, in order, in the memory it was given, and leaves no file.
-#![cfg(feature = "external")]
+#![cfg(all(feature = "external", not(miri)))]
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use orasort::external::{ExternalError, ExternalOptions, ExternalSorter, ExternalStats, MEMORY_BYTES_MIN};

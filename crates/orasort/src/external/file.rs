@@ -225,6 +225,7 @@ impl<'a> BlockWriter<'a> {
 }
 
 #[cfg(test)]
+#[cfg(not(miri))]
 impl Space {
     /// Makes the next run go to this file.
     pub(super) fn use_file(&mut self, file: File) {
@@ -234,6 +235,7 @@ impl Space {
 }
 
 #[cfg(test)]
+#[cfg(not(miri))]
 mod tests {
     use super::*;
 

@@ -66,6 +66,7 @@ mod plan;
 mod records;
 mod run;
 #[cfg(test)]
+#[cfg(not(miri))]
 mod tests;
 
 pub use error::ExternalError;

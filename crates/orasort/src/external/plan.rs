@@ -62,6 +62,7 @@ pub(super) fn next_window(runs: &[Run], budget_bytes: usize, block_bytes: usize)
 }
 
 #[cfg(test)]
+#[cfg(not(miri))]
 mod tests {
     use super::*;
     use crate::external::file::Space;

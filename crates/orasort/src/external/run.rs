@@ -27,6 +27,7 @@ impl Run {
 
     /// A number for its file.
     #[cfg(test)]
+    #[cfg(not(miri))]
     pub(super) fn file(&self) -> usize {
         std::sync::Arc::as_ptr(&self.extent.file).addr()
     }
