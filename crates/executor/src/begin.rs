@@ -117,7 +117,11 @@ pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, watch: &mut Watch<'_>)
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
     dirs.create_work()?;
-    reopened(&RunFolder::open(path)?, writer, dirs, other_host, watch)
+    let execution = reopened(&RunFolder::open(path)?, writer, dirs, other_host, watch)?;
+    if execution.plan().insert.is_some() {
+        return Err(Error::NotProfiled);
+    }
+    Ok(execution)
 }
 
 fn reopened(

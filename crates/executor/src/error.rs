@@ -148,6 +148,12 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// A run whose steps can't be repeated one by one.
+    #[error(
+        "no step of the Insert Benchmark can be run without the steps before it, so there are no CPU profiles of it: `perf \
+         record` on the server's processes takes one while the run goes on"
+    )]
+    NotProfiled,
     /// A CPU profile without any samples.
     #[error("arm {arm}, profiling {test}: no samples; more --seconds or a higher --frequency may give some")]
     NoSamples {
@@ -245,6 +251,7 @@ impl Error {
             | Self::Ended(_)
             | Self::NoMore(_)
             | Self::NotInRun { .. }
+            | Self::NotProfiled
             | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
             | Self::Sysbench(_)
             | Self::DataGone { .. } => true,

@@ -20,27 +20,12 @@ use std::time::Duration;
 /// Runs the verb.
 pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
+    let test = test(args)?;
     let dbms = dbms(args)?;
     let endpoint = endpoint(args, dbms)?;
     context.catch_signals()?;
-    if args.test == "load" {
+    let Some(test) = test else {
         return load_tables(context, args, (dbms, &endpoint));
-    }
-    if args.vacuum {
-        return Err(Usage("--vacuum belongs to `load`".to_owned()).into());
-    }
-    let Some(test) = microbenchmarks::test_by_name(&args.test) else {
-        if let Some(test) = Benchmark::Insert.test_by_name(&args.test) {
-            let remedy = "write a plan with benchmark = \"insert\", such as `rqps plan print insert-mini`";
-            return Err(Usage(format!(
-                "`{}` needs the queue that the steps before it leave; {remedy}",
-                test.name
-            ))
-            .into());
-        }
-        let nearest = step::parse_step(Benchmark::Microbenchmarks, &args.test).err().and_then(|e| e.nearest);
-        let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-        return Err(Usage(format!("no test `{}`{hint}", args.test)).into());
     };
     let spec = spec(args, dbms, test)?;
     let result = drive(dbms, driver(args), &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop)))?;
@@ -50,6 +35,27 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(EXIT_FAILED));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The test that is asked for; none for the load.
+fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
+    if args.test == "load" {
+        return Ok(None);
+    }
+    if args.vacuum {
+        return Err(Usage("--vacuum belongs to `load`".to_owned()).into());
+    }
+    if let Some(test) = microbenchmarks::test_by_name(&args.test) {
+        return Ok(Some(test));
+    }
+    if let Some(test) = Benchmark::Insert.test_by_name(&args.test) {
+        let remedy = "write a plan with benchmark = \"insert\", such as `rqps plan print insert-mini`";
+        let what = format!("`{}` needs the queue that the steps before it leave; {remedy}", test.name);
+        return Err(Usage(what).into());
+    }
+    let nearest = step::parse_step(Benchmark::Microbenchmarks, &args.test).err().and_then(|e| e.nearest);
+    let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Err(Usage(format!("no test `{}`{hint}", args.test)).into())
 }
 
 fn load_tables(

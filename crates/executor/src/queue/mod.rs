@@ -70,6 +70,8 @@ struct Work<'a> {
     plan: &'a Plan,
     measure: &'a Measure,
     options: &'a InsertOptions,
+    /// Whether the step was cut off before.
+    repeats: bool,
     queue: Queue,
     dialect: Dialect,
     sizes: Sizes,
@@ -81,12 +83,14 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     /// None for a step that is not of this benchmark.
     fn of(input: &StepInput<'a>, dialect: Dialect) -> Option<Self> {
-        let StepInput { plan, measure, .. } = *input;
+        let StepInput { plan, measure, attempt, .. } = *input;
+        let repeats = attempt > 1;
         let options = plan.insert.as_ref()?;
         let sizes = options.sizes(measure.clients);
         let stretches = stretches(tests(plan), &sizes);
         let stretch = *stretches.iter().find(|stretch| stretch.test.name == measure.test.name)?;
-        Some(Self { plan, measure, options, queue: measure.test.queue?, dialect, sizes, stretches, stretch })
+        let queue = measure.test.queue?;
+        Some(Self { plan, measure, options, repeats, queue, dialect, sizes, stretches, stretch })
     }
 
     fn deletes(&self) -> bool {
@@ -95,6 +99,11 @@ impl<'a> Work<'a> {
 
     fn clients(&self) -> u32 {
         self.measure.clients
+    }
+
+    /// Whether several clients use one table.
+    fn is_shared(&self) -> bool {
+        self.options.shared_table && self.clients() > 1
     }
 
     /// The number of a client's table.
@@ -117,7 +126,7 @@ pub(crate) fn measure(
     };
     let mut admin = arm.admin(doing)?;
     admin.begin_step().map_err(Error::session(&arm.name, doing))?;
-    if input.attempt > 1 {
+    if work.repeats {
         outside.watcher.goes_on("back to where it began", 0.0, None);
         tidy(&mut *admin, &work, &arm.name)?;
     }
@@ -161,8 +170,10 @@ pub(crate) fn measure(
     let mut admin = arm.admin("reading what a step leaves")?;
     let after = State::read(arm, &mut *admin, &work)?;
     let misplaced = match spec.limit {
-        QueueLimit::Rows => Standing::read(&mut *admin, &work, &arm.name)?.misplaced(&work),
-        QueueLimit::Time(_) => None,
+        QueueLimit::Rows if !work.is_shared() => {
+            Standing::read(&mut *admin, &work, &arm.name)?.misplaced(&work)
+        }
+        QueueLimit::Rows | QueueLimit::Time(_) => None,
     };
     let mut observation = findings::observation(&work, adapter, &step, (before, after), &standing);
     observation.fingerprint = fingerprint;

@@ -4,9 +4,10 @@ use super::Work;
 use crate::adapter::Admin;
 use crate::error::{Error, Result};
 use rqps_driver::queue::Positions;
+use rqps_plan::EndsBy;
 use rqps_workloads::insert_benchmark::{
-    Position, newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql, rows_before,
-    table_name,
+    DeleteForm, Position, newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql,
+    rows_before, table_name,
 };
 
 const DOING: &str = "reading where the queue stands";
@@ -45,11 +46,12 @@ impl Standing {
         if whole == 0 { 1.0 } else { (left as f64 / whole as f64).min(1.0) }
     }
 
-    /// What is wrong where a client's queue does not stand where the plan has it after the step.
+    /// What is wrong where a client's queue does not stand where the plan has it after the step. Deletes of the older form
+    /// find fewer rows where keys have gaps; the next step makes up for them.
     pub fn misplaced(&self, work: &Work<'_>) -> Option<String> {
         let end = work.stretch.to;
-        let wrong =
-            |at: &&Position| at.inserted != end.inserted || (work.deletes() && at.deleted != end.deleted);
+        let is_exact = work.deletes() && work.options.delete_form == DeleteForm::In;
+        let wrong = |at: &Position| at.inserted != end.inserted || (is_exact && at.deleted != end.deleted);
         let (client, at) = (0..).zip(&self.clients).find(|(_, at)| wrong(at))?;
         Some(format!(
             "{}: {} rows inserted and {} deleted so far, planned are {} and {}",
@@ -68,7 +70,12 @@ fn client_at(
     client: u32,
 ) -> Result<Position> {
     let (dialect, table, sharing) = (work.dialect, work.table_of(client), work.clients());
-    let shared = work.options.shared_table && sharing > 1;
+    let shared = work.is_shared();
+    if shared && !work.repeats && work.options.ends_by == EndsBy::Rows {
+        // Telling the clients' rows apart takes reading the whole table, which would change what the step finds in
+        // memory.
+        return Ok(work.stretch.from);
+    }
     let newest = match shared {
         true => ask(&newest_number_of_lane_sql(dialect, table, client, sharing))?,
         false => ask(&newest_number_sql(dialect, table))?,
