@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn words_order_as_keys() {
         let mut keys: Vec<Vec<u8>> = vec![vec![]];
-        for len in 0..20 {
+        for len in (0..20).step_by(if cfg!(miri) { 5 } else { 1 }) {
             for fill in [0u8, 1, 255] {
                 keys.push(vec![fill; len]);
                 keys.push((0..len as u8).map(|i| i.wrapping_mul(fill)).collect());
@@ -133,7 +133,7 @@ mod tests {
                 keys.push(key);
             }
         }
-        for depth in [0, 1, 5, 11, 17, 30] {
+        for depth in if cfg!(miri) { vec![0, 5, 30] } else { vec![0, 1, 5, 11, 17, 30] } {
             for a in &keys {
                 for b in &keys {
                     let (left, right) = (a.get(depth..).unwrap_or(&[]), b.get(depth..).unwrap_or(&[]));

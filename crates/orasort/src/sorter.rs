@@ -11,7 +11,7 @@ use crate::sorted::{Sorted, SortedLcp};
 use crate::{Options, Order, permute, top};
 
 /// Up to this many items are left to the standard library's sort: no memory is needed, and nothing is gained here.
-const STD_MAX: usize = 20;
+const STD_MAX: usize = 32;
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
 ///

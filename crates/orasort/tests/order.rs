@@ -148,7 +148,7 @@ fn numbers(seed: u64) -> impl Iterator<Item = u64> {
 }
 
 fn size(len: usize) -> usize {
-    if cfg!(miri) { len / 200 + 30 } else { len }
+    if cfg!(miri) { (len / 1_000 + 40).min(90) } else { len }
 }
 
 #[test]
