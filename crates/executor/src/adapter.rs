@@ -145,8 +145,8 @@ pub(crate) trait Admin: Send {
     /// Sizes of all tables together.
     fn sizes(&mut self) -> Result<Sizes>;
 
-    /// What deletes have left behind that is still to be cleaned up, of which the adapter knows the name. Asked for each
-    /// second of a window, so it costs little.
+    /// What deletes have left behind that is still to be cleaned up; the adapter knows what that is called. Asked for
+    /// each second of a window, so it costs little.
     fn debt(&mut self) -> Result<f64>;
 
     /// What planning a statement takes, without executing it; none where the server does not tell.

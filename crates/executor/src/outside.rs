@@ -63,8 +63,8 @@ impl Outside<'_> {
 
 /// Does `work`, whose thread waits for a server's answers. Once `stop` is set, statements of that thread are
 /// ended: some wait for a lock, or for hours. Those of load and clients are ended by the threads that wait
-/// for them. A server that would wait for room on a full disk for ever is ended, so that the step ends with what its log
-/// says.
+/// for them. A server that would wait for room on a full disk for ever is ended, so that the step ends with what its
+/// log says.
 pub(crate) fn unless_stopped<T>(
     stop: &AtomicBool,
     serving: &Mutex<Option<Serving>>,

@@ -1,5 +1,5 @@
-//! What the state of a table that is a queue is told by: its size, and what planning a statement takes. Both DBMSs' files
-//! return these.
+//! What the state of a table that is a queue is told by: its size, and what planning a statement takes. The files of
+//! each DBMS return these.
 
 use serde::{Deserialize, Serialize};
 

@@ -97,8 +97,8 @@ impl MemoryGroup {
     }
 }
 
-/// Removes the group of the server on this data directory, if there is one. A group that cannot be removed holds nothing
-/// and limits nothing.
+/// Removes the group of the server on this data directory, if there is one. A group that cannot be removed holds
+/// nothing and limits nothing.
 pub(crate) fn remove(data_dir: &Path) {
     let Ok(Parent { dir, .. }) = parent() else {
         return;

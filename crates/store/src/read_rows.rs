@@ -207,8 +207,8 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
     rows(
         connection,
         "SELECT seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, ended_by, \
-         rate_unit, target_events_per_s, pacer, events, queries, statements, statements_working, noop_statements, rows, \
-         errors FROM windows ORDER BY seq",
+         rate_unit, target_events_per_s, pacer, events, queries, statements, statements_working, noop_statements, \
+         rows, errors FROM windows ORDER BY seq",
         |row| {
             let seq = row.get(0)?;
             let window = Window {

@@ -46,8 +46,8 @@ impl Standing {
         if whole == 0 { 1.0 } else { (left as f64 / whole as f64).min(1.0) }
     }
 
-    /// What is wrong where a client's queue does not stand where the plan has it after the step. Deletes of the older form
-    /// find fewer rows where keys have gaps; the next step makes up for them.
+    /// What is wrong where a client's queue does not stand where the plan has it after the step. Deletes of the older
+    /// form find fewer rows where keys have gaps; the next step makes up for them.
     pub fn misplaced(&self, work: &Work<'_>) -> Option<String> {
         let end = work.stretch.to;
         let is_exact = work.deletes() && work.options.delete_form == DeleteForm::In;

@@ -39,8 +39,8 @@ pub fn dead_rows(connection: &mut Connection) -> Result<u64> {
     ask_number(connection, "dead rows", &sql)
 }
 
-/// What planning a statement takes, which is not executed; none where the server does not tell without executing it. The
-/// first planning in a session also fills its caches.
+/// What planning a statement takes, which is not executed; none where the server does not tell without executing it.
+/// The first planning in a session also fills its caches.
 ///
 /// # Errors
 /// When the server does not answer, or not as expected.
