@@ -18,7 +18,7 @@ pub(crate) const PLACE: [Column; 9] = [
     text("arm", "the arm"),
     text("step", "the step, such as `point-query` or `point-query.pre`"),
     text("test", "the test that the step measures").or_null(),
-    text("test_group", "`point`, `range`, `range-aggregate` or `write`").or_null(),
+    text("test_group", "`point`, `range`, `range-aggregate`, `write`, `insert` or `background`").or_null(),
     integer("block", "the replicate; null in runs without").or_null(),
     integer("window_number", "which of the arm's windows of the step in the block, from 1").or_null(),
     boolean("is_result", "false: a warm-up, invalid, or of a block that is not done; leave it out"),

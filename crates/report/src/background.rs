@@ -20,7 +20,8 @@ pub(crate) struct Background {
     pub target_rows_per_s: f64,
     /// Rows per second that were committed.
     pub rows_per_s: f64,
-    /// Full seconds, and those of them in which less than [`KEPT_MIN`] of the rows asked for came; where it was counted.
+    /// Full seconds, and those of them in which less than [`KEPT_MIN`] of the rows asked for came, where that was
+    /// counted.
     pub seconds: Option<(f64, f64)>,
     /// Whether the rate was kept.
     pub kept: bool,

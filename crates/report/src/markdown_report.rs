@@ -110,10 +110,11 @@ fn title(sides: &Sides<'_>) -> String {
 }
 
 /// How far one pass of a queue's steps can be trusted.
-pub(crate) const ONE_PASS_OF_QUEUE: &str = "Every figure is from one walk through the steps on each variant. How fast a step writes depends on when vacuum \
-     or purge came by, and with few CPUs on the scheduler: rates of short steps differ by tens of percent from pass to \
-     pass, the server's CPU of a row or a query by much less. The thresholds 0.95 and 1.05 are a reading aid, not a test \
-     of significance.";
+pub(crate) const ONE_PASS_OF_QUEUE: &str = "\
+     Every figure is from one walk through the steps on each variant. How fast a step writes depends on when vacuum or \
+     purge came by, and with few CPUs on the scheduler: rates of short steps differ by tens of percent from pass to \
+     pass, the server's CPU of a row or a query by much less. The thresholds 0.95 and 1.05 are a reading aid, not a \
+     test of significance.";
 
 /// How far the figures can be trusted.
 fn how_sure(run: &Run, is_queue: bool) -> Vec<Block> {

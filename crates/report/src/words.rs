@@ -17,6 +17,11 @@ pub(crate) fn dbms(name: &str) -> &str {
     }
 }
 
+/// The workload as people call it; a name that is not known stays as it is.
+pub(crate) fn workload(name: &str) -> &str {
+    if name == "insert" { "Insert Benchmark" } else { name }
+}
+
 /// The class as tables, CSV and JSON call it.
 pub(crate) fn class(class: Class) -> &'static str {
     match class {

@@ -135,7 +135,10 @@ fn clients_have_a_row_each_where_they_are_few() {
 #[test]
 fn response_times_as_text() {
     let only = |options: &mut Options| options.tests = vec!["qr1000".into(), "l.i0".into()];
-    assert_snapshot!(shown(&missed(), &[Section::Responses], only));
+    let text = shown(&missed(), &[Section::Responses], only);
+    let of_queries = text.lines().filter(|line| line.ends_with("  query")).count();
+    assert_eq!(of_queries, 2, "none in l.i0: {text}");
+    assert_snapshot!(text);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::table::Table;
 
 /// All tables.
-pub static ALL: [&Table; 26] = [
+pub static ALL: [&Table; 27] = [
     &subjects::RUNS,
     &subjects::HOST,
     &subjects::ARMS,
@@ -24,6 +24,7 @@ pub static ALL: [&Table; 26] = [
     &windows::WINDOWS,
     &windows::COUNTS,
     &windows::CLIENTS,
+    &windows::CONNECTIONS,
     &windows::LOADS,
     &windows::SETTLES,
     &details::METRICS,

@@ -31,7 +31,7 @@ const COSTS: [(Column, &str); 12] = [
 /// Set where hardware counters had to share a register, so that they are too small.
 const MULTIPLEXED: &str = "server_perf_multiplexed";
 
-const FACTS: [Column; 23] = [
+const FACTS: [Column; 24] = [
     integer("slot", "place in the order in which the block's windows of this step were measured, from 1")
         .or_null(),
     integer("position", "place of the step in the workload, from 1"),
@@ -40,9 +40,14 @@ const FACTS: [Column; 23] = [
     integer("warmup_us", "warm-up before it").unit("us"),
     integer("elapsed_us", "its length").unit("us"),
     text("ended_by", "`time`, `work`, `share` or `error`"),
-    text("rate_unit", "what an operation is: a query (`queries`), or a thousand rows (`rows`)"),
+    text(
+        "rate_unit",
+        "what an operation is: a query (`queries`), a thousand rows (`rows`), or a row inserted or indexed (`inserts`)",
+    ),
     real("rate", "operations/s", "operations per second, all clients together"),
     real("target_events_per_s", "events/s", "rate asked for; null in a closed loop"),
+    text("pacer", "how background writes were spread over a second: `even` or `burst`; null without any")
+        .or_null(),
     real("operations", "operations", "what costs are divided by"),
     integer("events", "transactions of the test"),
     integer("queries", "statements, BEGIN and COMMIT included"),
@@ -102,6 +107,7 @@ fn facts(window: &Recorded<Window>) -> [Value<'_>; FACTS.len()] {
         result.rate_unit.as_str().into(),
         result.rate().into(),
         result.target_events_per_s.into(),
+        result.pacer.map(|pacer| pacer.as_str()).into(),
         result.operations().into(),
         result.events.into(),
         result.queries.into(),
@@ -165,7 +171,7 @@ pub(crate) static CLIENTS: Table = Table {
         &PLACE,
         &[
             integer("client", "the client, from 0"),
-            real("backend_cpu_us", "us", "CPU time of the server's process behind it"),
+            real("backend_cpu_us", "us", "CPU time of the server's processes or threads behind it"),
             real("warmup_events", "events", "events in the warm-up"),
             real("events", "events", "events in the window"),
         ],
@@ -178,16 +184,48 @@ pub(crate) static CLIENTS: Table = Table {
                 series.iter().find(|series| series.name == name).map_or(&[][..], |series| &series.values)
             };
             let (warmup, events) = (work(super::details::WORK[0]), work(super::details::WORK[1]));
-            for client in 0..window.connections.len().max(events.len()) {
+            let connected = window.connections.iter().map(|one| one.client as usize + 1).max().unwrap_or(0);
+            for client in 0..connected.max(events.len()) {
                 let mut row = source.place(window, Some((&result.test, &result.group)));
                 let of_client = |values: &[f64]| values.get(client).copied();
-                let cpu_us = window.connections.get(client).map(|one| one.cpu_us);
+                let its = window.connections.iter().filter(|one| one.client as usize == client);
+                let cpu_us: Vec<f64> = its.map(|one| one.cpu_us).collect();
+                let cpu_us = (!cpu_us.is_empty()).then(|| cpu_us.iter().sum::<f64>());
                 row.extend([
                     client.into(),
                     cpu_us.into(),
                     of_client(warmup).into(),
                     of_client(events).into(),
                 ]);
+                sink(&row)?;
+            }
+        }
+        Ok(())
+    },
+};
+
+pub(crate) static CONNECTIONS: Table = Table {
+    name: "connections",
+    about: "A connection of a window's client: what the server took for it.",
+    key: &["run", "seq", "client", "role"],
+    parts: [
+        &PLACE,
+        &[
+            integer("client", "the client, from 0"),
+            text(
+                "role",
+                "what it was for, where a client has several: `insert`, `delete`, `maker` (looks for the smallest key) or \
+                 `query`; else empty",
+            ),
+            real("cpu_us", "us", "CPU time of the process or thread behind it"),
+        ],
+    ],
+    fill: |source, sink| {
+        for window in &source.run.windows {
+            let result = &window.result;
+            for one in &window.connections {
+                let mut row = source.place(window, Some((&result.test, &result.group)));
+                row.extend([one.client.into(), (&one.role).into(), one.cpu_us.into()]);
                 sink(&row)?;
             }
         }

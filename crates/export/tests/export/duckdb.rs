@@ -135,6 +135,20 @@ fn settings_are_found_wherever_the_run_has_them() {
 }
 
 #[test]
+fn connections_add_up_to_their_clients() {
+    let found = Exported::new().query(
+        "SELECT c.client, c.backend_cpu_us AS us, sum(n.cpu_us) AS sum_us, count(*) AS connections \
+           FROM 'clients.parquet' c JOIN 'connections.parquet' n USING (run, seq, client) \
+          WHERE c.step = 'update-index' AND c.arm = 'old' AND run LIKE 'details%' GROUP BY ALL ORDER BY c.client",
+    );
+    let expected = serde_json::json!([
+        { "client": 0, "us": 400_000.0, "sum_us": 400_000.0, "connections": 2 },
+        { "client": 1, "us": 410_000.0, "sum_us": 410_000.0, "connections": 1 },
+    ]);
+    assert_eq!(Value::from(found), expected);
+}
+
+#[test]
 fn what_must_not_be_used_is_marked() {
     let sql = "SELECT run[:7] AS run, step, is_result, count(*) AS n FROM 'windows.parquet' WHERE run LIKE 'details%' GROUP BY ALL ORDER BY step";
     let found = Exported::new().query(sql);

@@ -101,7 +101,8 @@ struct ArmAtGate<'a> {
 }
 
 impl GateRules {
-    /// Whether background writes that an arm did not keep, and base did, keep a change out: as a regression of the rate.
+    /// Whether background writes that an arm did not keep, and base did, keep a change out, as a regression of the
+    /// rate.
     fn closes_on_missed(&self, missed: &Missed) -> bool {
         self.rate && missed.is_regression()
     }

@@ -1,9 +1,9 @@
 //! A run's report as one HTML file: opened from disk without network, complete without its script, which adds sorting,
 //! zoom and a choice of theme.
 //!
-//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `queue.rs` the tables of
-//! the Insert Benchmark, `ratios.rs` and `versions.rs` the plots over tests and versions, `test.rs` what there is of one test, `method.rs` what is needed to
-//! judge and repeat the run. `page.css` and `page.js` are its looks and its script.
+//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `queue.rs` the tables
+//! of the Insert Benchmark, `ratios.rs` and `versions.rs` the plots over tests and versions, `test.rs` what there is of
+//! one test, `method.rs` what is needed to judge and repeat the run. `page.css` and `page.js` are its looks and its script.
 
 mod files;
 mod flame;

@@ -57,7 +57,7 @@ fn about(page: &Page<'_>) -> String {
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
         "{}, {} tests with {} client{}{}{}. Begun {}, {}.",
-        meta.workload,
+        words::workload(&meta.workload),
         page.steps.len(),
         meta.clients,
         if meta.clients == 1 { "" } else { "s" },

@@ -367,6 +367,7 @@ fn histograms(
 ) -> Vec<Histogram> {
     let more = 1.0 + 0.5 * index as f64;
     let mut all = vec![latencies("insert", writes, 900.0, 30_000.0 * more)];
+    all.push(latencies("event", if is_query { queries } else { writes }, 150.0, 900_000.0));
     all.extend(deletes.then(|| latencies("delete", writes, 1100.0 * more, 45_000.0 * more)));
     let kinds: &[&str] = match (is_query, name.starts_with("qr")) {
         (false, _) => &[],

@@ -7,8 +7,8 @@
 //! | `qr…`, `qp…` | queries per second (range, point) beside the rate of writes that the name ends with |
 //! | `dbms` | the system |
 //!
-//! Absolute rates are coloured by the range of their column (`ranges.rs`), relative ones red at 0.95 and below, green at
-//! 1.05 and above. Neither holds a rate of queries whose step did not keep its rate of background writes.
+//! Absolute rates are coloured by the range of their column (`ranges.rs`), relative ones red at 0.95 and below, green
+//! at 1.05 and above. Neither holds a rate of queries whose step did not keep its rate of background writes.
 
 use super::ranges::{Ranked, tints};
 use super::{INDEXES, marked, names, notes};

@@ -31,6 +31,8 @@ const BUCKETS: [(&str, &str, u64); 9] = [
 ];
 /// The kinds of responses, in the order of the rows.
 const KINDS: [&str; 3] = ["insert", "delete", "query"];
+/// The store's name for whole events, which are statements here and in the kinds already.
+const EVENT: &str = "event";
 /// Shades are of so many percent each.
 const SHADE_PERCENT: f64 = 5.0;
 const NS_PER_S: f64 = 1e9;
@@ -74,7 +76,7 @@ fn of_step(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
 /// Inserts, deletes, and all kinds of queries as one.
 fn by_kind(all: ByStatement) -> Result<ByStatement> {
     let mut kinds = ByStatement::new();
-    for (statement, histogram) in all {
+    for (statement, histogram) in all.into_iter().filter(|(statement, _)| statement != EVENT) {
         let kind = KINDS.iter().find(|kind| statement == **kind).unwrap_or(&"query");
         histograms::add(&mut kinds, (*kind).to_owned(), histogram)?;
     }
