@@ -79,6 +79,7 @@ pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>) -> Vec<Item> {
     for (cause, takes) in MERGES {
         merge(cx, &mut items, cause, takes);
     }
+    vacuum_of_tail(&mut items);
     full_page_images(&mut items);
     queue_of_work(cx, &mut items);
     waiting(cx, &mut items);
@@ -222,6 +223,17 @@ fn up(base: f64, arm: f64) -> String {
 fn longer(cx: &Context<'_>, base: f64, arm: f64) -> String {
     let longer = if arm > base { "longer" } else { "less" };
     format!("clients wait {} us {longer} per {}", words::number((arm - base).abs()), cx.operation())
+}
+
+/// What lies at the tail grew because autovacuum came by less often, or the other way round: its sentence has both.
+fn vacuum_of_tail(items: &mut Vec<Item>) {
+    let position = |items: &[Item], cause: Cause| items.iter().position(|item| item.finding.cause == cause);
+    let Some(tail) = position(items, Cause::TailEntries) else { return };
+    let Some(vacuum) = position(items, Cause::Autovacuum) else { return };
+    if items[vacuum].direction() != items[tail].direction() {
+        let taken = items.remove(vacuum);
+        items[tail - usize::from(vacuum < tail)].finding.evidence.extend(taken.finding.evidence);
+    }
 }
 
 /// Log that grew by full-page images says so, and whether a checkpoint made them necessary.

@@ -1,11 +1,11 @@
-//! A table that is a queue: rows come in at one end and are deleted at the other. What makes deletes dearer than inserts,
-//! and whether the writes beside queries were what they should have been.
+//! A table that is a queue: rows come in at one end and are deleted at the other. What makes deletes dearer than
+//! inserts, and whether the writes beside queries were what they should have been.
 //!
 //! Each planning of the DELETE asks the index for its lowest key. The entries of rows that are deleted and not yet
 //! vacuumed lie there, and all of them are walked over: so the deleting session takes more CPU time the longer
 //! nobody vacuums, and the inserting one does not. EXPLAIN counts the buffers that planning touches, which nothing
-//! but those entries changes. InnoDB plans without that, but its DELETE passes over the same rows until purge has removed
-//! them.
+//! but those entries changes. InnoDB plans without that, but its DELETE passes over the same rows until purge has
+//! removed them.
 
 use rqps_store::{Recorded, Run, Window};
 
@@ -48,8 +48,8 @@ pub(crate) fn missed(run: &Run, test: &str, arm: usize) -> bool {
     windows_of(run, test, arm).into_iter().any(|window| window.metric("background_kept") == Some(0.0))
 }
 
-/// What a window of such a step adds to an arm's totals: CPU time by role, and what an operation's time is made of, which
-/// is that of connections that query or, where none does, insert and delete. None for other windows.
+/// What a window of such a step adds to an arm's totals: CPU time by role, and what an operation's time is made of,
+/// which is that of connections that query or, where none does, insert and delete.
 pub(crate) struct Foreground {
     /// Connections whose time an operation takes.
     pub connections: u32,
@@ -275,8 +275,8 @@ fn not_purged(cx: &Context<'_>, rose: bool) -> Option<Tail> {
         && (ratio >= HISTORY_RATIO_MIN || ratio <= 1.0 / HISTORY_RATIO_MIN);
     is_seen.then(|| Tail {
         says: format!(
-            "purge lag: every DELETE passes over {} rows at the tail that are deleted and not purged; the history list is \
-             {} transactions long on the mean ({} {})",
+            "purge lag: every DELETE passes over {} rows at the tail that are deleted and not purged; the history list \
+             is {} transactions long on the mean ({} {})",
             if rose { "the" } else { "fewer" },
             words::number(history.arm),
             cx.base_arm().name,

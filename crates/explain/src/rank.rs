@@ -94,6 +94,8 @@ fn weighed(item: Item, time_rose: Option<bool>) -> Finding {
     finding.weight = match item.share {
         Some(share) => share.clamp(-1.0, 1.0),
         None if matches!(finding.word, Word::AnotherPlan | Word::NotComparable) => finding.weight,
+        // One of two sessions became dearer, whatever the other and the machine made of the time.
+        None if finding.cause == Cause::TailEntries => finding.weight,
         None => UNSIZED * finding.weight.clamp(0.0, 1.0) * if is_along { 1.0 } else { -1.0 },
     };
     finding
