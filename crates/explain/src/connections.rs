@@ -62,7 +62,7 @@ fn roles(cx: &Context<'_>) -> Vec<Finding> {
 fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     let name = metric.strip_prefix("server_role.")?.strip_suffix("_us")?;
     let found = cx.figures.of(|cell| {
-        cell.metrics_of("server_role.").first()?;
+        cell.roles()?;
         Some(cell.metric(metric).unwrap_or(0.0) / cell.operations())
     })?;
     let share = found.change() / base_us;

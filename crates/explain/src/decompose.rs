@@ -263,7 +263,7 @@ fn beside(figures: &Figures) -> Vec<Evidence> {
 
 fn background(figures: &Figures) -> Option<Part> {
     let of_cell = |cell: Cell<'_>| {
-        let roles: f64 = cell.metrics_of("server_role.").iter().filter_map(|name| cell.metric(name)).sum();
+        let roles: f64 = cell.roles()?.iter().filter_map(|name| cell.metric(name)).sum();
         Some(roles / cell.operations())
     };
     let found = figures.of(of_cell)?;

@@ -20,6 +20,8 @@ pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
 /// Key of the CPU time of the processes that serve measured clients.
 pub(crate) const BACKENDS: &str = "backends_cpu_us";
+/// Key of the CPU time of threads that nothing is known of.
+const UNNAMED: &str = "server_role.other_thread_us";
 /// Key of the instructions of a count, scaled to the operations of the windows.
 pub(crate) const COUNTED: &str = "counted_instructions";
 /// Key of the CPU time of the busiest client's backend over that of the median one.
@@ -90,6 +92,14 @@ impl Cell<'_> {
     /// The names of all metrics that begin with `prefix`.
     pub fn metrics_of(&self, prefix: &str) -> Vec<&str> {
         self.totals.metrics.keys().filter(|name| name.starts_with(prefix)).map(String::as_str).collect()
+    }
+
+    /// The metrics with the CPU time of background work by role. None where the measured sessions are not told from the
+    /// rest (MySQL 5.6 names no threads): the roles then hold their work too.
+    pub fn roles(&self) -> Option<Vec<&str>> {
+        let roles = self.metrics_of("server_role.");
+        let told = self.metric(BACKENDS).is_some() || !roles.contains(&UNNAMED);
+        (told && !roles.is_empty()).then_some(roles)
     }
 }
 

@@ -144,3 +144,24 @@ fn pages_that_are_flushed_and_written_twice_are_one_finding_and_no_cpu_time_of_s
     assert!(found.findings.iter().all(|its| its.cause != Cause::Doublewrite), "{:?}", found.findings);
     assert_eq!(told(&found, Cause::Instructions).0, Word::MoreWork);
 }
+
+/// MySQL 5.6 does not say which thread serves a session: what all its threads used is no background work to compare.
+#[test]
+fn threads_without_names_are_not_held_against_named_ones() {
+    let one = |what: Observed, arm: usize, per_query: f64| Extra { arm, test: TEST, what, per_query };
+    let role = Observed::Metric;
+    let found = explained(&Spec {
+        arms: vec![("old", "5.6.14"), ("control", "5.6.14"), ("new", "8.0.31")],
+        dbms: "mysql",
+        effects: vec![(2, TEST, 0.8, 1.2)],
+        extra: vec![
+            one(role("server_role.other_thread_us"), 0, 190.0),
+            one(role("server_role.other_thread_us"), 1, 190.0),
+            one(Observed::SessionCpuUs, 2, 180.0),
+            one(role("server_role.purge_us"), 2, 30.0),
+        ],
+        ..Spec::default()
+    });
+    let background = found.findings.iter().find(|its| its.cause == Cause::Background);
+    assert!(background.is_none(), "{background:?}");
+}

@@ -271,7 +271,7 @@ pub(crate) fn pages_touched(cell: Cell<'_>) -> Option<f64> {
 
 /// CPU time of background threads; 0 where roles are known and none of these was on a CPU.
 fn of_roles(cell: Cell<'_>, roles: &[&str]) -> Option<f64> {
-    cell.metrics_of("server_role.").first()?;
+    cell.roles()?;
     let us = |role: &&str| cell.metric(&format!("server_role.{role}_us")).unwrap_or(0.0);
     Some(roles.iter().map(us).fold(0.0, |sum, us| sum + us))
 }

@@ -221,7 +221,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         per: Per::Operation,
         floor: 0.2,
         value: |cell| {
-            cell.metrics_of("server_role.").first().map(|_| cell.metric(VACUUM_ROLE).unwrap_or(0.0))
+            cell.roles().map(|_| cell.metric(VACUUM_ROLE).unwrap_or(0.0))
         },
     },
     Entry {
@@ -233,7 +233,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         per: Per::Operation,
         floor: 0.2,
         value: |cell| {
-            cell.metrics_of("server_role.").first().map(|_| cell.metric(CHECKPOINT_ROLE).unwrap_or(0.0))
+            cell.roles().map(|_| cell.metric(CHECKPOINT_ROLE).unwrap_or(0.0))
         },
     },
 ];
