@@ -22,7 +22,8 @@
 //!
 //! **Cost.** Every load takes each key of the range at least one word further into the bytes that tell it apart, or
 //! finishes it. Within a word, a radix step that splits off little in a small range gives way to a comparison sort of
-//! the words. In a large range it takes at least eleven of the varying bits, so there are at most eight to a word.
+//! the words. In a large range it takes ten of the varying bits or three runs of them, with what lies between: at least
+//! nine of the 96 bits, so there are at most eleven steps to a word.
 
 use alloc::vec::Vec;
 
@@ -46,7 +47,7 @@ const COMPARE_MAX: usize = 16 << 10;
 
 /// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
 const LARGE: usize = 1 << 16;
-const DIGIT_BITS_LARGE: u32 = 10;
+pub(crate) const DIGIT_BITS_LARGE: u32 = 10;
 
 /// What is known about a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +180,7 @@ impl Engine {
                 Kind::Fresh | Kind::Tied => {
                     let entries = range.of_mut(sides);
                     let loaded = match kind {
-                        Kind::Fresh => load_fresh(keys, entries, self.flip),
+                        Kind::Fresh => load_fresh(keys, entries, 0, self.flip),
                         _ => load(keys, entries, range.depth, self.flip),
                     };
                     range.depth = loaded.depth;

@@ -9,7 +9,7 @@
 //! `runs` (keys in order already), `permute` (items follow their rows). The README tells the whole in a page.
 //!
 //! Costs, with n keys and D bytes that tell them apart: O(n log n + D / 11) for all keys but such as make every radix
-//! step of a large range split off little, which cost up to eight steps for each eleven bytes; 32 bytes of scratch a
+//! step of a large range split off little, which cost up to eleven steps for each eleven bytes; 32 bytes of scratch a
 //! key; no recursion. Keys in rising or falling order take one pass of comparisons.
 #![no_std]
 
