@@ -127,7 +127,7 @@ impl Blocks<'_> {
             let _pinned = hand.data.pin(1, lane as u32)?;
             warm(arm, plan, WARM_ROWS_MAX)?;
             let lane = Lane { plan, arm, dir, stop, hand, block };
-            tests.iter().map(|test| lane.count(test)).collect()
+            tests.iter().filter_map(|test| lane.count(test).transpose()).collect()
         };
         let counted = std::thread::scope(|scope| {
             let one = &one;
@@ -170,7 +170,8 @@ struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    fn count(&self, test: &'static Test) -> Result<Counted> {
+    /// None where the longer session did not execute more: the threads of the two were not told from others then.
+    fn count(&self, test: &'static Test) -> Result<Option<Counted>> {
         let since = Instant::now();
         let wanted = self.hand.works.get(test.name).map_or(1, |work| work.count_events);
         let short = (wanted / 4).clamp(1, SHORT_MAX);
@@ -180,6 +181,9 @@ impl Lane<'_> {
         let draws = if test.writes() { [1, 2] } else { [1, 1] };
         let few = self.session(&step, draws[0], short)?;
         let many = self.session(&step, draws[1], short + wanted)?;
+        if many <= few {
+            return Ok(None);
+        }
         let operations = match test.rate_unit {
             RateUnit::Queries => wanted as f64 * f64::from(test.queries_per_event()),
             RateUnit::Rows => wanted as f64,
@@ -195,7 +199,7 @@ impl Lane<'_> {
         };
         let mut observation = Observation::new(Measured::Count(count));
         observation.placement = Some(Placement { block: self.block, window: 0, slot: 0 });
-        Ok(Counted { observation, took_ms: since.elapsed().as_millis() as i64 })
+        Ok(Some(Counted { observation, took_ms: since.elapsed().as_millis() as i64 }))
     }
 
     /// Instructions of what served a session of so many events: a process from its start to its end, or a thread in
