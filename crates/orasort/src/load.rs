@@ -125,21 +125,22 @@ impl Common {
 
 /// Loads the words of `entries`, whose rows are set and whose keys share `base` bytes. Words are xored with `flip`.
 pub(crate) fn load<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], base: usize, flip: u128) -> Loaded {
-    load_as::<K, false>(keys, entries, base, flip)
+    load_as::<K, false>(keys, entries, base, 0, flip)
 }
 
-/// As `load`, for entries whose rows are not set: they become positions.
-pub(crate) fn load_fresh<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], flip: u128) -> Loaded {
-    load_as::<K, true>(keys, entries, 0, flip)
+/// As `load`, for entries whose rows are not set: they become `first`, and so on.
+pub(crate) fn load_fresh<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], first: u32, flip: u128) -> Loaded {
+    load_as::<K, true>(keys, entries, 0, first, flip)
 }
 
 fn load_as<K: Keys + ?Sized, const FRESH: bool>(
     keys: &K,
     entries: &mut [Entry],
     base: usize,
+    first: u32,
     flip: u128,
 ) -> Loaded {
-    let row_at = |entries: &[Entry], i: usize| if FRESH { i as u32 } else { row(entries[i]) };
+    let row_at = |entries: &[Entry], i: usize| if FRESH { first + i as u32 } else { row(entries[i]) };
     if entries.is_empty() {
         return Loaded { depth: base, varying: 0 };
     }
@@ -150,7 +151,7 @@ fn load_as<K: Keys + ?Sized, const FRESH: bool>(
         jump = common_prefix(&model[..jump], rest(keys, other, base));
     }
     if jump == 0 {
-        return Loaded { depth: base, varying: fill_as::<K, FRESH>(keys, entries, base, flip) };
+        return Loaded { depth: base, varying: fill_as::<K, FRESH>(keys, entries, base, first, flip) };
     }
     let mut common = Common::NEW;
     let mut redo = 0;
@@ -181,13 +182,14 @@ fn load_as<K: Keys + ?Sized, const FRESH: bool>(
 
 /// Loads the words at a depth that is known to be right, and returns the bits that vary.
 pub(crate) fn fill<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], depth: usize, flip: u128) -> u128 {
-    fill_as::<K, false>(keys, entries, depth, flip)
+    fill_as::<K, false>(keys, entries, depth, 0, flip)
 }
 
 fn fill_as<K: Keys + ?Sized, const FRESH: bool>(
     keys: &K,
     entries: &mut [Entry],
     depth: usize,
+    first: u32,
     flip: u128,
 ) -> u128 {
     let mut common = Common::NEW;
@@ -196,7 +198,7 @@ fn fill_as<K: Keys + ?Sized, const FRESH: bool>(
             prefetch(keys, row(entries[i + AHEAD]), depth);
         }
         let entry = &mut entries[i];
-        let row = if FRESH { i as u32 } else { row(*entry) };
+        let row = if FRESH { first + i as u32 } else { row(*entry) };
         let (bytes, len) = keys.key_and_after(row as usize);
         *entry = (word(bytes, len, depth) ^ flip) | u128::from(row);
         common.add(*entry);
