@@ -51,7 +51,8 @@ pub struct StreamResult {
 pub struct Background {
     /// Rows per second of all clients that were asked for.
     pub target_rows_per_s: f64,
-    /// Rows per second of all clients from the common start to the last commit, of an INSERT or a DELETE.
+    /// Rows per second of all clients from the common start to the last commit, of an INSERT or a DELETE, or to the end
+    /// of the last statement's slot where that is later: a kept rate is the target, not a little more.
     pub achieved_rows_per_s: f64,
     /// Whole seconds of that time.
     pub seconds: u32,
@@ -64,7 +65,9 @@ pub struct Background {
 impl Background {
     /// The judgement on `rows` rows, of which `each_second` were inserted second by second, in `elapsed`.
     pub(super) fn judge(target_rows_per_s: f64, rows: u64, each_second: &[u64], elapsed: Duration) -> Self {
-        let achieved_rows_per_s = if elapsed.is_zero() { 0.0 } else { rows as f64 / elapsed.as_secs_f64() };
+        let slots_s = rows as f64 / target_rows_per_s;
+        let achieved_rows_per_s =
+            if elapsed.is_zero() { 0.0 } else { rows as f64 / elapsed.as_secs_f64().max(slots_s) };
         let enough = KEPT_SHARE * target_rows_per_s;
         let seconds = elapsed.as_secs() as usize;
         let full = each_second.iter().copied().chain(std::iter::repeat(0)).take(seconds);
@@ -94,5 +97,7 @@ mod tests {
         let stalled = judge(100, &[100], 4900);
         assert_eq!((stalled.seconds, stalled.seconds_below, stalled.kept), (4, 3, false));
         assert!(!judge(0, &[], 0).kept);
+        // The last of ten statements a second was committed in the middle of its slot.
+        assert_eq!(judge(400, &[100, 100, 100, 100], 3950).achieved_rows_per_s, 100.0);
     }
 }

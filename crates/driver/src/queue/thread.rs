@@ -7,8 +7,8 @@ use super::spec::Role;
 use super::writer;
 use crate::control::Phase;
 use crate::crew::{Failure, LeaveOnDrop};
+use nix::time::{ClockId, clock_gettime};
 use rqps_wire::{Error, Session};
-use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// What a thread works with.
@@ -124,8 +124,7 @@ impl<S: Session> Work<S> {
 
 /// CPU time of the calling thread so far.
 fn thread_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Lets a client's other threads go on when one of them is gone, however it went.
