@@ -37,7 +37,7 @@ use crate::{Options, Order, Sorter};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
-use step::{Part, Shared};
+use step::{Kind, Part, Shared};
 
 /// Fewer keys than this for a thread are not worth starting it: it costs as much as sorting some thousand keys.
 /// Under Miri, where all takes long, few keys have to do.
@@ -156,7 +156,6 @@ impl Sorter {
             Order::Descending => WORD_MASK,
         };
         let mut shared = Shared { keys, sides: &mut sides, flip, threads };
-        shared.number_rows();
         let ranges = cut(&mut shared, len.div_ceil(threads * RANGES_PER_THREAD));
         let mut tasks = deal(&ranges, &mut sides, rows);
         tasks.sort_by_key(|task| task.rows.len());
@@ -216,10 +215,10 @@ impl Task<'_> {
         for end in self.part.ends.iter().map(|end| end - self.part.start) {
             let mut sides = [&mut entries[start..end], &mut shadow[start..end]];
             let rows = &mut self.rows[start..end];
-            let mut engine = if self.part.loaded {
-                Engine::start_loaded(&mut sides, self.part.depth, options)
-            } else {
-                Engine::start(&mut sides, self.part.depth, options)
+            let mut engine = match self.part.kind {
+                Kind::Fresh => Engine::start_fresh(&mut sides, options),
+                Kind::Tied => Engine::start(&mut sides, self.part.depth, options),
+                Kind::Loaded => Engine::start_loaded(&mut sides, self.part.depth, options),
             };
             while let Some(ready) = engine.next(keys, &mut sides) {
                 for (place, entry) in rows[ready.start..ready.end].iter_mut().zip(ready.of(&sides)) {

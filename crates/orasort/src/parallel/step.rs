@@ -2,15 +2,13 @@
 
 use super::threads::for_each;
 use crate::digit::Digit;
+use crate::engine::DIGIT_BITS_LARGE;
 use crate::entry::{Entry, TAG_OPEN, WORD_BYTES, WORD_MASK, row, tag};
 use crate::keys::Keys;
-use crate::load::{common_prefix, fill, load, scan};
+use crate::load::{common_prefix, fill, load, load_fresh, scan};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
-
-/// Bits of a digit, as in the core's step on large ranges: more buckets would not stay in the cache of a core.
-const DIGIT_BITS: u32 = 8;
 
 /// Parts of the entries for each thread: a thread that is held up leaves some of its share to the others.
 const CHUNKS_PER_THREAD: usize = 4;
@@ -24,8 +22,18 @@ pub(super) struct Part {
     pub(super) ends: Vec<usize>,
     /// Bytes that the keys of a bucket share at least.
     pub(super) depth: usize,
-    /// Whether entries have the words at that depth.
-    pub(super) loaded: bool,
+    pub(super) kind: Kind,
+}
+
+/// What is known about the entries of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing: rows are positions.
+    Fresh,
+    /// Their rows.
+    Tied,
+    /// Their rows, and the words at the part's depth.
+    Loaded,
 }
 
 impl Part {
@@ -71,31 +79,19 @@ impl Places {
     /// Writes an entry.
     ///
     /// # Safety
-    /// The slice of [`Places::new`] is still borrowed, and no other thread reads or writes this place.
+    /// The slice of [`Places::new`] is still borrowed, has this place, and no other thread reads or writes there.
+    #[inline(always)]
     unsafe fn put(&self, place: usize, entry: Entry) {
-        assert!(place < self.len, "a count was wrong");
-        // SAFETY: the place lies within the slice; the rest the caller promised.
+        debug_assert!(place < self.len, "a count was wrong");
+        // SAFETY: the caller promised it.
         unsafe { self.first.add(place).write(entry) };
     }
 }
 
 impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
-    /// Gives each entry its row.
-    pub(super) fn number_rows(&mut self) {
-        let threads = self.threads;
-        let entries = &mut *self.sides[0];
-        let chunk = chunk_len(entries.len(), threads);
-        let jobs = entries.chunks_mut(chunk).enumerate().collect();
-        for_each(threads, jobs, |(number, entries): (usize, &mut [Entry])| {
-            for (at, entry) in entries.iter_mut().enumerate() {
-                *entry = (number * chunk + at) as Entry;
-            }
-        });
-    }
-
     /// All entries, none of them loaded.
     pub(super) fn whole(&self) -> Part {
-        Part { side: 0, start: 0, ends: vec![self.sides[0].len()], depth: 0, loaded: false }
+        Part { side: 0, start: 0, ends: vec![self.sides[0].len()], depth: 0, kind: Kind::Fresh }
     }
 
     /// Cuts the only bucket of a part by the first bits that differ. Neighbours that are small go together into parts
@@ -103,7 +99,7 @@ impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
     pub(super) fn step(&mut self, mut part: Part, target: usize) -> Cut {
         let range = part.start..part.end();
         let varying = loop {
-            let varying = if part.loaded { self.scan(&part) } else { self.load(&mut part) };
+            let varying = if part.kind == Kind::Loaded { self.scan(&part) } else { self.load(&mut part) };
             if varying != 0 {
                 break varying;
             }
@@ -111,54 +107,60 @@ impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
                 return Cut::Equal(part);
             }
             part.depth += WORD_BYTES;
-            part.loaded = false;
+            part.kind = Kind::Tied;
         };
-        let ends = self.scatter(&part, range.clone(), Digit::choose(varying, DIGIT_BITS));
+        let ends = self.scatter(&part, range.clone(), Digit::choose(varying, DIGIT_BITS_LARGE));
         let side = 1 - part.side;
         Cut::Parts(join(range.start, &ends, target, |start, ends| Part {
             side,
             start,
             ends,
-            loaded: true,
+            kind: Kind::Loaded,
             ..part
         }))
     }
 
-    /// Calls `work` with each chunk of the part and a place for its answer, and returns the answers.
-    fn of_chunks<R: Send + Default>(
-        &mut self,
-        part: &Part,
-        work: impl Fn(&mut [Entry], &mut R) + Sync,
-    ) -> Vec<R> {
+    /// Calls `work` with each chunk of the part, its place in it, and room for an answer. Returns the answers.
+    fn of_chunks<R, F>(&mut self, part: &Part, work: F) -> Vec<R>
+    where
+        R: Send + Default,
+        F: Fn(usize, &mut [Entry], &mut R) + Sync,
+    {
         let entries = &mut self.sides[part.side][part.start..part.end()];
         let chunk = chunk_len(entries.len(), self.threads);
         let mut answers = Vec::new();
         answers.resize_with(entries.len().div_ceil(chunk), R::default);
-        let jobs = entries.chunks_mut(chunk).zip(&mut answers).collect();
-        for_each(self.threads, jobs, |(entries, answer): (&mut [Entry], &mut R)| work(entries, answer));
+        let jobs = entries.chunks_mut(chunk).zip(&mut answers).enumerate().collect();
+        for_each(self.threads, jobs, |(number, (entries, answer)): (usize, (&mut [Entry], &mut R))| {
+            work(number * chunk, entries, answer);
+        });
         answers
     }
 
     /// The bits in which words differ.
     fn scan(&mut self, part: &Part) -> u128 {
-        let varying = self.of_chunks(part, |entries, varying| *varying = scan(entries));
+        let varying = self.of_chunks(part, |_, entries, varying| *varying = scan(entries));
         self.varying(part, varying)
     }
 
     /// Loads words behind the bytes that all keys of the part share, and returns the bits in which they differ.
     fn load(&mut self, part: &mut Part) -> u128 {
-        let (keys, flip, base) = (self.keys, self.flip, part.depth);
+        let (keys, flip, base, kind) = (self.keys, self.flip, part.depth, part.kind);
         let (depths, mut varying): (Vec<_>, Vec<_>) = self
-            .of_chunks(part, |entries, answer| {
-                let loaded = load(keys, entries, base, flip);
+            .of_chunks(part, |first, entries, answer| {
+                let loaded = match kind {
+                    // Not more than `u32::MAX` rows.
+                    Kind::Fresh => load_fresh(keys, entries, first as u32, flip),
+                    _ => load(keys, entries, base, flip),
+                };
                 *answer = (loaded.depth, loaded.varying);
             })
             .into_iter()
             .unzip();
         let depth = self.shared_bytes(part, depths.iter().copied().min().unwrap_or(base));
-        (part.depth, part.loaded) = (depth, true);
+        (part.depth, part.kind) = (depth, Kind::Loaded);
         if depths.iter().any(|its| *its != depth) {
-            varying = self.of_chunks(part, |entries, varying| {
+            varying = self.of_chunks(part, |_, entries, varying| {
                 *varying = fill(keys, entries, depth, flip);
             });
         }
@@ -188,7 +190,7 @@ impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
     /// Moves a range to the other side by a digit, and returns where each bucket ends.
     fn scatter(&mut self, part: &Part, range: Range<usize>, digit: Digit) -> Vec<usize> {
         let values = digit.values();
-        let mut places = self.of_chunks(part, |entries, counts: &mut Vec<u32>| {
+        let mut places = self.of_chunks(part, |_, entries, counts: &mut Vec<u32>| {
             counts.resize(values, 0);
             digit.count(entries, counts);
         });
@@ -207,9 +209,10 @@ impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
         for_each(self.threads, from.zip(places).collect(), |(entries, mut places): (&[Entry], Vec<u32>)| {
             digit.visit(entries, |value, entry| {
                 let place = &mut places[value];
-                // SAFETY: `to` is borrowed until all threads have ended. A chunk has as many places for a digit as the
-                // count found in it, from where the chunk before it ends; entries have not changed since the count. So
-                // no two entries have the same place.
+                // SAFETY: `to` is borrowed until all threads have ended. Places are the sums of counts: a chunk has as
+                // many for a digit as the count found in it, from where those of the chunk before end. Both steps see
+                // the same entries, cut into the same chunks, and nothing changes entries in between. So every place
+                // is within `to`, which is as long as all chunks, and no two entries have the same.
                 unsafe { to.put(*place as usize, entry) };
                 *place += 1;
             });
