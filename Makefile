@@ -6,13 +6,14 @@
 .PHONY: help test check demo packages
 
 help:
-	@echo 'make test      everything that has to hold: packages, format, lints, all tests, fidelity to sysbench'
+	@echo 'make test      everything that has to hold: packages, format, lints, all tests, the Python wheel, fidelity to sysbench'
 	@echo 'make check     format and lints only'
 	@echo 'make demo      compare two Postgres releases, in under five minutes after the build'
 	@echo 'make packages  install the Debian packages that building and testing need, where they are missing'
 
 test: packages check
 	cargo test --workspace --no-fail-fast
+	tools/orasort-python-test
 	RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10
 
 check:

@@ -47,7 +47,7 @@ class Duck:
         self.connection.execute("CREATE TABLE keys AS SELECT rid, k FROM source")
 
     def rows(self, query: str) -> pa.ChunkedArray:
-        return self.connection.execute(query).fetch_arrow_table().column(0)
+        return self.connection.sql(query).to_arrow_table().column(0)
 
     def order(self):
         return self.rows("SELECT rid FROM keys ORDER BY k")

@@ -24,5 +24,5 @@ for row in orasort.sorted_iter(keys):
         break
     print(row, keys[row])
 # prints: 0 b'order-000000'
-# prints: 84079 b'order-000001'
-# prints: 68158 b'order-000002'
+# prints: 17679 b'order-000001'
+# prints: 35358 b'order-000002'
