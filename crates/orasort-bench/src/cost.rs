@@ -69,7 +69,8 @@ impl Cost {
     /// The smaller of each figure: what the work costs when nothing else disturbs it.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
-        let smaller = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.min(other));
+        let smaller =
+            |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one.min(other));
         Self {
             cpu_ns: self.cpu_ns.min(other.cpu_ns),
             elapsed_ns: self.elapsed_ns.min(other.elapsed_ns),

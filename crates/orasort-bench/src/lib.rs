@@ -8,6 +8,7 @@ pub mod check;
 pub mod commands;
 pub mod cost;
 pub mod data;
+pub mod fuzz;
 pub mod random;
 pub mod sets;
 pub mod table;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
-use rqps_orasort_bench::commands::{count, early, memory, sets, small, sort};
+use rqps_orasort_bench::commands::{count, early, memory, sets, small, sort, threads};
 use rqps_orasort_bench::cost::{Meter, pin};
 use rqps_orasort_bench::{algorithms, sets as data_sets};
 use std::os::unix::process::CommandExt;
@@ -35,6 +35,8 @@ enum Verb {
     Small(Keys),
     /// Times how soon the first rows come.
     Early(Keys),
+    /// Times one thread and two, by the time that passes.
+    Threads(Keys),
     /// Measures how much memory a sort needs.
     Memory(Keys),
     /// Counts instructions and cache misses per key.
@@ -103,6 +105,9 @@ fn main() -> Result<()> {
         Verb::Early(keys) => {
             pin(keys.core)?;
             print!("{}", early::table(&data_sets::choose(&keys.sets)?, keys.seed, keys.keys, keys.rounds)?);
+        }
+        Verb::Threads(keys) => {
+            print!("{}", threads::table(&data_sets::choose(&keys.sets)?, keys.seed, keys.keys, keys.rounds)?);
         }
         Verb::Memory(keys) => {
             let chosen = algorithms::choose(&keys.algorithms)?;

@@ -98,7 +98,10 @@ mod tests {
     fn a_seed_gives_the_published_numbers() {
         // The first numbers of SplitMix64 from state 1234567, as its authors' test vectors have them.
         let mut random = Random::new(1_234_567);
-        assert_eq!([random.next_u64(), random.next_u64()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!(
+            [random.next_u64(), random.next_u64()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
     }
 
     #[test]

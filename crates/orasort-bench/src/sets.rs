@@ -48,7 +48,12 @@ pub const ALL: [Set; 28] = [
     set("rand32", Unsorted, "32 random bytes", |random, n| generators::random_bytes(random, n, 32)),
     set("uuid", Unsorted, "random UUIDs as text", generators::uuid),
     set("url", Unsorted, "site, section, year, month, title", generators::url),
-    set("dbms_bin", Unsorted, "tenant, date, customer, number as order-preserving bytes", generators::dbms_bin),
+    set(
+        "dbms_bin",
+        Unsorted,
+        "tenant, date, customer, number as order-preserving bytes",
+        generators::dbms_bin,
+    ),
     set("dbms_txt", Unsorted, "the same columns as text", generators::dbms_txt),
     set("dbms_fewpfx", Unsorted, "8 prefixes of 60 bytes, then a number", generators::few_prefixes),
     set("words", Unsorted, "words of a text, most of them again and again", generators::words),
@@ -153,7 +158,7 @@ mod tests {
         let shapes = [
             ("rand16", 16.0, 1.9, 1.0),
             ("uuid", 36.0, 4.6, 1.0),
-            ("url", 74.7, 44.8, 3.0),
+            ("url", 74.7, 44.8, 4.0),
             ("dbms_bin", 65.0, 54.7, 3.0),
             ("dbms_txt", 54.0, 44.2, 3.0),
             ("dbms_fewpfx", 75.0, 73.3, 1.5),

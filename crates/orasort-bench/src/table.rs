@@ -25,7 +25,8 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.rows[0].len();
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(3);
+        let width =
+            |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(3);
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for (number, row) in self.rows.iter().enumerate() {
             for (place, (cell, width)) in row.iter().zip(&widths).enumerate() {

@@ -90,7 +90,8 @@ impl<'a> Input<'a> {
     /// With Arrow's arrays.
     #[must_use]
     pub fn new(data: &'a DataSet, keys: &'a [&'a [u8]]) -> Self {
-        let offsets: Option<Vec<i32>> = data.offsets().iter().map(|offset| i32::try_from(*offset).ok()).collect();
+        let offsets: Option<Vec<i32>> =
+            data.offsets().iter().map(|offset| i32::try_from(*offset).ok()).collect();
         let array = offsets.map(|offsets| {
             let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
             BinaryArray::new(offsets, Buffer::from_vec(data.bytes().to_vec()), None)

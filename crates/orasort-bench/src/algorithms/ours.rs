@@ -6,10 +6,11 @@ use crate::check::Output;
 use crate::cost::{Cost, Meter};
 use orasort::{Arena, Sorter};
 
-pub const ALL: [Algorithm; 5] = [
+pub const ALL: [Algorithm; 6] = [
     Algorithm { name: "sort_unstable", side: Side::Ours, run: sort_unstable },
     Algorithm { name: "sort", side: Side::Ours, run: sort },
     Algorithm { name: "argsort", side: Side::Ours, run: argsort },
+    Algorithm { name: "arrow-argsort", side: Side::Ours, run: arrow_argsort },
     Algorithm { name: "sorter", side: Side::Reused, run: sorter },
     Algorithm { name: "sorter-argsort", side: Side::Reused, run: sorter_argsort },
 ];
@@ -30,6 +31,12 @@ fn arena<'a>(input: &Input<'a>) -> Arena<'a, usize> {
 
 fn argsort<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
     let (rows, cost) = meter.measure(|| orasort::argsort(&arena(input)));
+    Some((Output::Rows(rows), cost))
+}
+
+fn arrow_argsort<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    let array = input.array.as_ref()?;
+    let (rows, cost) = meter.measure(|| orasort::argsort(array));
     Some((Output::Rows(rows), cost))
 }
 

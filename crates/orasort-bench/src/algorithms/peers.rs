@@ -91,7 +91,7 @@ fn arrow_row<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
     let (rows, cost) = meter.measure(|| {
         let rows = converter.convert_columns(std::slice::from_ref(&column)).ok()?;
         let mut order: Vec<_> = rows.iter().enumerate().collect();
-        order.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
+        order.sort_unstable_by_key(|(_, row)| *row);
         Some(order.into_iter().map(|(row, _)| row).collect())
     });
     Some((Output::WideRows(rows?), cost))
@@ -124,7 +124,8 @@ impl<const N: usize> RadixKey for Fixed<N> {
 fn fixed<'a, const N: usize>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
     let (keys, _) = input.data.bytes().as_chunks::<N>();
     let mut keys: Vec<Fixed<N>> = keys.iter().map(|key| Fixed(*key)).collect();
-    let ((), cost) = meter.measure(|| keys.radix_sort_builder().with_single_threaded_tuner().with_parallel(false).sort());
+    let ((), cost) =
+        meter.measure(|| keys.radix_sort_builder().with_single_threaded_tuner().with_parallel(false).sort());
     Some((Output::Arena(keys.iter().flat_map(|key| key.0).collect()), cost))
 }
 

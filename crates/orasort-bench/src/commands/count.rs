@@ -84,7 +84,8 @@ pub fn table(sets: &[Set], seed: u64, keys: usize, algorithms: &[Algorithm], job
         let data = set.make(seed, keys)?;
         let file = folder.path().join(set.name);
         data.write(&file).with_context(|| format!("can't write {}", file.display()))?;
-        let fits = |algorithm: &&Algorithm| algorithm.name != "rdst" || matches!(data.width(), Some(8 | 16 | 32));
+        let fits =
+            |algorithm: &&Algorithm| algorithm.name != "rdst" || matches!(data.width(), Some(8 | 16 | 32));
         let chosen: Vec<&Algorithm> = algorithms.iter().filter(fits).collect();
         let open = Mutex::new(chosen.iter().flat_map(|algorithm| [(*algorithm, true), (*algorithm, false)]));
         let next = || open.lock().ok().and_then(|mut open| open.next());
@@ -104,11 +105,13 @@ pub fn table(sets: &[Set], seed: u64, keys: usize, algorithms: &[Algorithm], job
         let mut done = done.into_inner().unwrap_or_default();
         for algorithm in chosen {
             let mut take = |wanted: bool| {
-                let place = done.iter().position(|(name, only, _)| *name == algorithm.name && *only == wanted);
+                let place =
+                    done.iter().position(|(name, only, _)| *name == algorithm.name && *only == wanted);
                 place.map_or(Ok(Counted::default()), |place| done.swap_remove(place).2)
             };
             let (before, all) = (take(true)?, take(false)?);
-            let per_key = |all: u64, before: u64| all.saturating_sub(before) as f64 / data.len().max(1) as f64;
+            let per_key =
+                |all: u64, before: u64| all.saturating_sub(before) as f64 / data.len().max(1) as f64;
             table.push([
                 set.name.to_owned(),
                 algorithm.name.to_owned(),

@@ -55,8 +55,10 @@ pub fn table(sets: &[Set], seed: u64, keys: usize, rounds: usize) -> Result<Tabl
         for _ in 0..rounds {
             let mut times = Vec::new();
             for wanted in [1, LIMIT, data.len() / 100, data.len() / 10, data.len()] {
-                let (rows, cost) = meter.measure(|| orasort::sorted(&arena).take(wanted).collect::<Vec<u32>>());
-                let fault = reference.fault_of_rows(rows.iter().map(|row| *row as usize), wanted.min(data.len()));
+                let (rows, cost) =
+                    meter.measure(|| orasort::sorted(&arena).take(wanted).collect::<Vec<u32>>());
+                let fault =
+                    reference.fault_of_rows(rows.iter().map(|row| *row as usize), wanted.min(data.len()));
                 ensure!(fault.is_none(), "the first {wanted} rows of {}: {fault:?}", set.name);
                 times.push(cost);
             }

@@ -12,7 +12,8 @@ use std::fs;
 fn status_bytes(field: &str) -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status").context("can't read /proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)).context("no such field in status")?;
-    let kib: u64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse().context("a field is no number")?;
+    let kib: u64 =
+        line.trim_matches(|c: char| !c.is_ascii_digit()).parse().context("a field is no number")?;
     Ok(kib * 1024)
 }
 

@@ -6,3 +6,4 @@ pub mod memory;
 pub mod sets;
 pub mod small;
 pub mod sort;
+pub mod threads;

@@ -17,7 +17,8 @@ pub const SIZES: [usize; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_00
 /// When a set can't be made or a result is wrong.
 pub fn table(sets: &[Set], seed: u64, rounds: usize) -> Result<Table> {
     let heads = SIZES.iter().map(|size| format!("n = {size}"));
-    let mut table = Table::new(["our time by std's".to_owned()].into_iter().chain(heads).chain(["worst".to_owned()]));
+    let mut table =
+        Table::new(["our time by std's".to_owned()].into_iter().chain(heads).chain(["worst".to_owned()]));
     let mut meter = Meter::new();
     for set in sets {
         let data = set.make(seed, KEYS)?;

@@ -25,7 +25,13 @@ pub struct Measured {
 ///
 /// # Errors
 /// When the set can't be made or a result is wrong.
-pub fn measure(set: Set, seed: u64, keys: usize, rounds: usize, algorithms: &[Algorithm]) -> Result<Measured> {
+pub fn measure(
+    set: Set,
+    seed: u64,
+    keys: usize,
+    rounds: usize,
+    algorithms: &[Algorithm],
+) -> Result<Measured> {
     let data = set.make(seed, keys)?;
     let reference = Reference::new(&data);
     let input = Input::new(&data, reference.arrived());
@@ -104,7 +110,8 @@ pub fn counts(measured: &[Measured], algorithms: &[Algorithm]) -> Table {
     for one in measured {
         let cell = |cost: &Option<Cost>| {
             let per_key = |count: Option<u64>| count.map(|count| count as f64 / one.keys as f64);
-            let (instructions, misses) = (per_key(cost.as_ref()?.instructions)?, per_key(cost.as_ref()?.cache_misses)?);
+            let (instructions, misses) =
+                (per_key(cost.as_ref()?.instructions)?, per_key(cost.as_ref()?.cache_misses)?);
             Some(format!("{}, {misses:.2}", figure(instructions)))
         };
         let cells = one.costs.iter().map(|cost| cell(cost).unwrap_or("–".to_owned()));

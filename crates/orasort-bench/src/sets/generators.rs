@@ -32,8 +32,8 @@ pub fn uuid(random: &mut Random, n: usize) -> DataSet {
 }
 
 const SYLLABLES: [&str; 32] = [
-    "an", "ber", "co", "da", "el", "fi", "go", "han", "in", "ja", "ki", "lo", "mar", "ne", "os", "pa", "qui", "ro",
-    "sta", "ti", "ul", "ver", "wen", "xi", "yo", "zu", "tor", "mi", "ra", "le", "sen", "du",
+    "an", "ber", "co", "da", "el", "fi", "go", "han", "in", "ja", "ki", "lo", "mar", "ne", "os", "pa", "qui",
+    "ro", "sta", "ti", "ul", "ver", "wen", "xi", "yo", "zu", "tor", "mi", "ra", "le", "sen", "du",
 ];
 
 /// A word of so many syllables.
@@ -68,7 +68,7 @@ pub fn url(random: &mut Random, n: usize) -> DataSet {
             let separator = if place == 0 { "" } else { "-" };
             put!(bytes, "{separator}{}", titles[title_law.draw(random)]);
         }
-        put!(bytes, "-{}.html", random.below(100_000));
+        put!(bytes, "-{}/", random.below(100_000));
     })
 }
 
@@ -117,7 +117,8 @@ pub fn dbms_bin(random: &mut Random, n: usize) -> DataSet {
         let row = rows.draw(random, n);
         bytes.extend((row.tenant as u64).to_be_bytes());
         in_groups(bytes, format!("2024-03-{:02}", row.day + 1).as_bytes());
-        in_groups(bytes, format!("customer-name-{:06}-{}", row.customer, row.customer % 9).as_bytes());
+        let kind = ["", "-private"][row.customer % 2];
+        in_groups(bytes, format!("customer-name-{:06}{kind}", row.customer).as_bytes());
         bytes.extend((row.number as u64).to_be_bytes());
     })
 }
