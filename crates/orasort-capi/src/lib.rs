@@ -168,7 +168,7 @@ pub unsafe extern "C" fn orasort_argsort_u64(
 fn argsort_wide<K: Keys>(sorter: &mut Sorter, keys: &K, options: Options, rows: &mut [u64]) {
     let count = rows.len();
     if u32::try_from(count).is_err() {
-        rows.copy_from_slice(&engine::argsort_u64_with(keys, options));
+        rows.copy_from_slice(&sorter.argsort_u64_with(keys, options));
         return;
     }
     let wide = rows.as_mut_ptr();
