@@ -13,9 +13,9 @@ const COLUMNS_MAX: usize = 120;
 /// What is not written by us.
 const NOT_OURS: [&str; 4] = [".git", "target", "results", "Cargo.lock"];
 
-/// The crates that cannot do without unsafe code, which the workspace's lints forbid. The first stands in for a function
-/// of the C library; the sort moves entries unchecked where a check would cost as much as the move; the other two read
-/// what C and Python pass them.
+/// The crates that cannot do without unsafe code, which the workspace's lints forbid. The first stands in for a
+/// function of the C library; the sort moves entries unchecked where a check would cost as much as the move; the other
+/// two read what C and Python pass them.
 const WITH_UNSAFE_CODE: [&str; 4] = [
     "crates/dose/Cargo.toml",
     "crates/orasort/Cargo.toml",

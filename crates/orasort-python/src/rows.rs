@@ -97,8 +97,8 @@ impl Rows {
         }
         let rows = slf.get().as_slice();
         let shape = Box::into_raw(Box::new([rows.len() as isize, 4]));
-        // SAFETY: the interpreter passes a structure to fill. The rows live as long as the object, which the view holds,
-        // and its shape and strides until `__releasebuffer__`.
+        // SAFETY: the interpreter passes a structure to fill. The rows live as long as the object, which the view
+        // holds, and its shape and strides until `__releasebuffer__`.
         unsafe {
             let wants = |flag: c_int| flags & flag == flag;
             (*view).buf = rows.as_ptr().cast_mut().cast();
