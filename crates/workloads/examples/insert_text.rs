@@ -2,7 +2,6 @@
 //! `valgrind --tool=cachegrind target/release/examples/insert_text STATEMENTS ROWS`, twice with unlike STATEMENTS; the
 //! difference of instructions over that of rows.
 
-use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{statement_stream, write_insert};
 
 fn main() {
@@ -11,7 +10,7 @@ fn main() {
     let (mut text, mut bytes) = (String::new(), 0);
     for number in 0..u64::from(statements) {
         text.clear();
-        write_insert(&mut text, Dialect::Postgres, 1, &mut statement_stream(1, 0, number), number, rows);
+        write_insert(&mut text, 1, &mut statement_stream(1, 0, number), number, rows);
         bytes += text.len();
     }
     println!("{statements} statements of {rows} rows: {bytes} bytes");

@@ -56,7 +56,7 @@ pub(super) fn make<S: Session>(
             insert.rows = rows;
             let mut stream = statement_stream(spec.seed, client, number);
             let date = date_number(number, client, sharing);
-            write_insert(&mut insert.text, spec.dialect, table, &mut stream, date, rows);
+            write_insert(&mut insert.text, table, &mut stream, date, rows);
             number += 1;
             if !state.inserts.push(&mut insert) {
                 break;

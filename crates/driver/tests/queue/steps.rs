@@ -75,7 +75,7 @@ fn content_is_as_drawn<C: Client>(lab: &mut Lab<C>, planned: &[Stretch]) {
                 left -= u64::from(rows);
                 let mut sql = String::new();
                 let mut stream = statement_stream(SEED, client, number);
-                write_insert(&mut sql, C::DIALECT, table, &mut stream, number, rows);
+                write_insert(&mut sql, table, &mut stream, number, rows);
                 lab.admin.simple(&sql).unwrap();
             }
         }

@@ -1,7 +1,6 @@
 //! The rows of the queue, and the writer that makes the text of an insert. It is the hot path of a client, so a row is
 //! put together in place from tables of digits and letters and nothing is allocated for it.
 
-use crate::dialect::Dialect;
 use crate::random::{Stream, name_word};
 
 /// Values of `cashregisterid`: uniform from 0 on.
@@ -68,15 +67,8 @@ pub fn date_number(number: u64, client: u32, sharing: u32) -> u64 {
 }
 
 /// Appends an insert of `rows` rows, drawn from `stream`, into table number `table`. Their date is `date_number` seconds
-/// after the first day.
-pub fn write_insert(
-    text: &mut String,
-    _dialect: Dialect,
-    table: u32,
-    stream: &mut Stream,
-    date_number: u64,
-    rows: u32,
-) {
+/// after the first day. All dialects spell it alike.
+pub fn write_insert(text: &mut String, table: u32, stream: &mut Stream, date_number: u64, rows: u32) {
     text.reserve(128 + rows as usize * ROW_BYTES_MAX);
     text.push_str("INSERT INTO pi");
     push_number(text, table);
@@ -198,7 +190,7 @@ mod tests {
     fn insert(seed: u64, client: u32, number: u64, rows: u32) -> String {
         let mut text = String::new();
         let mut stream = statement_stream(seed, client, number);
-        write_insert(&mut text, Dialect::Postgres, client + 1, &mut stream, number, rows);
+        write_insert(&mut text, client + 1, &mut stream, number, rows);
         text
     }
 

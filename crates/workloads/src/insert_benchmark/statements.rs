@@ -191,7 +191,7 @@ pub fn example_sql(
     match kind {
         "insert" => {
             let mut stream = super::statement_stream(0, 0, 0);
-            super::write_insert(&mut sql, dialect, table, &mut stream, 0, 1);
+            super::write_insert(&mut sql, table, &mut stream, 0, 1);
         }
         "delete" => write_delete(&mut sql, form, dialect, table, low, rows),
         "min" => sql = min_sql(table),
