@@ -65,7 +65,8 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
             let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
-            if judged.is_some() || !asked.tests.is_empty() || missed || cx.changed() {
+            let is_asked = judged.is_some() || !asked.tests.is_empty();
+            if is_asked || missed || cx.changed() || queue::is_dearer(&cx) {
                 explanations.push(of_test(&cx, group)?);
             }
         }

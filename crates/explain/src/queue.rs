@@ -81,6 +81,11 @@ impl Foreground {
     }
 }
 
+/// Whether one of its sessions became dearer than the others, whatever the rate is.
+pub(crate) fn is_dearer(cx: &Context<'_>) -> bool {
+    tail(cx).is_some()
+}
+
 /// What is found of a queue's step.
 pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
     not_comparable(cx).into_iter().chain(tail(cx)).collect()

@@ -256,6 +256,13 @@ fn dearer_deletes_are_explained_by_what_lies_at_the_tail_and_by_the_setting_that
 }
 
 #[test]
+fn a_dearer_session_of_one_pass_is_told_unasked_though_the_rate_is_as_before() {
+    let made = made(&InsertSpec { slower: 0.0, ..InsertSpec::default() });
+    let text = explain_text(&made.run, &ExplainOptions::default()).unwrap();
+    assert!(text.contains("\nl.i2: ") && text.contains("dead index entries at the tail"), "{text}");
+}
+
+#[test]
 fn purge_lag_is_named_where_planning_costs_nothing() {
     let text = explained(&InsertSpec { passes: 3, dbms: "mysql", ..InsertSpec::default() }, "l.i2");
     assert!(text.contains("purge lag: every DELETE passes over the rows at the tail"), "{text}");

@@ -195,3 +195,27 @@ fn debt_and_checkpoints_of_a_sequence_are_named() {
         assert!(explanation.findings.iter().all(|finding| finding.word != Word::AnotherPlan));
     }
 }
+
+#[test]
+fn what_lies_at_the_tail_of_a_queue_is_named_with_the_setting_that_left_it_there() {
+    let bench = Bench::new();
+    let often = "autovacuum = on\nautovacuum_naptime = 1\nautovacuum_vacuum_scale_factor = 0.02\n\
+                 autovacuum_vacuum_cost_delay = 0";
+    let arms = [arm(&bench, "a", often, ""), arm(&bench, "never", "autovacuum = off", "")];
+    // The settle brings statistics: without them the planner does not look at the index's end.
+    let steps = "steps = [\"l.i0\", \"l.x\", \"settle\", \"l.i1\", \"l.i2\"]\n";
+    let workload = format!("[workload]\nbenchmark = \"insert\"\nsettle_seconds_max = 10\n{steps}");
+    run(&bench, &format!("{workload}[insert]\nload_rows = 80_000\nwrite_rows = 75_000\n"), &arms);
+    let why = Why::of(&bench);
+
+    let found = why.expect("never", "l.i2", Word::MoreWork, Cause::TailEntries);
+    let said = [
+        "dead index entries at the tail are walked at every planning of the DELETE",
+        "autovacuum (off, base on)",
+    ];
+    for part in said {
+        assert!(found.sentence.contains(part), "{part}: {}", found.sentence);
+    }
+    let told = bench.call(&["explain", "last"]).expect(0).stdout;
+    assert!(told.contains("l.i2: ") && told.contains("dead index entries at the tail"), "unasked: {told}");
+}

@@ -34,6 +34,8 @@ pub struct InsertSpec {
     pub clients: u32,
     /// Passes; one has no blocks.
     pub passes: u32,
+    /// By what later arms are slower, as a share, in steps that delete.
+    pub slower: f64,
     /// By what the CPU time of the delete connections of later arms is greater.
     pub deletes_dearer: f64,
     /// Steps that an arm did not keep the rate of: arm, step, share of the rows asked for.
@@ -51,6 +53,7 @@ impl Default for InsertSpec {
             arms: vec!["on", "off"],
             clients: 1,
             passes: 1,
+            slower: 0.05,
             deletes_dearer: 1.69,
             missed: vec![],
             cut: None,
@@ -238,8 +241,10 @@ fn window(spec: &InsertSpec, index: usize, position: usize, pass: u32, repeated:
     let wobble = 1.0 + 0.004 * (f64::from(pass) * 1.7 + index as f64).sin();
     let kept =
         spec.missed.iter().find(|(arm, step, _)| (*arm, *step) == (index, name)).map(|(.., share)| *share);
-    let own_rate =
-        rate * wobble * (1.0 - 0.05 * later * f64::from(u8::from(deletes))) * kept.map_or(1.0, |_| 1.5);
+    let own_rate = rate
+        * wobble
+        * (1.0 - spec.slower * later * f64::from(u8::from(deletes)))
+        * kept.map_or(1.0, |_| 1.5);
     let share = repeated.unwrap_or(1.0);
     let rows = match is_query {
         true => (target * SECONDS * clients) as u64,
