@@ -130,8 +130,8 @@ struct Preset {
     settle_seconds: u32,
 }
 
-/// `write_rows` over `load_rows`, how often the table is turned over, is what they have in common: a half at small scale,
-/// 5/3 in the published cached set-up, 1/160 in the published IO-bound one.
+/// `write_rows` over `load_rows`, how often the table is turned over, is what they have in common: a half at small
+/// scale, 5/3 in the published cached set-up, 1/160 in the published IO-bound one.
 const PRESETS: [(&str, Preset); 5] = [
     ("smoke", Preset { load_rows: 100_000, write_rows: 50_000, query_seconds: 5, settle_seconds: 0 }),
     ("mini", Preset { load_rows: 1_000_000, write_rows: 500_000, query_seconds: 40, settle_seconds: 0 }),

@@ -11,8 +11,8 @@ pub const TABLES: RangeInclusive<u64> = 1..=10_000;
 /// Rows per table. `id` is an int4 that ends at 2,147,483,647; the rest is left for what the `insert` test adds.
 /// Below 1,000 rows the 100 fixed keys of `hot-points` and the wider in-lists are no longer what they say.
 pub const ROWS: RangeInclusive<u64> = 1_000..=2_000_000_000;
-/// Rows of l.i0 for a client. Keys are 64-bit integers. Below 1,000 rows the statements that are under way would be a good
-/// part of the queue.
+/// Rows of l.i0 for a client. Keys are 64-bit integers. Below 1,000 rows the statements that are under way would be a
+/// good part of the queue.
 pub const LOAD_ROWS: RangeInclusive<u64> = 1_000..=100_000_000_000;
 /// Rows of l.i1 and l.i2 together for a client: at least one statement of l.i2.
 pub const WRITE_ROWS: RangeInclusive<u64> = 5..=100_000_000_000;

@@ -1,7 +1,7 @@
 //! Benchmarks as data: schema, rows, statements, transactions, order of steps.
 //!
-//! Nothing here opens a socket or knows a server. A benchmark is a module ([`microbenchmarks`], [`insert_benchmark`]); how
-//! SQL is spelled for one DBMS is in [`dialect`]; what random draws are is in [`random`] and [`zipf`].
+//! Nothing here opens a socket or knows a server. A benchmark is a module ([`microbenchmarks`], [`insert_benchmark`]);
+//! how SQL is spelled for one DBMS is in [`dialect`]; what random draws are is in [`random`] and [`zipf`].
 
 pub mod benchmark;
 pub mod dialect;

@@ -15,8 +15,8 @@ pub const PRICES: u64 = 500;
 const DATA_MIN: usize = 10;
 /// Longest `data`.
 const DATA_MAX: usize = 20;
-/// Random characters at the end of `data`, by its length from [`DATA_MIN`] on: a half of three quarters, rounded down. The
-/// rest are letters `a`, so that about a third of it can't be compressed.
+/// Random characters at the end of `data`, by its length from [`DATA_MIN`] on: a half of three quarters, rounded down.
+/// The rest are letters `a`, so that about a third of it can't be compressed.
 const TAIL: [usize; DATA_MAX - DATA_MIN + 1] = {
     let mut tail = [0; DATA_MAX - DATA_MIN + 1];
     let mut i = 0;
@@ -66,8 +66,8 @@ pub fn date_number(number: u64, client: u32, sharing: u32) -> u64 {
     number * u64::from(sharing.max(1)) + u64::from(if sharing > 1 { client } else { 0 })
 }
 
-/// Appends an insert of `rows` rows, drawn from `stream`, into table number `table`. Their date is `date_number` seconds
-/// after the first day. All dialects spell it alike.
+/// Appends an insert of `rows` rows, drawn from `stream`, into table number `table`. Their date is `date_number`
+/// seconds after the first day. All dialects spell it alike.
 pub fn write_insert(text: &mut String, table: u32, stream: &mut Stream, date_number: u64, rows: u32) {
     text.reserve(128 + rows as usize * ROW_BYTES_MAX);
     text.push_str("INSERT INTO pi");

@@ -175,8 +175,8 @@ pub fn count_sql(table: u32) -> String {
     format!("SELECT count(*) FROM {}", table_name(table))
 }
 
-/// Asks for a table's content in one text, `rows:sum`: the sum over all rows of the first 32 bits of the MD5 of all columns
-/// but the key. The same content gives the same text in every DBMS, whatever the keys and the order of the rows.
+/// Asks for a table's content in one text, `rows:sum`: the sum over all rows of the first 32 bits of the MD5 of all
+/// columns but the key. The same content gives the same text in every DBMS, whatever the keys and the order of the rows.
 pub fn checksum_sql(dialect: Dialect, table: u32) -> String {
     let name = table_name(table);
     match dialect {
