@@ -176,7 +176,7 @@ pub fn count_sql(table: u32) -> String {
 }
 
 /// Asks for a table's content in one text, `rows:sum`: the sum over all rows of the first 32 bits of the MD5 of all
-/// columns but the key. The same content gives the same text in every DBMS, whatever the keys and the order of the rows.
+/// columns but the key. The same content gives the same text in every DBMS, whatever the keys and the rows' order.
 pub fn checksum_sql(dialect: Dialect, table: u32) -> String {
     let name = table_name(table);
     match dialect {
