@@ -216,6 +216,21 @@ fn a_base_that_fell_short_closes_no_gate() {
 }
 
 #[test]
+fn indexes_of_unlike_dbmss_are_not_to_be_compared() {
+    let (one, other) =
+        (made(&InsertSpec::default()), made(&InsertSpec { dbms: "mysql", ..InsertSpec::default() }));
+    let runs = [one.run, other.run];
+    let of = |sections: Vec<Section>| {
+        let options = CompareOptions { show: Options { sections, ..Options::default() }, force: true };
+        compare(&runs, &options).unwrap()
+    };
+    for section in [Section::Absolute, Section::Relative] {
+        assert!(of(vec![section]).contains("l.x: to be compared within one DBMS only"), "{section}");
+    }
+    assert!(!shown(&InsertSpec::default(), &[Section::Absolute], |_| {}).contains("one DBMS only"));
+}
+
+#[test]
 fn two_runs_stand_in_one_table() {
     let (one, other) = (made(&InsertSpec::default()), made(&missed()));
     let runs = [one.run, other.run];

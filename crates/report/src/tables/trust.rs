@@ -72,7 +72,9 @@ fn blocks(judged: &Judged<'_>) -> String {
     };
     let spoilt = match void {
         0 => "none void".to_owned(),
-        void => format!("{void} void (cut off, or spoilt by the host; the section blocks says which): not used"),
+        void => {
+            format!("{void} void (cut off, or spoilt by the host; the section blocks says which): not used")
+        }
     };
     let mut text = format!("blocks: {done} done, {spoilt}; {again}");
     let seconds = judged

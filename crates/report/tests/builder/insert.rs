@@ -74,13 +74,13 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
         if spec.passes > 1 {
             writer.begin_block(&block(spec, pass)).unwrap();
         }
-        for index in 0..arms.len() {
+        for (index, arm) in arms.iter().enumerate() {
             let mut finish = |kind: &str, step: &str, attempt, mut observation: Observation| {
                 let at = Placement { block: pass, window: 1, slot: index as u32 + 1 };
                 observation.placement = (spec.passes > 1 && kind == "measure").then_some(at);
                 let record = ActionRecord {
                     seq,
-                    arm: arms[index].name.clone(),
+                    arm: arm.name.clone(),
                     kind: kind.into(),
                     step: step.into(),
                     attempt,
@@ -231,145 +231,190 @@ fn settle() -> Observation {
     }))
 }
 
-/// One step: later arms insert 4 % slower in l.i2 and delete dearer, query 5 % slower.
-fn window(spec: &InsertSpec, index: usize, position: usize, pass: u32, repeated: Option<f64>) -> Observation {
-    let (name, group, rate, target) = STEPS[position];
-    let clients = f64::from(spec.clients);
-    let is_query = group == "background";
-    let deletes = !matches!(name, "l.i0" | "l.x");
-    let later = if index > 0 { 1.0 } else { 0.0 };
-    let wobble = 1.0 + 0.004 * (f64::from(pass) * 1.7 + index as f64).sin();
-    let kept =
-        spec.missed.iter().find(|(arm, step, _)| (*arm, *step) == (index, name)).map(|(.., share)| *share);
-    let own_rate = rate
-        * wobble
-        * (1.0 - spec.slower * later * f64::from(u8::from(deletes)))
-        * kept.map_or(1.0, |_| 1.5);
-    let share = repeated.unwrap_or(1.0);
-    let rows = match is_query {
-        true => (target * SECONDS * clients) as u64,
-        false => (ROWS[position] as f64 * clients * share) as u64,
-    };
-    let seconds = match is_query {
-        true => SECONDS / kept.unwrap_or(1.0),
-        false => rows as f64 / (own_rate * clients),
-    };
-    let queries = if is_query { (own_rate * clients * seconds) as u64 } else { rows / 50 };
-    let (unit, operations) = match is_query {
-        true => (RateUnit::Queries, queries as f64),
-        false => (RateUnit::Inserts, rows as f64),
-    };
-    let result = Window {
-        test: name.into(),
-        group: group.into(),
-        position: position as u32 + 1,
-        clients: spec.clients,
-        seed: 42,
-        started_at_ms: 0,
-        warmup_us: 0,
-        elapsed_us: (seconds * 1e6) as u64,
-        ended_by: EndedBy::Work,
-        rate_unit: unit,
-        target_events_per_s: None,
-        pacer: is_query.then_some(Pacer::Even),
-        events: queries,
-        queries,
-        statements: queries + rows / 25,
-        statements_working: queries + rows / 25,
-        noop_statements: 0,
-        rows,
-        errors: 0,
-        retries: BTreeMap::new(),
-    };
-    let dearer = 1.0 + (spec.deletes_dearer - 1.0) * later;
-    let us = |role: &str| match role {
-        "insert" if !deletes => rows as f64 / clients * 0.9,
-        "insert" => rows as f64 / clients * 88.0 * (1.0 + 0.02 * later),
-        "delete" => rows as f64 / clients * 125.0 * dearer * wobble,
-        "maker" => rows as f64 / clients * 0.4,
-        _ => queries as f64 / clients * 120.0,
-    };
-    let roles: Vec<&str> = match (is_query, deletes) {
-        (true, _) => vec!["insert", "delete", "maker", "query"],
-        (false, true) => vec!["insert", "delete", "maker"],
-        (false, false) => vec!["insert"],
-    };
-    let connections: Vec<Connection> = (0..spec.clients)
-        .flat_map(|client| {
-            roles.iter().map(move |role| Connection { role: (*role).into(), client, cpu_us: us(role) })
-        })
-        .collect();
-    let server_us: f64 = connections.iter().map(|one| one.cpu_us).sum();
-    let mut metrics = Metrics::new();
-    let mut put = |name: &str, value: f64| {
-        metrics.insert(name.to_owned(), value);
-    };
-    put("cpus", 2.0);
-    put("host_user_us", server_us * 1.1);
-    put("host_system_us", server_us * 0.2);
-    put("host_context_switches", operations * 2.0);
-    put("server_cpu_us", server_us * 1.05);
-    put("client_cpu_us", operations * 6.0);
-    put("client_maker_cpu_us", rows as f64 * 0.4);
-    put("client_insert_cpu_us", rows as f64 * 0.6);
-    put("server_wal_bytes", operations * if is_query { 20.0 } else { 400.0 });
-    put("inserted_rows", rows as f64);
-    put("inserts_per_s", rows as f64 / seconds);
-    put("share_of_work", share);
-    put("table_bytes_before", 106e6);
-    put("table_bytes_after", 107.5e6 + later * 30e6);
-    put("index_bytes_before", 98e6);
-    put("index_bytes_after", 104e6);
-    if deletes {
-        put("client_delete_cpu_us", rows as f64 * 0.4);
-        put("deleted_rows", rows as f64);
-        put("deletes_per_s", rows as f64 / seconds);
-        put("short_deletes", 0.0);
-        put("min_lookups", 20.0);
-        put("min_lookup_us", 20.0 * (200.0 + later * 900.0));
-        let debt = if spec.deletes_dearer > 1.0 { later } else { 0.0 };
-        if spec.dbms == "mysql" {
-            put("history_list_length_before", 500.0);
-            put("history_list_length_after", 800.0 + debt * 80_000.0);
-        } else {
-            put("dead_rows_before", 1000.0 + debt * 400_000.0);
-            put("dead_rows_after", 1500.0 + debt * 500_000.0);
-            put("planning_buffers_before", 12.0);
-            put("planning_buffers_after", 16.0 + debt * 469.0);
-            put("planning_us_before", 250.0);
-            put("planning_us_after", 260.0 + debt * 2000.0);
+/// What one step did on one arm, all clients together.
+struct Did {
+    position: usize,
+    clients: f64,
+    is_query: bool,
+    deletes: bool,
+    rows: u64,
+    seconds: f64,
+    queries: u64,
+    /// 1 on arms after the first.
+    later: f64,
+    wobble: f64,
+    /// The share of the background rows that came, where too few did.
+    kept: Option<f64>,
+    /// The share of the step's work that the figures cover.
+    share: f64,
+}
+
+impl Did {
+    fn of(spec: &InsertSpec, index: usize, position: usize, pass: u32, repeated: Option<f64>) -> Self {
+        let (name, group, rate, target) = STEPS[position];
+        let (clients, share) = (f64::from(spec.clients), repeated.unwrap_or(1.0));
+        let (is_query, deletes) = (group == "background", !matches!(name, "l.i0" | "l.x"));
+        let later = if index > 0 { 1.0 } else { 0.0 };
+        let wobble = 1.0 + 0.004 * (f64::from(pass) * 1.7 + index as f64).sin();
+        let missed = spec.missed.iter().find(|(arm, step, _)| (*arm, *step) == (index, name));
+        let kept = missed.map(|(.., share)| *share);
+        let slower = if deletes { spec.slower * later } else { 0.0 };
+        let own_rate = rate * wobble * (1.0 - slower) * kept.map_or(1.0, |_| 1.5);
+        let rows = match is_query {
+            true => (target * SECONDS * clients) as u64,
+            false => (ROWS[position] as f64 * clients * share) as u64,
+        };
+        let seconds = match is_query {
+            true => SECONDS / kept.unwrap_or(1.0),
+            false => rows as f64 / (own_rate * clients),
+        };
+        let queries = if is_query { (own_rate * clients * seconds) as u64 } else { rows / 50 };
+        Self { position, clients, is_query, deletes, rows, seconds, queries, later, wobble, kept, share }
+    }
+
+    fn operations(&self) -> f64 {
+        if self.is_query { self.queries as f64 } else { self.rows as f64 }
+    }
+
+    fn result(&self, spec: &InsertSpec) -> Window {
+        let (name, group, ..) = STEPS[self.position];
+        Window {
+            test: name.into(),
+            group: group.into(),
+            position: self.position as u32 + 1,
+            clients: spec.clients,
+            seed: 42,
+            started_at_ms: 0,
+            warmup_us: 0,
+            elapsed_us: (self.seconds * 1e6) as u64,
+            ended_by: EndedBy::Work,
+            rate_unit: if self.is_query { RateUnit::Queries } else { RateUnit::Inserts },
+            target_events_per_s: None,
+            pacer: self.is_query.then_some(Pacer::Even),
+            events: self.queries,
+            queries: self.queries,
+            statements: self.queries + self.rows / 25,
+            statements_working: self.queries + self.rows / 25,
+            noop_statements: 0,
+            rows: self.rows,
+            errors: 0,
+            retries: BTreeMap::new(),
         }
     }
-    if is_query {
-        let target = target * clients;
-        put("client_query_cpu_us", operations * 4.0);
-        put("queries_per_s", queries as f64 / seconds);
-        put("query_rows_per_s", queries as f64 / seconds * 10.0);
-        put("rows_per_query", 9.998);
-        put("background_target_rows_per_s", target);
-        put("background_rows_per_s", target * kept.unwrap_or(0.999));
-        put("background_seconds", seconds.floor());
-        put("background_seconds_below", (seconds * (1.0 - kept.unwrap_or(1.0))).floor());
-        put("background_kept", if kept.is_some() { 0.0 } else { 1.0 });
+
+    fn connections(&self, spec: &InsertSpec) -> Vec<Connection> {
+        let dearer = 1.0 + (spec.deletes_dearer - 1.0) * self.later;
+        let rows = self.rows as f64 / self.clients;
+        let us = |role: &str| match role {
+            "insert" if !self.deletes => rows * 0.9,
+            "insert" => rows * 88.0 * (1.0 + 0.02 * self.later),
+            "delete" => rows * 125.0 * dearer * self.wobble,
+            "maker" => rows * 0.4,
+            _ => self.queries as f64 / self.clients * 120.0,
+        };
+        let roles: &[&str] = match (self.is_query, self.deletes) {
+            (true, _) => &["insert", "delete", "maker", "query"],
+            (false, true) => &["insert", "delete", "maker"],
+            (false, false) => &["insert"],
+        };
+        let of_client = |client: u32| {
+            roles.iter().map(move |role| Connection { role: (*role).into(), client, cpu_us: us(role) })
+        };
+        (0..spec.clients).flat_map(of_client).collect()
     }
-    Observation {
-        metrics,
-        connections,
-        histograms: histograms(name, is_query, deletes, rows / 50, queries, index),
-        series: series(seconds, rows, queries, deletes, is_query, index),
-        fingerprint: vec![("dead_rows".into(), format!("{}", 1000.0 + later * 400_000.0))],
-        ..Observation::new(Measured::Window(result))
+
+    fn metrics(&self, spec: &InsertSpec, server_us: f64) -> Metrics {
+        let (rows, operations, later) = (self.rows as f64, self.operations(), self.later);
+        let mut all = vec![
+            ("cpus", 2.0),
+            ("host_user_us", server_us * 1.1),
+            ("host_system_us", server_us * 0.2),
+            ("host_context_switches", operations * 2.0),
+            ("server_cpu_us", server_us * 1.05),
+            ("client_cpu_us", operations * 6.0),
+            ("client_maker_cpu_us", rows * 0.4),
+            ("client_insert_cpu_us", rows * 0.6),
+            ("server_wal_bytes", operations * if self.is_query { 20.0 } else { 400.0 }),
+            ("inserted_rows", rows),
+            ("inserts_per_s", rows / self.seconds),
+            ("share_of_work", self.share),
+            ("table_bytes_before", 106e6),
+            ("table_bytes_after", 107.5e6 + later * 30e6),
+            ("index_bytes_before", 98e6),
+            ("index_bytes_after", 104e6),
+        ];
+        if self.deletes {
+            all.extend(self.of_deletes(spec));
+        }
+        if self.is_query {
+            all.extend(self.of_queries());
+        }
+        all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn of_deletes(&self, spec: &InsertSpec) -> Vec<(&'static str, f64)> {
+        let rows = self.rows as f64;
+        let debt = if spec.deletes_dearer > 1.0 { self.later } else { 0.0 };
+        let mut all = vec![
+            ("client_delete_cpu_us", rows * 0.4),
+            ("deleted_rows", rows),
+            ("deletes_per_s", rows / self.seconds),
+            ("short_deletes", 0.0),
+            ("min_lookups", 20.0),
+            ("min_lookup_us", 20.0 * (200.0 + self.later * 900.0)),
+        ];
+        all.extend(match spec.dbms {
+            "mysql" => vec![
+                ("history_list_length_before", 500.0),
+                ("history_list_length_after", 800.0 + debt * 80_000.0),
+            ],
+            _ => vec![
+                ("dead_rows_before", 1000.0 + debt * 400_000.0),
+                ("dead_rows_after", 1500.0 + debt * 500_000.0),
+                ("planning_buffers_before", 12.0),
+                ("planning_buffers_after", 16.0 + debt * 469.0),
+                ("planning_us_before", 250.0),
+                ("planning_us_after", 260.0 + debt * 2000.0),
+            ],
+        });
+        all
+    }
+
+    fn of_queries(&self) -> Vec<(&'static str, f64)> {
+        let target = STEPS[self.position].3 * self.clients;
+        let per_s = self.queries as f64 / self.seconds;
+        vec![
+            ("client_query_cpu_us", self.operations() * 4.0),
+            ("queries_per_s", per_s),
+            ("query_rows_per_s", per_s * 10.0),
+            ("rows_per_query", 9.998),
+            ("background_target_rows_per_s", target),
+            ("background_rows_per_s", target * self.kept.unwrap_or(0.999)),
+            ("background_seconds", self.seconds.floor()),
+            ("background_seconds_below", (self.seconds * (1.0 - self.kept.unwrap_or(1.0))).floor()),
+            ("background_kept", if self.kept.is_some() { 0.0 } else { 1.0 }),
+        ]
     }
 }
 
-fn histograms(
-    name: &str,
-    is_query: bool,
-    deletes: bool,
-    writes: u64,
-    queries: u64,
-    index: usize,
-) -> Vec<Histogram> {
+/// One step: later arms are slower where they delete, and delete dearer.
+fn window(spec: &InsertSpec, index: usize, position: usize, pass: u32, repeated: Option<f64>) -> Observation {
+    let did = Did::of(spec, index, position, pass, repeated);
+    let connections = did.connections(spec);
+    let server_us: f64 = connections.iter().map(|one| one.cpu_us).sum();
+    Observation {
+        metrics: did.metrics(spec, server_us),
+        connections,
+        histograms: histograms(&did, index),
+        series: series(&did, index),
+        fingerprint: vec![("dead_rows".into(), format!("{}", 1000.0 + did.later * 400_000.0))],
+        ..Observation::new(Measured::Window(did.result(spec)))
+    }
+}
+
+fn histograms(did: &Did, index: usize) -> Vec<Histogram> {
+    let (is_query, deletes, writes, queries) = (did.is_query, did.deletes, did.rows / 50, did.queries);
+    let name = STEPS[did.position].0;
     let more = 1.0 + 0.5 * index as f64;
     let mut all = vec![latencies("insert", writes, 900.0, 30_000.0 * more)];
     all.push(latencies("event", if is_query { queries } else { writes }, 150.0, 900_000.0));
@@ -407,7 +452,9 @@ fn latencies(statement: &str, count: u64, us: f64, max_us: f64) -> Histogram {
     }
 }
 
-fn series(seconds: f64, rows: u64, queries: u64, deletes: bool, is_query: bool, index: usize) -> Vec<Series> {
+fn series(did: &Did, index: usize) -> Vec<Series> {
+    let (seconds, rows, queries, deletes, is_query) =
+        (did.seconds, did.rows, did.queries, did.deletes, did.is_query);
     let length = (seconds as usize).min(600);
     let wave = |second: usize| 1.0 + 0.2 * ((second as f64 + index as f64) / 5.0).sin();
     let one = |name: &str, unit: &str, mean: f64| Series {

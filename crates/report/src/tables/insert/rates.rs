@@ -35,6 +35,7 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
     let mut table = by_system("insert_rates", title, &all, &steps, columns);
     table.preamble = names(sides);
     table.footnotes = units(&steps);
+    table.footnotes.extend(of_indexes(sides, &steps));
     table.footnotes.extend(notes(sides, &steps));
     table
 }
@@ -62,9 +63,18 @@ pub(crate) fn relative(sides: &Sides<'_>) -> Table {
     }
     let mut table = by_system("insert_relative", "Rates relative to the first", &all, &steps, columns);
     table.preamble = names(sides);
-    table.footnotes = notes(sides, &steps);
+    table.footnotes = of_indexes(sides, &steps).into_iter().chain(notes(sides, &steps)).collect();
     table.footnotes.extend(footnotes::of_options(sides));
     table
+}
+
+/// DBMSs build the three indexes by other means: one by one, or all in one walk over the table.
+fn of_indexes(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
+    let base = sides.base.arm.dbms.as_str();
+    let several = sides.all.iter().any(|side| !rqps_explain::of_one_kind(&side.arm.dbms, base));
+    let builds = steps.iter().any(|step| step.name == INDEXES);
+    (several && builds)
+        .then(|| format!("{INDEXES}: to be compared within one DBMS only: others build indexes otherwise"))
 }
 
 fn ranked((rate, missed): (Option<f64>, bool)) -> Ranked {
