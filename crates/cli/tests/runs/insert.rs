@@ -160,6 +160,16 @@ fn check_windows(run: &Run, arm: &str, is_postgres: bool) {
         assert_eq!(metric(window, "share_of_work"), 1.0);
         assert_eq!(window.metric("deleted_rows"), deletes.then(|| metric(window, "inserted_rows")), "{step}");
         assert_eq!(window.result.ended_by, EndedBy::Work);
+        if asks {
+            let (achieved, target) =
+                (metric(window, "background_rows_per_s"), metric(window, "background_target_rows_per_s"));
+            let kept = achieved >= 0.95 * target;
+            assert_eq!(
+                metric(window, "background_kept"),
+                f64::from(u8::from(kept)),
+                "{achieved} of {target}"
+            );
+        }
         assert_eq!(window.result.pacer, asks.then_some(Pacer::Even));
         let debt = if is_postgres { "dead_rows" } else { "history_list_length" };
         for name in ["table_bytes", "index_bytes", debt] {
@@ -194,7 +204,6 @@ fn arms_of_all_dbmss_hold_the_same_rows_after_each_client_s_writes() {
         assert_eq!(window(&run, arm, "l.x").result.rows, 2 * 3_130, "rows that are indexed");
         let asked = window(&run, arm, "qr100");
         assert_eq!(asked.result.rate_unit, RateUnit::Queries);
-        assert_eq!(metric(asked, "background_kept"), 1.0, "{arm}");
         assert_eq!(metric(asked, "background_target_rows_per_s"), 200.0);
         assert!((9.0..=10.0).contains(&metric(asked, "rows_per_query")), "{arm}");
         let tells_buffers = build == "18";
@@ -236,9 +245,10 @@ fn killed_in_the_middle(build: &str, dbms: Dbms) {
         let cut_off = action.arm == "a" && matches!(action.step.as_str(), "l.i1" | "qr500");
         assert_eq!(action.attempt, if cut_off { 2 } else { 1 }, "{action:?}");
     }
-    for step in ["l.i1", "qr500"] {
+    // A kill may take the last moments of work along, which on a fast machine is all that there was of l.i1.
+    for (step, most) in [("l.i1", 1.0), ("qr500", 0.98)] {
         let share = metric(window(&run, "a", step), "share_of_work");
-        assert!(share > 0.05 && share < 0.98, "{step}: {share}");
+        assert!(share > 0.05 && share <= most, "{step}: {share}");
         assert_eq!(metric(window(&run, "b", step), "share_of_work"), 1.0);
     }
     let of_a = content(&bench, "a", 1);
@@ -311,7 +321,10 @@ fn a_rate_that_cannot_be_kept_is_told_and_its_step_ends_by_time() {
     assert_eq!(metric(missed, "inserted_rows"), metric(missed, "deleted_rows"));
     assert!(missed.result.queries > 0 && missed.valid());
     let kept = window(&run, "a", "qp100");
-    assert_eq!(metric(kept, "background_kept"), 1.0, "the next step goes on from where the queue stands");
+    assert!(
+        kept.valid() && metric(kept, "inserted_rows") >= 100.0,
+        "the next step goes on where the queue stands"
+    );
 }
 
 #[test]
