@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A plan of these arms (`18`, `mysql-8.0.31`; `a`, `b`, …); `workload` and `insert` go into the tables of these names.
 fn plan(bench: &Bench, workload: &str, insert: &str, builds: &[&str]) -> PathBuf {
     let mut text = format!(
-        "name = \"t\"\nbase = \"a\"\nseed = 7\n[workload]\nbenchmark = \"insert\"\nsettle_seconds_max = 10\n{workload}\n\
-         [insert]\nsettle_seconds = 0\n{insert}\n"
+        "name = \"t\"\nbase = \"a\"\nseed = 7\n[workload]\nbenchmark = \"insert\"\n\
+         settle_seconds_max = 10\n{workload}\n[insert]\nsettle_seconds = 0\n{insert}\n"
     );
     for (name, build) in ('a'..).zip(builds) {
         let (build, config) = match build.contains('-') {
