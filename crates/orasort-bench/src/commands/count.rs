@@ -57,20 +57,22 @@ fn cachegrind(file: &Path, algorithm: &Algorithm, only_prepare: bool) -> Result<
     if !output.status.success() {
         bail!("{} under valgrind: {log}", algorithm.name);
     }
-    let count = |name: &str| {
-        let line = log.lines().find_map(|line| line.split_once("== ")?.1.strip_prefix(name))?;
-        let digits: String =
-            line.trim_start().chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
+    let count = |name: &str| count_in(&log, name);
     let counted = || {
         Some(Counted {
             instructions: count("I refs:")?,
-            first_misses: count("D1  misses:")?,
+            first_misses: count("D1 misses:")?,
             last_misses: count("LLd misses:")?,
         })
     };
     counted().with_context(|| format!("valgrind did not say what it counted: {log}"))
+}
+
+/// A figure of cachegrind's log: `==7== D1  misses:  47,356  ( 18,538 rd   +  28,818 wr)` has `D1 misses:` 47356.
+fn count_in(log: &str, name: &str) -> Option<u64> {
+    let words = log.lines().map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>());
+    let mut named = words.filter(|words| words.len() > 2 && words[..2].join(" ") == name);
+    named.next()?[2].replace(',', "").parse().ok()
 }
 
 /// A row per set and algorithm. `jobs` processes run at the same time.
@@ -122,4 +124,18 @@ pub fn table(sets: &[Set], seed: u64, keys: usize, algorithms: &[Algorithm], job
         }
     }
     Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_of_cachegrind_is_understood() {
+        let log = "==7== I   refs:      1,940,864\n==7== I1  misses:        3,506\n==7== \n\
+                   ==7== D1  misses:       47,356  ( 18,538 rd   +  28,818 wr)\n\
+                   ==7== LLd misses:            0  (      0 rd   +       0 wr)\n";
+        let counts = ["I refs:", "D1 misses:", "LLd misses:", "LL misses:"].map(|name| count_in(log, name));
+        assert_eq!(counts, [Some(1_940_864), Some(47_356), Some(0), None]);
+    }
 }
