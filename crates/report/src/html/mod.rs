@@ -3,7 +3,8 @@
 //!
 //! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `queue.rs` the tables
 //! of the Insert Benchmark, `ratios.rs` and `versions.rs` the plots over tests and versions, `test.rs` what there is of
-//! one test, `method.rs` what is needed to judge and repeat the run. `page.css` and `page.js` are its looks and its script.
+//! one test, `method.rs` what is needed to judge and repeat the run. `page.css` and `page.js` are its looks and its
+//! script.
 
 mod files;
 mod flame;

@@ -4,6 +4,8 @@
 
 mod axe;
 mod chromium;
+#[path = "../builder/insert.rs"]
+mod queue;
 mod runs;
 
 use std::path::{Path, PathBuf};
@@ -40,11 +42,17 @@ fn of_one_pass(results: &Path) -> PathBuf {
     page(&runs::write(results, &Long { arms: 3, tests: 5, seconds: 60, suffix: "", functions: 300 }))
 }
 
+fn of_a_queue(results: &Path) -> PathBuf {
+    let missed = vec![(1, "qr1000", 0.612), (1, "qp1000", 0.87)];
+    page(&queue::build(results, &queue::InsertSpec { missed, ..queue::InsertSpec::default() }))
+}
+
 #[test]
 fn every_page_is_quiet_closed_and_open_to_all() {
     let results = tempfile::tempdir().unwrap();
     let mut browser = Chromium::start();
-    for file in [with_verdicts(results.path()), of_one_pass(results.path())] {
+    let pages = [with_verdicts(results.path()), of_one_pass(results.path()), of_a_queue(results.path())];
+    for file in pages {
         for (width, theme) in [(1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")] {
             browser.look(width, theme);
             browser.open(&file);
