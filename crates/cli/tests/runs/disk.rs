@@ -11,6 +11,8 @@ use crate::bench::{Bench, Ended, Running};
 
 /// Enough for a fresh server, but not for what it is to write.
 const DISK_MB: u32 = 110;
+/// The same for MySQL.
+const MYSQL_DISK_MB: u32 = 700;
 /// Largest file in KB where no small disk can be had: a segment of WAL fits, a table doesn't.
 const FILE_KB_MAX: u32 = 20_000;
 
@@ -22,11 +24,11 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    fn mount(bench: &Bench) -> Self {
+    fn mount(bench: &Bench, size_mb: u32) -> Self {
         let place = bench.work();
         fs::create_dir(&place).unwrap();
         let mount = format!(
-            "mount -t tmpfs -o size={DISK_MB}m,mode=755 none {} && echo ready && exec sleep 600",
+            "mount -t tmpfs -o size={size_mb}m,mode=755 none {} && echo ready && exec sleep 600",
             place.display()
         );
         let mut holder = Command::new("unshare")
@@ -95,7 +97,7 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
         too_large_a_file(&bench);
         return;
     }
-    let disk = SmallDisk::mount(&bench);
+    let disk = SmallDisk::mount(&bench, DISK_MB);
     let workload =
         "rows = 20_000\nwrite_seconds = 3\nsteps = [\"point-query\", \"update-index\", \"scan\"]\n";
     let plan = bench.plan("on_server_death = \"next-arm\"", workload, &["18", "18"]);
@@ -110,6 +112,27 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
     Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
     drop(disk);
     bench.expect_complete(2);
+}
+
+/// MySQL waits for room where its binary log finds none, for ever if need be.
+#[test]
+fn a_server_that_waits_for_room_is_ended() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root can make a small disk");
+        return;
+    }
+    let bench = Bench::new();
+    let disk = SmallDisk::mount(&bench, MYSQL_DISK_MB);
+    let workload = "rows = 20_000\nwrite_seconds = 3\nsteps = [\"point-query\", \"update-index\"]\n";
+    let plan = bench.plan("", workload, &["mysql-8.0.31"]);
+    let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
+    running.expect_line(&["a ", "point-query"]);
+    disk.fill();
+    expect_full(&bench, running.end(), "Waiting for someone to free space");
+    fs::remove_file(disk.filler()).unwrap();
+    Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
+    drop(disk);
+    bench.expect_complete(1);
 }
 
 /// The other way to a write that is refused, open to everybody: a limit on the size of files.
