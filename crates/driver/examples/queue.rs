@@ -1,14 +1,14 @@
-//! Runs one step of the Insert Benchmark on the server of `rqps serve`, and nothing else: the program whose CPU time and
-//! instructions `tools/insert-client-cost` takes. Two runs of different length give the cost of a row or of a query.
+//! Runs one step of the Insert Benchmark on the server of `rqps serve`, and nothing else: the program whose CPU time
+//! and instructions `tools/insert-client-cost` takes. Two runs of different length give the cost of a row or of a query.
 //!
 //! ```sh
 //! cargo build --release -p rqps-driver --example queue
 //! rqps serve postgres-18 -- target/release/examples/queue l.i0 100000
 //! ```
 //!
-//! `l.i0 ROWS` begins with an empty table. Every other step is done on the table that earlier ones have left, `l.x` with
-//! any number of rows, `qr100 SECONDS` and its like for so many seconds. The line it prints ends with the number of rows
-//! inserted, of statements of all kinds, and of queries.
+//! `l.i0 ROWS` begins with an empty table. Every other step is done on the table that earlier ones have left, `l.x`
+//! with any number of rows, `qr100 SECONDS` and its like for so many seconds. The line it prints ends with the number
+//! of rows inserted, of statements of all kinds, and of queries.
 
 use rqps_driver::Observer;
 use rqps_driver::queue::{Pacer, Positions, QueueLimit, QueueSpec, Role, run_queue};

@@ -57,7 +57,9 @@ pub(crate) fn connections(cost: &WindowCost) -> Vec<Connection> {
 pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
     let result = &findings.result;
     let rows = match measure.test.rate_unit {
-        rqps_workloads::RateUnit::Queries | rqps_workloads::RateUnit::Rows => result.rows + result.changed_rows,
+        rqps_workloads::RateUnit::Queries | rqps_workloads::RateUnit::Rows => {
+            result.rows + result.changed_rows
+        }
         rqps_workloads::RateUnit::KiloRows => result.events * state.rows,
     };
     Window {

@@ -129,7 +129,12 @@ pub(crate) fn load<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], base: usiz
 }
 
 /// As `load`, for entries whose rows are not set: they become `first`, and so on.
-pub(crate) fn load_fresh<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], first: u32, flip: u128) -> Loaded {
+pub(crate) fn load_fresh<K: Keys + ?Sized>(
+    keys: &K,
+    entries: &mut [Entry],
+    first: u32,
+    flip: u128,
+) -> Loaded {
     load_as::<K, true>(keys, entries, 0, first, flip)
 }
 

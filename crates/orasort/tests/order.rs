@@ -134,7 +134,10 @@ proptest! {
     }
 
     #[test]
-    fn few_distinct(distinct in proptest::collection::vec(compound(), 1..9), picks in proptest::collection::vec(any::<usize>(), 0..KEYS_MAX)) {
+    fn few_distinct(
+        distinct in proptest::collection::vec(compound(), 1..9),
+        picks in proptest::collection::vec(any::<usize>(), 0..KEYS_MAX),
+    ) {
         check(&picks.into_iter().map(|pick| distinct[pick % distinct.len()].clone()).collect::<Vec<_>>());
     }
 }

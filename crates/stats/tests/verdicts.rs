@@ -103,7 +103,8 @@ fn costs_from_and_to_nothing_have_a_verdict() {
     assert!(noisy.tags.contains(&Tag::Zeros) && (noisy.deciding().ratio - 61.0).abs() < 1e-9, "{noisy:?}");
 }
 
-/// Each cost can call a regression, each but rows and blocks an improvement; the first decides what is the same. What moves against the class is named.
+/// Each cost can call a regression, each but rows and blocks an improvement; the first decides what is the same. What
+/// moves against the class is named.
 #[test]
 fn costs_are_judged_together() {
     let instructions = |factor: f64| {

@@ -220,9 +220,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         phrase: "spends {} us of CPU in autovacuum workers",
         per: Per::Operation,
         floor: 0.2,
-        value: |cell| {
-            cell.roles().map(|_| cell.metric(VACUUM_ROLE).unwrap_or(0.0))
-        },
+        value: |cell| cell.roles().map(|_| cell.metric(VACUUM_ROLE).unwrap_or(0.0)),
     },
     Entry {
         cause: Cause::Checkpoint,
@@ -232,9 +230,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         phrase: "spends {} us of CPU in the checkpointer",
         per: Per::Operation,
         floor: 0.2,
-        value: |cell| {
-            cell.roles().map(|_| cell.metric(CHECKPOINT_ROLE).unwrap_or(0.0))
-        },
+        value: |cell| cell.roles().map(|_| cell.metric(CHECKPOINT_ROLE).unwrap_or(0.0)),
     },
 ];
 
