@@ -11,7 +11,8 @@ pub const STOP_SECONDS: f64 = 1.0;
 pub const LOAD_ROWS_PER_SECOND: f64 = 250_000.0;
 /// Rows vacuumed and analysed per second, all tables together.
 pub const VACUUM_ROWS_PER_SECOND: f64 = 2_000_000.0;
-/// Rows that all clients of the Insert Benchmark together insert per second in l.i0: measured on 2 virtual CPUs.
+/// Rows that all clients of the Insert Benchmark together insert per second in l.i0. Two virtual CPUs did 30,000 to
+/// 160,000, the fewer the more else they had to do; so with the figures below.
 pub const QUEUE_LOAD_ROWS_PER_SECOND: f64 = 60_000.0;
 /// Rows that l.x indexes per second, all tables together.
 pub const QUEUE_INDEX_ROWS_PER_SECOND: f64 = 200_000.0;
