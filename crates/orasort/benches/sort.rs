@@ -69,8 +69,12 @@ fn main() {
                 elapsed
             })
         };
-        let sorts: [fn(&mut [&[u8]]); 4] =
-            [|keys| keys.sort_unstable(), |keys| keys.sort(), orasort::sort_unstable, orasort::sort];
+        let sorts: [fn(&mut [&[u8]]); 4] = [
+            |keys| keys.sort_unstable(),
+            |keys| keys.sort(),
+            |keys| orasort::sort_unstable(keys),
+            |keys| orasort::sort(keys),
+        ];
         let [std_unstable, std_stable, unstable, stable] = sorts.map(in_place);
         let argsort = least(|| {
             let (rows, elapsed) = timed(|| orasort::argsort(&keys));
