@@ -1,5 +1,6 @@
 //! Runs one step of the Insert Benchmark on the server of `rqps serve`, and nothing else: the program whose CPU time
-//! and instructions `tools/insert-client-cost` takes. Two runs of different length give the cost of a row or of a query.
+//! and instructions `tools/insert-client-cost` takes. Two runs of different length give the cost of a row or of a
+//! query.
 //!
 //! ```sh
 //! cargo build --release -p rqps-driver --example queue

@@ -155,8 +155,8 @@ fn draft<'a>(
 }
 
 /// Any metric can call a regression, those that [`Metric::calls_improvements`] an improvement; regressions first,
-/// proven ones before others, then the least probable. Where none does, the primary one says whether it is the same: the first
-/// that was measured on the arm.
+/// proven ones before others, then the least probable. Where none does, the primary one says whether it is the same:
+/// the first that was measured on the arm.
 fn deciding(metrics: &[MetricVerdict]) -> usize {
     let rank = |class: Class| match class {
         Class::Regression { proven } => (0, !proven),
