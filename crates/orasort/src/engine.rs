@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 use crate::digit::{DIGIT_BITS_MAX, Digit};
 use crate::entry::{Entry, TAG_OPEN, WORD_BYTES, WORD_MASK, row, same_word, tag};
 use crate::keys::Keys;
-use crate::load::{load, load_fresh, scan};
+use crate::load::{load, load_fresh, prefetch_all, scan};
 use crate::{Options, Order};
 
 /// The two arrays of entries.
@@ -301,6 +301,7 @@ impl Engine {
 
     /// Sorts a few entries whose keys share `depth` bytes by comparing the rest of the keys.
     fn sort_tied<K: Keys + ?Sized>(&self, keys: &K, entries: &mut [Entry], depth: usize) {
+        prefetch_all(keys, entries, depth);
         let rest = |entry: Entry| keys.key(row(entry) as usize).get(depth..).unwrap_or(&[]);
         insertion_sort_by(entries, |a, b| {
             let order = rest(a).cmp(rest(b));

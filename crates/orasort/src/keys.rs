@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::load::prefetch;
+
 /// A list of keys, each known by its row. Keys order as their bytes do.
 ///
 /// A key must stay as it is while it is sorted. If it does not, the order of the result is not defined; the result is
@@ -24,6 +26,9 @@ pub trait Keys {
         let key = self.key(row);
         (key, key.len())
     }
+
+    /// Asks for the memory that says where the key of a row lies, without waiting for it. Any row may be asked for.
+    fn prefetch(&self, _row: usize) {}
 }
 
 impl<T: AsRef<[u8]>> Keys for [T] {
@@ -34,6 +39,11 @@ impl<T: AsRef<[u8]>> Keys for [T] {
     #[inline(always)]
     fn key(&self, row: usize) -> &[u8] {
         self[row].as_ref()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.as_ptr().wrapping_add(row));
     }
 }
 
@@ -46,6 +56,11 @@ impl<T: AsRef<[u8]>> Keys for Vec<T> {
     fn key(&self, row: usize) -> &[u8] {
         self[row].as_ref()
     }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.as_ptr().wrapping_add(row));
+    }
 }
 
 impl<T: AsRef<[u8]>, const N: usize> Keys for [T; N] {
@@ -56,6 +71,11 @@ impl<T: AsRef<[u8]>, const N: usize> Keys for [T; N] {
     #[inline(always)]
     fn key(&self, row: usize) -> &[u8] {
         self[row].as_ref()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.as_ptr().wrapping_add(row));
     }
 }
 
@@ -72,6 +92,11 @@ impl<K: Keys + ?Sized> Keys for &K {
     #[inline(always)]
     fn key_and_after(&self, row: usize) -> (&[u8], usize) {
         (**self).key_and_after(row)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        (**self).prefetch(row);
     }
 }
 
@@ -128,6 +153,11 @@ impl<O: Offset> Keys for Arena<'_, O> {
         assert!(start <= end && end <= self.bytes.len(), "the offsets of row {row} are not within the arena");
         (&self.bytes[start..], end - start)
     }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.offsets.as_ptr().wrapping_add(row));
+    }
 }
 
 /// Keys of one width, one behind the other.
@@ -173,5 +203,10 @@ impl<T, F: Fn(&T) -> &[u8]> Keys for ByKey<'_, T, F> {
     #[inline(always)]
     fn key(&self, row: usize) -> &[u8] {
         (self.key)(&self.items[row])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.items.as_ptr().wrapping_add(row));
     }
 }

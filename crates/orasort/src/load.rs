@@ -46,18 +46,51 @@ fn rest<K: Keys + ?Sized>(keys: &K, row: u32, from: usize) -> &[u8] {
     keys.key(row as usize).get(from..).unwrap_or(&[])
 }
 
-/// Asks for the memory of a key around `depth`, without waiting for it.
+/// Asks for memory without waiting for it.
 #[inline(always)]
-pub(crate) fn prefetch<K: Keys + ?Sized>(keys: &K, row: u32, depth: usize) {
+pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let at = keys.key_and_after(row as usize).0.as_ptr().wrapping_add(depth);
         // SAFETY: a prefetch reads nothing, and does nothing where there is no memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = (keys, row, depth);
+    let _ = at;
+}
+
+/// Asks for what the load of entry `i` plus a distance will read: at twice the distance for what says where the key
+/// lies, so that the address of the key itself can be had at the distance without a wait.
+#[inline(always)]
+pub(crate) fn prefetch_ahead<K: Keys + ?Sized>(keys: &K, entries: &[Entry], i: usize, depth: usize) {
+    if let Some(entry) = entries.get(i + 2 * AHEAD) {
+        keys.prefetch(row(*entry) as usize);
+    }
+    if let Some(entry) = entries.get(i + AHEAD) {
+        prefetch(keys.key_and_after(row(*entry) as usize).0.as_ptr().wrapping_add(depth));
+    }
+}
+
+/// Asks for the keys of a few entries.
+pub(crate) fn prefetch_all<K: Keys + ?Sized>(keys: &K, entries: &[Entry], depth: usize) {
+    for entry in entries {
+        keys.prefetch(row(*entry) as usize);
+    }
+    for entry in entries {
+        prefetch(keys.key_and_after(row(*entry) as usize).0.as_ptr().wrapping_add(depth));
+    }
+}
+
+/// Asks for what a load reads before `prefetch_ahead` has come far enough: its first keys and its samples.
+fn prefetch_first<K: Keys + ?Sized>(keys: &K, entries: &[Entry], depth: usize) {
+    let samples = (1..=SAMPLES).map(|sample| entries[(entries.len() - 1) * sample / SAMPLES]);
+    let first = entries.iter().copied().take(AHEAD);
+    for entry in entries.iter().copied().take(2 * AHEAD).chain(samples.clone()) {
+        keys.prefetch(row(entry) as usize);
+    }
+    for entry in samples.chain(first) {
+        prefetch(keys.key_and_after(row(entry) as usize).0.as_ptr().wrapping_add(depth));
+    }
 }
 
 /// The prefix that a load jumps over, made ready to be looked for in one key after the other.
@@ -149,6 +182,9 @@ fn load_as<K: Keys + ?Sized, const FRESH: bool>(
     if entries.is_empty() {
         return Loaded { depth: base, varying: 0 };
     }
+    if !FRESH {
+        prefetch_first(keys, entries, base);
+    }
     let model = rest(keys, row_at(entries, 0), base);
     let mut jump = model.len().min(JUMP_BYTES_MAX);
     for sample in 1..=SAMPLES {
@@ -162,8 +198,8 @@ fn load_as<K: Keys + ?Sized, const FRESH: bool>(
     let mut redo = 0;
     let mut prefix = Prefix::new(&model[..jump]);
     for i in 0..entries.len() {
-        if !FRESH && i + AHEAD < entries.len() {
-            prefetch(keys, row(entries[i + AHEAD]), base);
+        if !FRESH {
+            prefetch_ahead(keys, entries, i, base);
         }
         let row = row_at(entries, i);
         let (bytes, len) = keys.key_and_after(row as usize);
@@ -199,8 +235,8 @@ fn fill_as<K: Keys + ?Sized, const FRESH: bool>(
 ) -> u128 {
     let mut common = Common::NEW;
     for i in 0..entries.len() {
-        if !FRESH && i + AHEAD < entries.len() {
-            prefetch(keys, row(entries[i + AHEAD]), depth);
+        if !FRESH {
+            prefetch_ahead(keys, entries, i, depth);
         }
         let entry = &mut entries[i];
         let row = if FRESH { first + i as u32 } else { row(*entry) };
