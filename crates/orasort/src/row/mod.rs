@@ -28,7 +28,7 @@
 //! use orasort::row::{Column, Field, Kind, RowEncoder};
 //!
 //! let encoder = RowEncoder::new(vec![Field::new(Kind::U32), Field::new(Kind::Bytes).descending().nulls_last()]);
-//! let tenants = [7, 3, 7, 7];
+//! let tenants = [7u32, 3, 7, 7];
 //! let names = [Some("ann"), Some("bob"), None, Some("cid")];
 //! let rows = encoder.encode(&[Column::new(&tenants), Column::new(&names)])?;
 //! assert_eq!(orasort::argsort(&rows), [1, 3, 0, 2]);
