@@ -16,6 +16,7 @@
 //!
 //! [`column`] makes an array a column of [row](crate::row) keys, for a sort by several arrays.
 
+use crate::load::prefetch;
 use crate::row::Column;
 use crate::{Keys, Options, Sorter};
 use alloc::vec::Vec;
@@ -40,6 +41,11 @@ impl<T: ByteArrayType> Keys for GenericByteArray<T> {
     fn key_and_after(&self, row: usize) -> (&[u8], usize) {
         let (start, end) = (self.value_offsets()[row].as_usize(), self.value_offsets()[row + 1].as_usize());
         (&self.value_data()[start..], end - start)
+    }
+
+    #[inline]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.value_offsets().as_ptr().wrapping_add(row));
     }
 }
 
@@ -94,6 +100,25 @@ impl<A: Keys> Keys for Valid<'_, A> {
     fn key_and_after(&self, row: usize) -> (&[u8], usize) {
         self.array.key_and_after(self.rows[row] as usize)
     }
+
+    #[inline]
+    fn prefetch(&self, row: usize) {
+        self.array.prefetch(self.rows[row] as usize);
+    }
+}
+
+/// Does the same with an array of any type whose values are [`Keys`]. `None` if it is of another.
+macro_rules! with_keys {
+    ($any:expr, $array:ident => $body:expr) => {
+        with_keys!($any, $array => $body; BinaryArray, LargeBinaryArray, StringArray, LargeStringArray, BinaryViewArray,
+            StringViewArray, FixedSizeBinaryArray)
+    };
+    ($any:expr, $array:ident => $body:expr; $($kind:ty),*) => {{
+        $(if let Some($array) = $any.as_any().downcast_ref::<$kind>() {
+            return Some($body);
+        })*
+        None
+    }};
 }
 
 /// The rows of an array in the order that the options ask for. Rows of nulls come in order.
@@ -114,23 +139,7 @@ pub fn argsort<A: Array + Keys>(sorter: &mut Sorter, array: &A, options: ArrayOp
 /// As [`argsort`] for an array whose type is known when the program runs. `None` if it is none whose values are
 /// [`Keys`].
 pub fn argsort_any(sorter: &mut Sorter, array: &dyn Array, options: ArrayOptions) -> Option<Vec<u32>> {
-    macro_rules! first_of {
-        ($($array:ty),*) => {{
-            $(if let Some(array) = array.as_any().downcast_ref::<$array>() {
-                return Some(argsort(sorter, array, options));
-            })*
-            None
-        }};
-    }
-    first_of!(
-        BinaryArray,
-        LargeBinaryArray,
-        StringArray,
-        LargeStringArray,
-        BinaryViewArray,
-        StringViewArray,
-        FixedSizeBinaryArray
-    )
+    with_keys!(array, array => argsort(sorter, array, options))
 }
 
 /// An array as a column of rows, nulls among it, without copying. `None` for types that rows do not know, or that Arrow
@@ -146,23 +155,7 @@ pub fn column(array: &dyn Array) -> Option<Column<'_>> {
 }
 
 fn strings(array: &dyn Array) -> Option<Column<'_>> {
-    macro_rules! first_of {
-        ($($array:ty),*) => {{
-            $(if let Some(array) = array.as_any().downcast_ref::<$array>() {
-                return Some(Column::keys(array));
-            })*
-            None
-        }};
-    }
-    first_of!(
-        BinaryArray,
-        LargeBinaryArray,
-        StringArray,
-        LargeStringArray,
-        BinaryViewArray,
-        StringViewArray,
-        FixedSizeBinaryArray
-    )
+    with_keys!(array, array => Column::keys(array))
 }
 
 fn numbers(array: &dyn Array) -> Option<Column<'_>> {

@@ -162,6 +162,15 @@ impl Engine {
         None
     }
 
+    /// Gives out all ranges, as rows in their order.
+    pub(crate) fn rows_into<K: Keys + ?Sized>(&mut self, keys: &K, sides: &mut Sides<'_>, rows: &mut [u32]) {
+        while let Some(range) = self.next(keys, sides) {
+            for (place, entry) in rows[range.start..range.end].iter_mut().zip(range.of(sides)) {
+                *place = row(*entry);
+            }
+        }
+    }
+
     /// Works on one range until its first part is ready, or until it is cut into ranges that wait.
     fn work<K: Keys + ?Sized>(
         &mut self,

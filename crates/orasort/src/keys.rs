@@ -47,57 +47,40 @@ impl<T: AsRef<[u8]>> Keys for [T] {
     }
 }
 
-impl<T: AsRef<[u8]>> Keys for Vec<T> {
-    fn len(&self) -> usize {
-        self.len()
-    }
+/// What derefs to keys: a reference, a list, an array.
+macro_rules! as_its_keys {
+    ($(($($generics:tt)*) $kind:ty, $this:ident => $keys:expr;)*) => {$(
+        impl<$($generics)*> Keys for $kind {
+            fn len(&self) -> usize {
+                let $this = self;
+                $keys.len()
+            }
 
-    #[inline(always)]
-    fn key(&self, row: usize) -> &[u8] {
-        self[row].as_ref()
-    }
+            #[inline(always)]
+            fn key(&self, row: usize) -> &[u8] {
+                let $this = self;
+                $keys.key(row)
+            }
 
-    #[inline(always)]
-    fn prefetch(&self, row: usize) {
-        prefetch(self.as_ptr().wrapping_add(row));
-    }
+            #[inline(always)]
+            fn key_and_after(&self, row: usize) -> (&[u8], usize) {
+                let $this = self;
+                $keys.key_and_after(row)
+            }
+
+            #[inline(always)]
+            fn prefetch(&self, row: usize) {
+                let $this = self;
+                $keys.prefetch(row);
+            }
+        }
+    )*};
 }
 
-impl<T: AsRef<[u8]>, const N: usize> Keys for [T; N] {
-    fn len(&self) -> usize {
-        N
-    }
-
-    #[inline(always)]
-    fn key(&self, row: usize) -> &[u8] {
-        self[row].as_ref()
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, row: usize) {
-        prefetch(self.as_ptr().wrapping_add(row));
-    }
-}
-
-impl<K: Keys + ?Sized> Keys for &K {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    #[inline(always)]
-    fn key(&self, row: usize) -> &[u8] {
-        (**self).key(row)
-    }
-
-    #[inline(always)]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        (**self).key_and_after(row)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, row: usize) {
-        (**self).prefetch(row);
-    }
+as_its_keys! {
+    (T: AsRef<[u8]>) Vec<T>, this => this.as_slice();
+    (T: AsRef<[u8]>, const N: usize) [T; N], this => this.as_slice();
+    (K: Keys + ?Sized) &K, this => **this;
 }
 
 /// An offset into an arena: `i32`, `i64`, `u32`, `u64` or `usize`.

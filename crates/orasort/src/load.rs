@@ -59,15 +59,21 @@ pub(crate) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
+/// Asks for the memory of an entry's key around `depth`.
+#[inline(always)]
+fn prefetch_key<K: Keys + ?Sized>(keys: &K, entry: Entry, depth: usize) {
+    prefetch(keys.key_and_after(row(entry) as usize).0.as_ptr().wrapping_add(depth));
+}
+
 /// Asks for what the load of entry `i` plus a distance will read: at twice the distance for what says where the key
 /// lies, so that the address of the key itself can be had at the distance without a wait.
 #[inline(always)]
-pub(crate) fn prefetch_ahead<K: Keys + ?Sized>(keys: &K, entries: &[Entry], i: usize, depth: usize) {
+fn prefetch_ahead<K: Keys + ?Sized>(keys: &K, entries: &[Entry], i: usize, depth: usize) {
     if let Some(entry) = entries.get(i + 2 * AHEAD) {
         keys.prefetch(row(*entry) as usize);
     }
     if let Some(entry) = entries.get(i + AHEAD) {
-        prefetch(keys.key_and_after(row(*entry) as usize).0.as_ptr().wrapping_add(depth));
+        prefetch_key(keys, *entry, depth);
     }
 }
 
@@ -77,7 +83,7 @@ pub(crate) fn prefetch_all<K: Keys + ?Sized>(keys: &K, entries: &[Entry], depth:
         keys.prefetch(row(*entry) as usize);
     }
     for entry in entries {
-        prefetch(keys.key_and_after(row(*entry) as usize).0.as_ptr().wrapping_add(depth));
+        prefetch_key(keys, *entry, depth);
     }
 }
 
@@ -89,7 +95,7 @@ fn prefetch_first<K: Keys + ?Sized>(keys: &K, entries: &[Entry], depth: usize) {
         keys.prefetch(row(entry) as usize);
     }
     for entry in samples.chain(first) {
-        prefetch(keys.key_and_after(row(entry) as usize).0.as_ptr().wrapping_add(depth));
+        prefetch_key(keys, entry, depth);
     }
 }
 

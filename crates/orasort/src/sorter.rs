@@ -171,11 +171,7 @@ impl Sorter {
         self.scratch.reserve(rows.len());
         let mut sides = self.scratch.sides(rows.len());
         let mut engine = Engine::start_fresh(&mut sides, options);
-        while let Some(range) = engine.next(keys, &mut sides) {
-            for (place, entry) in rows[range.start..range.end].iter_mut().zip(range.of(&sides)) {
-                *place = *entry as u32;
-            }
-        }
+        engine.rows_into(keys, &mut sides, rows);
     }
 
     /// The first `k` rows in order, or all if there are fewer keys. Panics if there are more than `u32::MAX` keys.
@@ -219,6 +215,10 @@ impl<K: Keys + ?Sized> Keys for Part<'_, K> {
 
     fn key_and_after(&self, row: usize) -> (&[u8], usize) {
         self.keys.key_and_after(self.start + row)
+    }
+
+    fn prefetch(&self, row: usize) {
+        self.keys.prefetch(self.start + row);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Records in memory, in segments: they grow without being copied, and every byte of them is counted.
 
 use crate::Keys;
+use crate::load::prefetch;
 use std::vec::Vec;
 
 /// What the sort in memory needs for a key beyond the key: entries and their copy.
@@ -138,5 +139,10 @@ impl Keys for Buffer {
     fn key_and_after(&self, row: usize) -> (&[u8], usize) {
         let place = self.places[row];
         (&self.segments[place.segment as usize][place.at as usize..], place.key_len as usize)
+    }
+
+    #[inline]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.places.as_ptr().wrapping_add(row));
     }
 }

@@ -29,11 +29,11 @@ mod items;
 mod step;
 mod threads;
 
-use crate::engine::Engine;
-use crate::entry::{Entry, WORD_MASK};
+use crate::engine::{Engine, flip_of};
+use crate::entry::Entry;
 use crate::keys::{ByKey, Keys};
 use crate::runs::{Found, order_of};
-use crate::{Options, Order, Sorter};
+use crate::{Options, Sorter};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
@@ -151,11 +151,7 @@ impl Sorter {
         let len = rows.len();
         self.scratch.reserve(len);
         let mut sides = self.scratch.sides(len);
-        let flip = match options.order {
-            Order::Ascending => 0,
-            Order::Descending => WORD_MASK,
-        };
-        let mut shared = Shared { keys, sides: &mut sides, flip, threads };
+        let mut shared = Shared { keys, sides: &mut sides, flip: flip_of(options.order), threads };
         let ranges = cut(&mut shared, len.div_ceil(threads * RANGES_PER_THREAD));
         let mut tasks = deal(&ranges, &mut sides, rows);
         tasks.sort_by_key(|task| task.rows.len());
@@ -220,11 +216,7 @@ impl Task<'_> {
                 Kind::Tied => Engine::start(&mut sides, self.part.depth, options),
                 Kind::Loaded => Engine::start_loaded(&mut sides, self.part.depth, options),
             };
-            while let Some(ready) = engine.next(keys, &mut sides) {
-                for (place, entry) in rows[ready.start..ready.end].iter_mut().zip(ready.of(&sides)) {
-                    *place = *entry as u32;
-                }
-            }
+            engine.rows_into(keys, &mut sides, rows);
             start = end;
         }
     }

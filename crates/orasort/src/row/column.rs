@@ -118,60 +118,33 @@ trait Source {
     );
 }
 
-struct Slice<'a, V>(&'a [V]);
-
-impl<V: Value> Source for Slice<'_, V> {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn kind(&self) -> Kind {
-        V::KIND
-    }
-
-    fn first_null(&self) -> Option<usize> {
-        self.0.iter().position(Value::is_null)
-    }
-
-    fn add_lengths(&self, rows: Range<usize>, form: Form, valid: Valid<'_>, lengths: &mut [usize]) {
-        for (row, length) in rows.zip(lengths) {
-            *length += if valid.is_valid(row) { form.length(&self.0[row]) } else { 1 };
-        }
-    }
-
-    fn write(
-        &self,
-        rows: Range<usize>,
-        form: Form,
-        valid: Valid<'_>,
-        bytes: &mut [u8],
-        cursors: &mut [usize],
-    ) {
-        for (row, cursor) in rows.zip(cursors) {
-            let out = &mut bytes[*cursor..];
-            *cursor += if valid.is_valid(row) { form.write(&self.0[row], out) } else { form.write_null(out) };
-        }
-    }
+/// Values that are called for one by one.
+trait Values {
+    const KIND: Kind;
+    fn len(&self) -> usize;
+    fn first_null(&self) -> Option<usize>;
+    /// The length of a row's value, as `form` writes it.
+    fn length(&self, row: usize, form: Form) -> usize;
+    /// Writes a row's value to the beginning of `out`, and returns its length.
+    fn write(&self, row: usize, form: Form, out: &mut [u8]) -> usize;
 }
 
-struct Strings<'a, K: ?Sized>(&'a K);
-
-impl<K: Keys + ?Sized> Source for Strings<'_, K> {
+impl<T: Values> Source for T {
     fn len(&self) -> usize {
-        self.0.len()
+        Values::len(self)
     }
 
     fn kind(&self) -> Kind {
-        Kind::Bytes
+        T::KIND
     }
 
     fn first_null(&self) -> Option<usize> {
-        None
+        Values::first_null(self)
     }
 
     fn add_lengths(&self, rows: Range<usize>, form: Form, valid: Valid<'_>, lengths: &mut [usize]) {
         for (row, length) in rows.zip(lengths) {
-            *length += if valid.is_valid(row) { form.length(&self.0.key(row)) } else { 1 };
+            *length += if valid.is_valid(row) { self.length(row, form) } else { 1 };
         }
     }
 
@@ -186,7 +159,55 @@ impl<K: Keys + ?Sized> Source for Strings<'_, K> {
         for (row, cursor) in rows.zip(cursors) {
             let out = &mut bytes[*cursor..];
             *cursor +=
-                if valid.is_valid(row) { form.write(&self.0.key(row), out) } else { form.write_null(out) };
+                if valid.is_valid(row) { Values::write(self, row, form, out) } else { form.write_null(out) };
         }
+    }
+}
+
+struct Slice<'a, V>(&'a [V]);
+
+impl<V: Value> Values for Slice<'_, V> {
+    const KIND: Kind = V::KIND;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn first_null(&self) -> Option<usize> {
+        self.0.iter().position(Value::is_null)
+    }
+
+    #[inline]
+    fn length(&self, row: usize, form: Form) -> usize {
+        form.length(&self.0[row])
+    }
+
+    #[inline]
+    fn write(&self, row: usize, form: Form, out: &mut [u8]) -> usize {
+        form.write(&self.0[row], out)
+    }
+}
+
+struct Strings<'a, K: ?Sized>(&'a K);
+
+impl<K: Keys + ?Sized> Values for Strings<'_, K> {
+    const KIND: Kind = Kind::Bytes;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn first_null(&self) -> Option<usize> {
+        None
+    }
+
+    #[inline]
+    fn length(&self, row: usize, form: Form) -> usize {
+        form.length(&self.0.key(row))
+    }
+
+    #[inline]
+    fn write(&self, row: usize, form: Form, out: &mut [u8]) -> usize {
+        form.write(&self.0.key(row), out)
     }
 }

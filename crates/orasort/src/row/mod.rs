@@ -43,6 +43,7 @@ pub use column::Column;
 pub use error::RowError;
 pub use value::Value;
 
+use crate::load::prefetch;
 use crate::{Keys, Order};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -345,5 +346,10 @@ impl Keys for Rows {
     fn key_and_after(&self, row: usize) -> (&[u8], usize) {
         let (start, end) = (self.offsets[row], self.offsets[row + 1]);
         (&self.bytes[start..], end - start)
+    }
+
+    #[inline]
+    fn prefetch(&self, row: usize) {
+        prefetch(self.offsets.as_ptr().wrapping_add(row));
     }
 }
