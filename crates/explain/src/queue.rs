@@ -33,8 +33,10 @@ const PLANNING_RATIO_MIN: f64 = 1.5;
 /// How many times as many transactions have to wait for purge, and by how many.
 const HISTORY_RATIO_MIN: f64 = 2.0;
 const HISTORY_MIN: f64 = 1_000.0;
-/// By what the change of deletes has to be beyond that of inserts: else something makes all work dearer.
-const BEYOND_INSERTS: f64 = 1.5;
+/// By what the change of deletes has to be beyond that of inserts: else something makes all work dearer. Counted
+/// buffers are proof of what planning walks over, so there any more will do; a history list has other readers too.
+const BEYOND_INSERTS_PLANNED: f64 = 1.0;
+const BEYOND_INSERTS_PURGE: f64 = 1.5;
 /// A connection that is on a CPU for this share of a step sets its pace.
 const BUSY: f64 = 0.8;
 
@@ -180,10 +182,12 @@ fn tail(cx: &Context<'_>) -> Option<Finding> {
     let inserts = cx.figures.of(per_inserted_row)?;
     let along = inserts.ratio().ln() * if deletes.rose() { 1.0 } else { -1.0 };
     let own = deletes.ratio().ln().abs();
-    if !own.is_finite() || (along > 0.0 && own < BEYOND_INSERTS * along) {
-        return None;
-    }
-    let found = planned(cx, deletes.rose()).or_else(|| not_purged(cx, deletes.rose()))?;
+    let is_beyond = |times: f64| own.is_finite() && own > times * along;
+    let planned = if is_beyond(BEYOND_INSERTS_PLANNED) { planned(cx, deletes.rose()) } else { None };
+    let found = match planned {
+        None if is_beyond(BEYOND_INSERTS_PURGE) => not_purged(cx, deletes.rose()),
+        found => found,
+    }?;
     let (base, arm) = (cx.base_arm().name.as_str(), cx.its_arm().name.as_str());
     let mut evidence = vec![
         figure("CPU time of the delete sessions", "us/deleted row", &deletes),

@@ -205,7 +205,7 @@ fn what_lies_at_the_tail_of_a_queue_is_named_with_the_setting_that_left_it_there
     // The settle brings statistics: without them the planner does not look at the index's end.
     let steps = "steps = [\"l.i0\", \"l.x\", \"settle\", \"l.i1\", \"l.i2\"]\n";
     let workload = format!("[workload]\nbenchmark = \"insert\"\nsettle_seconds_max = 10\n{steps}");
-    run(&bench, &format!("{workload}[insert]\nload_rows = 80_000\nwrite_rows = 75_000\n"), &arms);
+    run(&bench, &format!("{workload}[insert]\nload_rows = 160_000\nwrite_rows = 150_000\n"), &arms);
     let why = Why::of(&bench);
 
     let found = why.expect("never", "l.i2", Word::MoreWork, Cause::TailEntries);
