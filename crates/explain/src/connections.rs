@@ -41,14 +41,11 @@ fn uneven(cx: &Context<'_>) -> Option<Finding> {
         ),
         weight: found.clearness() / 2.0,
         certainty: cx.certainty(&found),
-        evidence: vec![Evidence {
-            what: "CPU time of the busiest connection over that of the median one".to_owned(),
-            unit: String::new(),
-            base: Some(found.base),
-            arm: Some(found.arm),
-            noise: found.noise(),
-            text: None,
-        }],
+        evidence: vec![Evidence::of(
+            "CPU time of the busiest connection over that of the median one",
+            "",
+            &found,
+        )],
     })
 }
 
@@ -86,13 +83,6 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
         ),
         weight: share.abs().min(1.0) * found.clearness(),
         certainty: cx.certainty(&found),
-        evidence: vec![Evidence {
-            what: format!("CPU time of {role}"),
-            unit: cx.per_op("us"),
-            base: Some(found.base),
-            arm: Some(found.arm),
-            noise: found.noise(),
-            text: None,
-        }],
+        evidence: vec![Evidence::of(format!("CPU time of {role}"), cx.per_op("us"), &found)],
     })
 }

@@ -140,14 +140,8 @@ impl Entry {
 
     fn evidence(&self, cx: &Context<'_>, found: &Quantity) -> Evidence {
         let said = self.said(cx, found);
-        Evidence {
-            what: self.what.to_owned(),
-            unit: if self.per == Per::Operation { cx.per_op(self.unit) } else { self.unit.to_owned() },
-            base: Some(said.base),
-            arm: Some(said.arm),
-            noise: found.noise(),
-            text: None,
-        }
+        let unit = if self.per == Per::Operation { cx.per_op(self.unit) } else { self.unit.to_owned() };
+        Evidence { noise: found.noise(), ..Evidence::of(self.what, unit, &said) }
     }
 
     /// In one pass a few events more or less are chance. Rare events are counted whole: one is a fact.

@@ -449,14 +449,8 @@ fn finding(
     let does = effect.phrase.replace("{}", &words::number(found.arm));
     let than = words::than(found, base_name);
     sentence.push_str(&format!("; {arm_name} {does} per {}, {than}", cx.operation()));
-    let of_effects = effects.iter().map(|(effect, found)| Evidence {
-        what: effect.what.to_owned(),
-        unit: cx.per_op(effect.unit),
-        base: Some(found.base),
-        arm: Some(found.arm),
-        noise: found.noise(),
-        text: None,
-    });
+    let of_effects =
+        effects.iter().map(|(effect, found)| Evidence::of(effect.what, cx.per_op(effect.unit), found));
     let of_state = Evidence {
         what: kind.what.to_owned(),
         unit: kind.unit.to_owned(),

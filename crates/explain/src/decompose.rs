@@ -249,14 +249,8 @@ const BESIDE_MIN: f64 = 0.001;
 fn beside(figures: &Figures) -> Vec<Evidence> {
     let figure = |(what, unit, metric, scale): (&str, &str, &'static str, f64)| {
         let found = figures.of(|cell| Some(cell.metric(metric)? / scale / cell.operations()))?;
-        (found.base.max(found.arm) >= BESIDE_MIN).then(|| Evidence {
-            what: what.to_owned(),
-            unit: format!("{unit}/{}", figures.operation),
-            base: Some(found.base),
-            arm: Some(found.arm),
-            noise: found.noise(),
-            text: None,
-        })
+        (found.base.max(found.arm) >= BESIDE_MIN)
+            .then(|| Evidence::of(what, format!("{unit}/{}", figures.operation), &found))
     };
     BESIDE.into_iter().filter_map(figure).collect()
 }

@@ -137,13 +137,6 @@ fn finding(cx: &Context<'_>, entry: &Entry, found: &Quantity) -> Finding {
         ),
         weight: found.clearness(),
         certainty: cx.certainty(found),
-        evidence: vec![Evidence {
-            what: entry.what.to_owned(),
-            unit: entry.unit.to_owned(),
-            base: Some(found.base),
-            arm: Some(found.arm),
-            noise: found.noise(),
-            text: None,
-        }],
+        evidence: vec![Evidence::of(entry.what, entry.unit, found)],
     }
 }

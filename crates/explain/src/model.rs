@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::quantity::Quantity;
+
 /// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -255,6 +257,20 @@ pub struct Evidence {
     pub noise: Option<f64>,
     /// Where there is more to show than figures: a plan, a setting.
     pub text: Option<String>,
+}
+
+impl Evidence {
+    /// A figure on both arms.
+    pub(crate) fn of(what: impl Into<String>, unit: impl Into<String>, found: &Quantity) -> Self {
+        Self {
+            what: what.into(),
+            unit: unit.into(),
+            base: Some(found.base),
+            arm: Some(found.arm),
+            noise: found.noise(),
+            text: None,
+        }
+    }
 }
 
 /// What kind of thing differs between two arms.

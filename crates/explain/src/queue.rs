@@ -147,8 +147,8 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
         weight: 1.0,
         certainty: Certainty::Fact,
         evidence: vec![
-            figure("background rows that came", "rows/s", &rate),
-            figure("background rows asked for", "rows/s", &target),
+            Evidence::of("background rows that came", "rows/s", &rate),
+            Evidence::of("background rows asked for", "rows/s", &target),
         ],
     })
 }
@@ -190,8 +190,8 @@ fn tail(cx: &Context<'_>) -> Option<Finding> {
     }?;
     let (base, arm) = (cx.base_arm().name.as_str(), cx.its_arm().name.as_str());
     let mut evidence = vec![
-        figure("CPU time of the delete sessions", "us/deleted row", &deletes),
-        figure("CPU time of the insert sessions", "us/inserted row", &inserts),
+        Evidence::of("CPU time of the delete sessions", "us/deleted row", &deletes),
+        Evidence::of("CPU time of the insert sessions", "us/inserted row", &inserts),
     ];
     evidence.extend(found.evidence);
     Some(Finding {
@@ -249,16 +249,17 @@ fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     let mut says =
         format!("{fewer}dead index entries at the tail are walked at every planning of the DELETE, {work}");
     let mut evidence: Vec<Evidence> = Vec::new();
-    evidence
-        .extend(buffers.map(|found| figure("buffers that planning the DELETE touches", "buffers", &found)));
-    evidence.extend(time.map(|found| figure("time that planning the DELETE takes", "us", &found)));
+    evidence.extend(
+        buffers.map(|found| Evidence::of("buffers that planning the DELETE touches", "buffers", &found)),
+    );
+    evidence.extend(time.map(|found| Evidence::of("time that planning the DELETE takes", "us", &found)));
     if let Some(dead) = cx.figures.of(|cell| between(cell, "dead_rows")) {
         says.push_str(&format!(
             "; {} dead rows on the mean ({base} {})",
             words::number(dead.arm),
             words::number(dead.base)
         ));
-        evidence.push(figure("dead rows, mean of beginning and end", "rows", &dead));
+        evidence.push(Evidence::of("dead rows, mean of beginning and end", "rows", &dead));
     }
     let vacuums = |cell: Cell<'_>| cell.counter("pg_stat_all_tables", "all", "autovacuum_count");
     if let Some(found) = cx.figures.of(vacuums) {
@@ -267,10 +268,12 @@ fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
             words::number(found.arm),
             words::number(found.base)
         ));
-        evidence.push(figure("times that autovacuum finished", "", &found));
+        evidence.push(Evidence::of("times that autovacuum finished", "", &found));
     }
     let lookups = |cell: Cell<'_>| Some(cell.metric("min_lookup_us")? / cell.metric("min_lookups")?);
-    evidence.extend(cx.figures.of(lookups).map(|found| figure("looking for the smallest key", "us", &found)));
+    evidence.extend(
+        cx.figures.of(lookups).map(|found| Evidence::of("looking for the smallest key", "us", &found)),
+    );
     Some(Tail { says, evidence })
 }
 
@@ -291,17 +294,6 @@ fn not_purged(cx: &Context<'_>, rose: bool) -> Option<Tail> {
             cx.base_arm().name,
             words::number(history.base)
         ),
-        evidence: vec![figure("history list length, mean of beginning and end", "transactions", &history)],
+        evidence: vec![Evidence::of("history list length, mean of beginning and end", "transactions", &history)],
     })
-}
-
-fn figure(what: &str, unit: &str, found: &Quantity) -> Evidence {
-    Evidence {
-        what: what.to_owned(),
-        unit: unit.to_owned(),
-        base: Some(found.base),
-        arm: Some(found.arm),
-        noise: found.noise(),
-        text: None,
-    }
 }

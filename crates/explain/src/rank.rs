@@ -148,14 +148,8 @@ fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
 
 fn unexplained(cx: &Context<'_>, sentence: String, weight: f64) -> Finding {
     let certainty = cx.figures.of(time_per_op).map_or(Certainty::SinglePass, |found| cx.certainty(&found));
-    let evidence = cx.figures.of(time_per_op).map(|found| Evidence {
-        what: "time per operation".to_owned(),
-        unit: cx.per_op("us"),
-        base: Some(found.base),
-        arm: Some(found.arm),
-        noise: found.noise(),
-        text: None,
-    });
+    let evidence =
+        cx.figures.of(time_per_op).map(|found| Evidence::of("time per operation", cx.per_op("us"), &found));
     Finding {
         word: Word::NotExplained,
         cause: Cause::Unknown,

@@ -89,21 +89,10 @@ fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option
                 ),
                 weight: 0.0,
                 certainty: cx.certainty(&found),
-                evidence: vec![figure("instructions in user mode", &cx.per_op("instructions"), &found)],
+                evidence: vec![Evidence::of("instructions in user mode", cx.per_op("instructions"), &found)],
             },
         )
     })
-}
-
-fn figure(what: &str, unit: &str, found: &Quantity) -> Evidence {
-    Evidence {
-        what: what.to_owned(),
-        unit: unit.to_owned(),
-        base: Some(found.base),
-        arm: Some(found.arm),
-        noise: found.noise(),
-        text: None,
-    }
 }
 
 /// A part of the change as evidence: the microseconds that it adds.
@@ -201,7 +190,7 @@ fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
             ),
             weight: 0.0,
             certainty: certainty(cx, found),
-            evidence: vec![figure("CPU time in the kernel", &cx.per_op("us"), &said)],
+            evidence: vec![Evidence::of("CPU time in the kernel", cx.per_op("us"), &said)],
         },
     ))
 }
@@ -234,12 +223,12 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
         words::number(found.arm_us_per_op),
         words::than(&said, base),
     );
-    let mut evidence = vec![figure("CPU time of the sessions", &cx.per_op("us"), &said)];
+    let mut evidence = vec![Evidence::of("CPU time of the sessions", cx.per_op("us"), &said)];
     if let Some(client) = client_too(cx, split) {
         let direction = if client.rose() { "up" } else { "down" };
         let share = words::percent((client.ratio() - 1.0).abs());
         sentence.push_str(&format!("; the client's own, for the same work, is {direction} {share} too"));
-        evidence.push(figure(CLIENT_CPU, &cx.per_op("us"), &client));
+        evidence.push(Evidence::of(CLIENT_CPU, cx.per_op("us"), &client));
     }
     let finding = Finding {
         word: Word::NotExplained,
@@ -275,10 +264,14 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
         if found.rose() { "longer" } else { "less" },
         cx.operation()
     );
-    let mut evidence = vec![figure("time off the CPU", &cx.per_op("us"), &found)];
+    let mut evidence = vec![Evidence::of("time off the CPU", cx.per_op("us"), &found)];
     let (cause, sentence) = match measured {
         Some((part, cause, said)) => {
-            evidence.push(figure(&format!("of it waiting for {said}"), &cx.per_op("us"), &quantity_of(part)));
+            evidence.push(Evidence::of(
+                format!("of it waiting for {said}"),
+                cx.per_op("us"),
+                &quantity_of(part),
+            ));
             let change = words::number(part.change_us_per_op.abs());
             (cause, format!("{wait}; {change} us of it for {said}"))
         }
