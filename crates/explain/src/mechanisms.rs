@@ -40,17 +40,7 @@ const STATEMENTS: [(&str, &[Cause]); 6] = [
         &[Cause::QueryPlan, Cause::Wal, Cause::HeapBlocks, Cause::HotUpdates, Cause::Size, Cause::Rows],
     ),
     ("FILLFACTOR", &[Cause::HotUpdates, Cause::Size, Cause::HeapBlocks, Cause::Wal]),
-    (
-        "AUTOVACUUM",
-        &[
-            Cause::Autovacuum,
-            Cause::DeadRows,
-            Cause::TailEntries,
-            Cause::Size,
-            Cause::HeapBlocks,
-            Cause::Background,
-        ],
-    ),
+    ("AUTOVACUUM", postgres::AUTOVACUUM),
     ("STATISTICS", &[Cause::QueryPlan]),
     ("ANALYZE", &[Cause::QueryPlan]),
     ("TRIGGER", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Wal, Cause::Rows]),

@@ -2,6 +2,16 @@
 
 use crate::model::Cause;
 
+/// What autovacuum's settings act by, and statements that set them for a table.
+pub(super) const AUTOVACUUM: &[Cause] = &[
+    Cause::Autovacuum,
+    Cause::DeadRows,
+    Cause::TailEntries,
+    Cause::Size,
+    Cause::HeapBlocks,
+    Cause::Background,
+];
+
 /// Settings by name, or by its beginning where a `*` ends it, and what they act by. The first that fits counts.
 pub(super) static SETTINGS: [(&str, &[Cause]); 67] = [
     ("enable_*", &[Cause::QueryPlan]),
@@ -41,17 +51,7 @@ pub(super) static SETTINGS: [(&str, &[Cause]); 67] = [
     ("wal_buffers", &[Cause::Fsync, Cause::Wal]),
     ("wal_writer_*", &[Cause::Fsync, Cause::Background]),
     ("autovacuum_*cost*", &[Cause::Autovacuum, Cause::DeadRows, Cause::TailEntries, Cause::Background]),
-    (
-        "autovacuum*",
-        &[
-            Cause::Autovacuum,
-            Cause::DeadRows,
-            Cause::TailEntries,
-            Cause::Size,
-            Cause::HeapBlocks,
-            Cause::Background,
-        ],
-    ),
+    ("autovacuum*", AUTOVACUUM),
     ("vacuum_buffer_usage_limit", &[Cause::Autovacuum]),
     ("vacuum_*", &[Cause::Autovacuum, Cause::DeadRows, Cause::TailEntries]),
     ("maintenance_work_mem", &[Cause::Autovacuum]),
