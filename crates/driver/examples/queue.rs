@@ -12,10 +12,10 @@
 //! of rows inserted, of statements of all kinds, and of queries.
 
 use rqps_driver::Observer;
-use rqps_driver::queue::{Pacer, Positions, QueueLimit, QueueSpec, Role, run_queue};
+use rqps_driver::queue::{Positions, QueueLimit, QueueSpec, Role, run_queue};
 use rqps_wire::{Endpoint, Host, Session, mysql, postgres};
 use rqps_workloads::Dialect;
-use rqps_workloads::insert_benchmark::{DeleteForm, create_table, newest_number_sql, test_by_name};
+use rqps_workloads::insert_benchmark::{DeleteForm, Pacer, create_table, newest_number_sql, test_by_name};
 use std::env::var;
 use std::error::Error;
 

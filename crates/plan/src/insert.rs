@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_workloads::insert_benchmark::{self, DeleteForm, RATE_MAX, RATES, Sizes, is_rate};
+use rqps_workloads::insert_benchmark::{self, DeleteForm, Pacer, RATE_MAX, RATES, Sizes, is_rate};
 use serde::{Serialize, Serializer};
 
 use crate::driver::{self, Driver};
@@ -66,6 +66,7 @@ pub struct InsertOptions {
     #[serde(serialize_with = "delete_form_key")]
     pub delete_form: DeleteForm,
     /// How writes of a given rate are spread over a second.
+    #[serde(serialize_with = "pacer_key")]
     pub pacer: Pacer,
     /// What ends a query step.
     pub ends_by: EndsBy,
@@ -77,27 +78,6 @@ pub struct InsertOptions {
     /// The server may use no more memory than this, the page cache of its files included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Memory>,
-}
-
-/// How writes of a given rate are spread over a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pacer {
-    /// Statements are due at even intervals, whatever the ones before take; what is more than a second late is dropped.
-    #[default]
-    Even,
-    /// All statements of a second at its beginning, without catching up: as the benchmark's first client.
-    Burst,
-}
-
-impl Pacer {
-    /// The word in plans and result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            Pacer::Even => "even",
-            Pacer::Burst => "burst",
-        }
-    }
 }
 
 /// What ends a query step.
@@ -253,9 +233,7 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
         delete_form: section
             .choice("delete_form", &DeleteForm::ALL.map(|form| (form.key(), form)))
             .unwrap_or_default(),
-        pacer: section
-            .choice("pacer", &[Pacer::Even, Pacer::Burst].map(|pacer| (pacer.key(), pacer)))
-            .unwrap_or_default(),
+        pacer: section.choice("pacer", &Pacer::ALL.map(|pacer| (pacer.key(), pacer))).unwrap_or_default(),
         ends_by: ends_by.unwrap_or_default(),
         shared_table: section.boolean("shared_table").is_some_and(|found| found.value),
         partitions: section.integer("partitions", limits::PARTITIONS).map_or(0, |found| found.value as u32),
@@ -410,6 +388,10 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
 
 fn delete_form_key<S: Serializer>(form: &DeleteForm, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(form.key())
+}
+
+fn pacer_key<S: Serializer>(pacer: &Pacer, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(pacer.key())
 }
 
 fn is_zero(partitions: &u32) -> bool {

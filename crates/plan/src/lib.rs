@@ -27,7 +27,7 @@ mod written;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
 pub use driver::Driver;
-pub use insert::{EndsBy, InsertOptions, Pacer};
+pub use insert::{EndsBy, InsertOptions};
 pub use memory::Memory;
 pub use model::{
     Arm, Benchmark, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions, Warmup,

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use rqps_workloads::insert_benchmark::Pacer;
+
 use crate::driver::Driver;
 use crate::estimate::{duration_text, estimate};
-use crate::insert::{EndsBy, InsertOptions, Pacer};
+use crate::insert::{EndsBy, InsertOptions};
 use crate::isolated::block_seconds;
 use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
 use crate::profile::ProfileAfter;

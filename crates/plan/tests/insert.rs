@@ -3,10 +3,9 @@
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::shipped_plan;
 use rqps_plan::{
-    ActionKind, CheckedPlan, EndsBy, InsertOptions, Limit, Pacer, Plan, PlanContext, render_schedule,
-    schedule,
+    ActionKind, CheckedPlan, EndsBy, InsertOptions, Limit, Plan, PlanContext, render_schedule, schedule,
 };
-use rqps_workloads::insert_benchmark::DeleteForm;
+use rqps_workloads::insert_benchmark::{DeleteForm, Pacer};
 
 const ARM: &str = "[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
 

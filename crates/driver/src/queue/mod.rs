@@ -22,7 +22,7 @@ mod thread;
 mod writer;
 
 pub use result::{Background, KEPT_SHARE, QueueResult, StreamResult};
-pub use spec::{Pacer, Positions, QueueLimit, QueueSpec, Role};
+pub use spec::{Positions, QueueLimit, QueueSpec, Role};
 
 use crate::control::{Control, Phase};
 use crate::crew::{Crew, Stop};

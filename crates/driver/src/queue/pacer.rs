@@ -1,7 +1,7 @@
 //! When the statements of a background rate are due.
 
-use super::spec::Pacer;
 use crate::clock::Moment;
+use rqps_workloads::insert_benchmark::Pacer;
 use std::time::Duration;
 
 /// Most lateness that the even pacer makes up for.

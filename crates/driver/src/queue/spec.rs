@@ -1,7 +1,7 @@
 //! What a step of the Insert Benchmark is asked to do.
 
 use crate::spec::Flush;
-use rqps_workloads::insert_benchmark::DeleteForm;
+use rqps_workloads::insert_benchmark::{DeleteForm, Pacer};
 use rqps_workloads::{Dialect, Test};
 use std::time::Duration;
 
@@ -29,25 +29,6 @@ impl Role {
             Role::Delete => "delete",
             Role::Maker => "maker",
             Role::Query => "query",
-        }
-    }
-}
-
-/// How a background rate is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pacer {
-    /// Statements are due at even intervals. What is late is made up for, but never more than one second of it.
-    Even,
-    /// A second's statements at once, then a rest until the second is over; a second that overran is lost.
-    Burst,
-}
-
-impl Pacer {
-    /// The word in plans and files: `even`, `burst`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Pacer::Even => "even",
-            Pacer::Burst => "burst",
         }
     }
 }

@@ -1,13 +1,13 @@
 //! A server with empty tables, and steps on it.
 
-use rqps_driver::queue::{Pacer, Positions, QueueLimit, QueueSpec, run_queue};
+use rqps_driver::queue::{Positions, QueueLimit, QueueSpec, run_queue};
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_plan::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_wire::{Endpoint, Host, Session, Table, mysql, postgres};
 use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{
-    DeleteForm, Position, Sizes, Stretch, create_table, stretches, test_by_name,
+    DeleteForm, Pacer, Position, Sizes, Stretch, create_table, stretches, test_by_name,
 };
 use std::time::{Duration, Instant};
 

@@ -2,9 +2,9 @@
 
 use crate::lab::{Watch, endless, planned, postgres, spec};
 use rqps_driver::EndedBy;
-use rqps_driver::queue::{Pacer, QueueLimit, QueueSpec, Role};
+use rqps_driver::queue::{QueueLimit, QueueSpec, Role};
 use rqps_wire::postgres::Connection;
-use rqps_workloads::insert_benchmark::{Position, count_sql};
+use rqps_workloads::insert_benchmark::{Pacer, Position, count_sql};
 use std::time::Duration;
 
 const ROWS: u64 = 2000;

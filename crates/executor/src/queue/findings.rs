@@ -9,6 +9,7 @@ use rqps_driver::EndedBy;
 use rqps_driver::queue::{QueueResult, Role, StreamResult};
 use rqps_plan::Limit;
 use rqps_store::{Connection, LatencyFrom, Measured, Metrics, Observation, Pacer, RateUnit, Series, Window};
+use rqps_workloads::insert_benchmark::Pacer as Planned;
 
 /// The lookups that the deletes need; they are told apart, as metrics.
 const MIN_KIND: &str = "min";
@@ -74,8 +75,8 @@ fn window(work: &Work<'_>, step: &StepFindings) -> Window {
         rate_unit,
         target_events_per_s: None,
         pacer: work.queue.rows_per_second.map(|_| match work.options.pacer {
-            rqps_plan::Pacer::Even => Pacer::Even,
-            rqps_plan::Pacer::Burst => Pacer::Burst,
+            Planned::Even => Pacer::Even,
+            Planned::Burst => Pacer::Burst,
         }),
         events: result.events,
         queries: result.queries,

@@ -16,7 +16,7 @@ use crate::measure::{StepInput, StepOutput};
 use crate::outside::Outside;
 use crate::work::{Done, Task, after_load};
 use position::Standing;
-use rqps_driver::queue::{Pacer, QueueLimit, QueueSpec};
+use rqps_driver::queue::{QueueLimit, QueueSpec};
 use rqps_driver::{Flush, StepError};
 use rqps_plan::{InsertOptions, Limit, Measure, Plan};
 use rqps_store::{Load, Measured, Observation, QueryPlan};
@@ -143,10 +143,7 @@ pub(crate) fn measure(
         seed: work.plan.seed,
         draws: 1,
         delete_form: work.options.delete_form,
-        pacer: match work.options.pacer {
-            rqps_plan::Pacer::Even => Pacer::Even,
-            rqps_plan::Pacer::Burst => Pacer::Burst,
-        },
+        pacer: work.options.pacer,
         positions: standing.positions(&work),
         limit: match work.measure.limit {
             Limit::Seconds(seconds) => QueueLimit::Time(Duration::from_secs(u64::from(seconds))),

@@ -159,6 +159,30 @@ pub fn tests() -> &'static [Test] {
     &TESTS
 }
 
+/// How writes of a given rate are spread over a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pacer {
+    /// Statements are due at even intervals, whatever the ones before take; what is more than a second late is dropped.
+    #[default]
+    Even,
+    /// All statements of a second at its beginning, then a rest until it is over, as the benchmark's first client does
+    /// it; a second that overran is lost.
+    Burst,
+}
+
+impl Pacer {
+    /// Both pacers.
+    pub const ALL: [Pacer; 2] = [Pacer::Even, Pacer::Burst];
+
+    /// The word in plans and result files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Pacer::Even => "even",
+            Pacer::Burst => "burst",
+        }
+    }
+}
+
 /// Whether statements of whole rows keep a rate: 1 to 50 rows per second, or a multiple of 50.
 pub fn is_rate(rate: u32) -> bool {
     (1..=RATE_MAX).contains(&rate) && (rate <= WRITE_BATCH_ROWS || rate.is_multiple_of(WRITE_BATCH_ROWS))
