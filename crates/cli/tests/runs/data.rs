@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rqps_plan::BuildSpec;
+use rqps_plan::{BuildSpec, Dbms};
 use rqps_servers::{Dirs, Server, ServerSpec, load_config};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
@@ -12,7 +12,31 @@ use crate::bench::Bench;
 /// Columns of a table, for checksums.
 pub const ALL_COLUMNS: &str = "id, k, c, pad";
 
-/// A server on an arm's data.
+/// A server on the data that an arm has left, and which DBMS it is.
+pub fn kept(bench: &Bench, arm: &str) -> (Server, Dbms) {
+    let run = bench.run();
+    let stored = run.arm(arm).unwrap();
+    let build: BuildSpec = format!("{}-{}", stored.dbms, stored.build_version).parse().unwrap();
+    let mut roots = std::fs::read_dir(bench.work()).unwrap().flatten().map(|entry| entry.path());
+    let is_its = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&run.folder.name());
+    let root = roots.find(is_its).expect("the run has data");
+    let config = run.folder.path().join("configs").join(format!("{arm}.conf"));
+    let spec = ServerSpec {
+        config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
+        build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
+        data_dir: root.join(arm).join("data"),
+        log_dir: bench.path().join("kept-logs"),
+        clients_max: 10,
+        tcp: false,
+        env: std::collections::BTreeMap::new(),
+        cpus: None,
+        instrument: None,
+        memory_bytes_max: None,
+    };
+    (Server::start(&spec).unwrap(), build.dbms)
+}
+
+/// A server of Postgres on an arm's data.
 pub struct Kept {
     connection: Connection,
     // Ended after the connection.
@@ -22,29 +46,7 @@ pub struct Kept {
 impl Kept {
     /// Starts it.
     pub fn open(bench: &Bench, arm: &str) -> Self {
-        let run = bench.run();
-        let build = &run.arm(arm).unwrap().build_version;
-        let build: BuildSpec = format!("postgres-{build}").parse().unwrap();
-        let folder = run.folder.path();
-        let root = std::fs::read_dir(bench.work()).unwrap().flatten();
-        let mut roots = root
-            .map(|entry| entry.path())
-            .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&run.folder.name()));
-        let root = roots.next().expect("the run has data");
-        let config = folder.join("configs").join(format!("{arm}.conf"));
-        let spec = ServerSpec {
-            build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
-            config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
-            data_dir: root.join(arm).join("data"),
-            log_dir: bench.path().join("kept-logs"),
-            clients_max: 10,
-            tcp: false,
-            env: std::collections::BTreeMap::new(),
-            cpus: None,
-            instrument: None,
-            memory_bytes_max: None,
-        };
-        let server = Server::start(&spec).unwrap();
+        let (server, _) = kept(bench, arm);
         let endpoint = rqps_executor::endpoint(&server);
         Self { connection: Connection::connect(&endpoint, "test").unwrap(), _server: server }
     }

@@ -4,14 +4,15 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rqps_plan::{BuildSpec, Dbms};
-use rqps_servers::{Dirs, Server, ServerSpec, load_config};
+use rqps_plan::Dbms;
+use rqps_servers::Server;
 use rqps_store::{Connection as Stored, EndedBy, Outcome, Pacer, RateUnit, Recorded, Run, Window};
 use rqps_wire::{Endpoint, Host, mysql, postgres};
 use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{checksum_sql, newest_number_sql};
 
 use crate::bench::{Bench, exact_version};
+use crate::data::kept;
 
 const MYSQL: &str = "mysql-8.0.31";
 const MARIADB: &str = "mariadb-10.11.5";
@@ -71,34 +72,15 @@ impl Session {
     }
 }
 
-/// The server of an arm on the data that `--keep-data` left, and a session with it.
-fn kept(bench: &Bench, arm: &str) -> (Session, Server) {
-    let run = bench.run();
-    let stored = run.arm(arm).unwrap();
-    let build: BuildSpec = format!("{}-{}", stored.dbms, stored.build_version).parse().unwrap();
-    let mut roots = std::fs::read_dir(bench.work()).unwrap().flatten().map(|entry| entry.path());
-    let root = roots.find(|path| path.is_dir()).expect("the run has data");
-    let config = run.folder.path().join("configs").join(format!("{arm}.conf"));
-    let spec = ServerSpec {
-        config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
-        build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
-        data_dir: root.join(arm).join("data"),
-        log_dir: bench.path().join("kept-logs"),
-        clients_max: 10,
-        tcp: false,
-        env: std::collections::BTreeMap::new(),
-        cpus: None,
-        instrument: None,
-        memory_bytes_max: None,
-    };
-    let server = Server::start(&spec).unwrap();
-    let session = Session::connect(build.dbms, &rqps_executor::endpoint(&server)).unwrap();
-    (session, server)
+/// A session with a server on the data that an arm has left, and that server.
+fn session_on(bench: &Bench, arm: &str) -> (Session, Server) {
+    let (server, dbms) = kept(bench, arm);
+    (Session::connect(dbms, &rqps_executor::endpoint(&server)).unwrap(), server)
 }
 
 /// The content of some tables of an arm.
 fn content(bench: &Bench, arm: &str, tables: u32) -> Vec<String> {
-    let (mut session, _server) = kept(bench, arm);
+    let (mut session, _server) = session_on(bench, arm);
     let dialect = session.dialect();
     (1..=tables).map(|table| session.value(&checksum_sql(dialect, table)).unwrap()).collect()
 }
@@ -296,7 +278,7 @@ fn a_load_and_an_index_build_that_were_cut_off_begin_anew() {
     let run = bench.run();
     assert_eq!(metric(window(&run, "a", "l.i0"), "inserted_rows"), 60_000.0);
     assert_eq!(window(&run, "a", "l.x").result.rows, 60_100);
-    let (mut session, _server) = kept(&bench, "a");
+    let (mut session, _server) = session_on(&bench, "a");
     assert_eq!(session.value("SELECT count(*) FROM pi1").as_deref(), Some("60100"));
     assert_eq!(
         session.value("SELECT count(*) FROM pg_indexes WHERE tablename = 'pi1'").as_deref(),
@@ -348,7 +330,7 @@ fn eight_clients_share_the_machine_or_even_a_table() {
         let asked = window(&run, "a", "qr50");
         assert_eq!(asked.connections.len(), if shared { 16 } else { 32 });
         assert_eq!(metric(asked, "inserted_rows"), 800.0);
-        let (mut session, _server) = kept(&bench, "a");
+        let (mut session, _server) = session_on(&bench, "a");
         let mut rows = |table| session.value(&format!("SELECT count(*) FROM pi{table}")).unwrap();
         let expected = if shared { 8 * (1_000 + 100 + 500 + 100) } else { 1_100 };
         for table in 1..=tables {
