@@ -39,7 +39,7 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     let readings = Reading::of_all(runs);
     let mut sides = Sides::new(&readings, options.show.base.as_deref(), &options.show.tests)?;
     let found = runs.iter().skip(1).flat_map(|run| differences(first, run)).collect();
-    sides.warnings.splice(0..0, unlike(found, options.force)?);
+    sides.warn(&unlike(found, options.force)?);
     let mut document = Document::default();
     let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
     document.push(Block::Heading(1, format!("Runs {}", names.join(", "))));
@@ -68,7 +68,7 @@ fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result
     for run in [isolated, sequence] {
         let readings = [Reading::of(run)];
         let mut sides = Sides::new(&readings, options.show.base.as_deref(), &options.show.tests)?;
-        sides.warnings.splice(0..0, warnings.clone());
+        sides.warn(&warnings);
         document.push(Block::Heading(2, format!("Verdicts of {}", run.folder.name())));
         document.extend(Section::Verdicts.blocks(&sides, options.show.include_pre)?);
         let base = run.arms.iter().position(|arm| std::ptr::eq(arm, sides.base.arm)).unwrap_or(0);

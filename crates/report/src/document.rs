@@ -11,7 +11,7 @@ impl Document {
         self.blocks.push(block);
     }
 
-    /// Puts warnings into every table that has none.
+    /// Puts warnings into every table that was not given its own.
     pub fn warn(&mut self, warnings: &[String]) {
         self.blocks.iter_mut().for_each(|block| block.warn(warnings));
     }
@@ -72,12 +72,14 @@ pub(crate) enum Block {
 }
 
 impl Block {
-    /// Puts warnings into every table that has none.
+    /// Puts warnings into every table that was not given its own.
     pub fn warn(&mut self, warnings: &[String]) {
         match self {
-            Block::Table(table) if table.warnings.is_empty() => table.warnings = warnings.to_vec(),
+            Block::Table(table) => {
+                table.warnings.get_or_insert_with(|| warnings.to_vec());
+            }
             Block::Fold(_, inner) => inner.iter_mut().for_each(|block| block.warn(warnings)),
-            Block::Heading(..) | Block::Text(_) | Block::Items(_) | Block::Code(_) | Block::Table(_) => {}
+            Block::Heading(..) | Block::Text(_) | Block::Items(_) | Block::Code(_) => {}
         }
     }
 }
@@ -94,7 +96,8 @@ pub(crate) struct Table {
     /// Lines above the table: `Relative to: …`, `col-1 : …`.
     pub preamble: Vec<String>,
     /// What must be read with it: these stand inside the table, in every format.
-    pub warnings: Vec<String>,
+    /// None where nobody has said yet what there is.
+    pub warnings: Option<Vec<String>>,
     pub columns: Vec<Column>,
     pub labels: usize,
     pub rows: Vec<Row>,
@@ -112,6 +115,11 @@ impl Table {
     pub fn about(mut self, key: &'static str, value: &str) -> Self {
         self.subject = Some((key, value.to_owned()));
         self
+    }
+
+    /// What must be read with it.
+    pub fn warnings(&self) -> &[String] {
+        self.warnings.as_deref().unwrap_or_default()
     }
 
     /// Adds a row outside of any group.

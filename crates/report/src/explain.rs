@@ -54,7 +54,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let asked = Asked { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
     let readings = [Reading::of(run)];
-    let warnings = Sides::new(&readings, Some(&run.arms[base].name), &[])?.warnings;
+    let sides = Sides::new(&readings, Some(&run.arms[base].name), &[])?;
+    let warnings = sides.warnings();
     if options.format == Format::Json {
         return explain_json::text(run, &found, &warnings);
     }
@@ -65,9 +66,9 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     for one in &found {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| said(judged, one)).map(Block::Text));
-        document.extend(figures_of(run, one));
+        document.extend(figures_of(run, &sides, one));
     }
-    document.extend(differences(run, &found));
+    document.extend(differences(run, &sides, &found));
     document.extend(notes(&found));
     if found.is_empty() {
         document.push(Block::Text(nothing(run, judged.is_some())));
@@ -106,11 +107,11 @@ pub(crate) fn is_told(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
 }
 
 /// An explanation without its heading: sentences, figures behind them, parts of the time, and what was not looked at.
-pub(crate) fn blocks_of(run: &Run, one: &Explanation) -> Vec<Block> {
-    figures_of(run, one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
+pub(crate) fn blocks_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
+    figures_of(run, sides, one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
 }
 
-fn figures_of(run: &Run, one: &Explanation) -> Vec<Block> {
+fn figures_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
     match one.findings.as_slice() {
         [] => blocks.push(Block::Text("Nothing that was looked at stands out of noise.".to_owned())),
@@ -125,7 +126,7 @@ fn figures_of(run: &Run, one: &Explanation) -> Vec<Block> {
         let text = figure.text.as_ref().filter(|text| text.contains('\n'));
         blocks.extend(text.map(|text| Block::Fold(figure.what.clone(), vec![Block::Code(text.clone())])));
     }
-    blocks
+    sides.warned_on(&run.arms[one.arm], &run.arms[one.base], blocks)
 }
 
 /// What was not looked at. What holds for several tests is said once.
@@ -287,7 +288,7 @@ fn signed(value: f64) -> String {
 }
 
 /// What differs between the arms: once for each arm, since it hardly depends on the test.
-fn differences(run: &Run, found: &[Explanation]) -> Vec<Block> {
+fn differences(run: &Run, sides: &Sides<'_>, found: &[Explanation]) -> Vec<Block> {
     let mut arms: Vec<(usize, &Explanation)> = Vec::new();
     for one in found.iter().filter(|one| !one.differences.is_empty()) {
         if arms.iter().all(|(arm, _)| *arm != one.arm) {
@@ -295,6 +296,7 @@ fn differences(run: &Run, found: &[Explanation]) -> Vec<Block> {
         }
     }
     let table = |(arm, one): &(usize, &Explanation)| {
+        let warnings = sides.warnings_on(&run.arms[*arm], &run.arms[one.base]);
         let (base, arm) = (&run.arms[one.base].name, &run.arms[*arm].name);
         let columns = vec![
             Column::words("kind"),
@@ -304,6 +306,7 @@ fn differences(run: &Run, found: &[Explanation]) -> Vec<Block> {
         ];
         let mut table =
             Table::new("differences", format!("What differs between {arm} and {base}"), columns, 1);
+        table.warnings = Some(warnings);
         for one in &one.differences {
             let cell = |value: &Option<String>| value.clone().map_or_else(Cell::missing, Cell::words);
             table.row(vec![

@@ -1,4 +1,5 @@
-//! Builds of unlike families: part of a difference between them may be the compiler's, so every table says so.
+//! Builds of unlike families: part of a difference between them may be the compiler's, so every table says so of the
+//! arms that are in it.
 //!
 //! Two builds of one source by other compilers or flags differ by more than releases do. What a build was made by is in
 //! the facts of its arm: `family.compiler`, `family.flags`, `family.libc`.
@@ -51,11 +52,12 @@ fn major(compiler: &str) -> &str {
     compiler.split_once('.').map_or(compiler, |(major, _)| major)
 }
 
-/// A line for each family that is not base's, and one where the arms are not of one DBMS.
-pub(crate) fn warnings(base: &Side<'_>, all: &[Side<'_>]) -> Vec<String> {
+/// A line for each family among `sides` that is not base's, and one where these are not of one DBMS. Names are such that
+/// they tell the builds of `all` apart.
+pub(crate) fn warnings(base: &Side<'_>, sides: &[Side<'_>], all: &[Side<'_>]) -> Vec<String> {
     let own = Family::of(base);
     let mut unlike: Vec<(Family, Vec<String>)> = Vec::new();
-    for side in all.iter().filter(|side| side.arm.build_hash != base.arm.build_hash) {
+    for side in sides.iter().filter(|side| side.arm.build_hash != base.arm.build_hash) {
         let (family, name) = (Family::of(side), name(side, all));
         if family.is_compiled_like(&own) && family.libc == own.libc {
             continue;
@@ -68,12 +70,12 @@ pub(crate) fn warnings(base: &Side<'_>, all: &[Side<'_>]) -> Vec<String> {
     }
     let base = name(base, all);
     let lines = unlike.iter().map(|(family, names)| line(family, names, &own, &base));
-    several_dbms(all).into_iter().chain(lines).collect()
+    several_dbms(sides).into_iter().chain(lines).collect()
 }
 
-fn several_dbms(all: &[Side<'_>]) -> Option<String> {
+fn several_dbms(sides: &[Side<'_>]) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
-    for side in all {
+    for side in sides {
         let name = words::dbms(&side.arm.dbms);
         if !names.contains(&name) {
             names.push(name);

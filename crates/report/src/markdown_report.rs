@@ -31,7 +31,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         number::utc(run.meta.created_at_ms),
         run.status.status
     )));
-    document.extend(sides.warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
+    document.extend(sides.warnings().iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
     let blocks = |sections: &[Section]| -> Result<Vec<Block>> {
         let blocks: Result<Vec<Vec<Block>>> =
             sections.iter().map(|section| section.blocks(&sides, false)).collect();

@@ -145,7 +145,8 @@ impl Section {
         if include_pre && has_pre && self.has_tests() {
             blocks.extend(self.of(sides, Which::Pre)?);
         }
-        blocks.iter_mut().for_each(|block| block.warn(&sides.warnings));
+        let warnings = sides.warnings();
+        blocks.iter_mut().for_each(|block| block.warn(&warnings));
         Ok(blocks)
     }
 

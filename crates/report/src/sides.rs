@@ -8,7 +8,7 @@ use rqps_store::{
 };
 
 use crate::background::Background;
-use crate::document::Column;
+use crate::document::{Block, Column};
 use crate::error::{Error, Result};
 use crate::families;
 use crate::groups;
@@ -30,8 +30,10 @@ pub(crate) struct Sides<'a> {
     pub base: Side<'a>,
     /// All arms, base included, in the plan's order.
     pub all: Vec<Side<'a>>,
-    /// What must stand in every table.
-    pub warnings: Vec<String>,
+    /// What must stand in every table of the runs.
+    of_runs: Vec<String>,
+    /// What must stand in every table of background writes that were not kept.
+    of_rates: Vec<String>,
     /// Tests to show; all when empty.
     only: Vec<String>,
 }
@@ -168,15 +170,47 @@ impl<'a> Sides<'a> {
                 },
             )?,
         };
-        let incomplete = readings.iter().filter_map(|reading| incomplete(reading.run));
-        let warnings = incomplete.chain(families::warnings(&base, &all)).collect();
-        let mut sides = Self { base, all, warnings, only: only.to_vec() };
-        let missed: Vec<String> = sides.all.iter().filter_map(|side| sides.missed(side)).collect();
-        sides.warnings.extend(missed);
+        let of_runs = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
+        let mut sides = Self { base, all, of_runs, of_rates: Vec::new(), only: only.to_vec() };
+        sides.of_rates = sides.all.iter().filter_map(|side| sides.missed(side)).collect();
         match only.iter().find(|name| !sides.has(name)) {
             Some(name) => Err(Error::UnknownTest { name: name.clone() }),
             None => Ok(sides),
         }
+    }
+
+    /// Warns of the runs, before all other warnings.
+    pub fn warn(&mut self, of_runs: &[String]) {
+        self.of_runs.splice(0..0, of_runs.iter().cloned());
+    }
+
+    /// What must stand in a table about all arms.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings_among(&self.base, &self.all)
+    }
+
+    /// What must stand in a table about one arm and its base: of how builds were made nothing but theirs.
+    pub fn warnings_on(&self, arm: &Arm, base: &Arm) -> Vec<String> {
+        let is_in_it = |side: &&Side<'a>| std::ptr::eq(side.arm, arm) || std::ptr::eq(side.arm, base);
+        let pair: Vec<Side<'a>> = self.all.iter().filter(is_in_it).copied().collect();
+        self.warnings_among(self.side(base).unwrap_or(&self.base), &pair)
+    }
+
+    /// Blocks about one arm and its base, with these warnings in their tables.
+    pub fn warned_on(&self, arm: &Arm, base: &Arm, mut blocks: Vec<Block>) -> Vec<Block> {
+        let warnings = self.warnings_on(arm, base);
+        blocks.iter_mut().for_each(|block| block.warn(&warnings));
+        blocks
+    }
+
+    fn warnings_among(&self, base: &Side<'_>, sides: &[Side<'_>]) -> Vec<String> {
+        let of_builds = families::warnings(base, sides, &self.all);
+        [&self.of_runs[..], &of_builds, &self.of_rates].concat()
+    }
+
+    /// An arm as a side of tables.
+    pub fn side(&self, arm: &Arm) -> Option<&Side<'a>> {
+        self.all.iter().find(|side| std::ptr::eq(side.arm, arm))
     }
 
     /// Whether no tests were picked out.

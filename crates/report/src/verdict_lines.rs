@@ -162,8 +162,7 @@ impl<'a> Judged<'a> {
     /// The arm as tables call it.
     pub fn label(&self, sides: &Sides<'_>, arm: usize) -> String {
         let arm = &self.run.arms[arm];
-        let side = sides.all.iter().find(|side| std::ptr::eq(side.arm, arm));
-        side.map_or_else(|| arm.variant(), Side::label)
+        sides.side(arm).map_or_else(|| arm.variant(), Side::label)
     }
 }
 

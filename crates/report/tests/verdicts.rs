@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
-use rqps_report::{Format, Options, Section, show};
-use rqps_store::{Run, RunFolder};
+use rqps_report::{ExplainOptions, Format, GateRules, Options, Section, explain_text, gate, show};
+use rqps_store::{Run, RunFolder, Setting};
 use rqps_verdicts::testing::{Spec, write_run};
 
 fn run(results: &std::path::Path, spec: &Spec) -> Run {
@@ -96,4 +96,52 @@ fn protocols_are_compared_by_what_only_the_sequence_shows() {
     let text = text.replace(&names[0], "ISOLATED").replace(&names[1], "SEQUENCE");
     let (_, last) = text.split_once("What only the sequence shows").unwrap();
     assert_snapshot!("state_dependent_text", last);
+}
+
+/// Two candidates, slower in the same test, the second by another compiler.
+fn of_unlike_builds(results: &std::path::Path) -> Run {
+    let arms = vec![("old", "17.7"), ("control", "17.7"), ("alike", "18.1"), ("unlike", "18.2")];
+    let effects = vec![(2, "insert", 0.9, 1.1), (3, "insert", 0.9, 1.1)];
+    let mut run = run(results, &Spec { arms, effects, ..Spec::default() });
+    for (arm, compiler) in run.arms.iter_mut().zip(["gcc 12.2.0", "gcc 12.2.0", "gcc 12.4.0", "clang 14.0.6"])
+    {
+        arm.facts.push(Setting { name: "family.compiler".into(), value: compiler.into() });
+    }
+    run
+}
+
+#[test]
+fn a_table_about_one_arm_warns_of_no_other_arms_build() {
+    let results = tempfile::tempdir().unwrap();
+    let run = of_unlike_builds(results.path());
+    let warning = "postgres-18.2 was built by clang 14.0.6 with unknown flags, base postgres-17.7 by gcc 12.2.0 with \
+                   unknown flags: part of a difference may be the build's";
+    let shown = |sections: &[Section], format| {
+        show(&run, &Options { sections: sections.to_vec(), format, ..Options::default() }).unwrap()
+    };
+    let tables = shown(&[Section::Verdicts, Section::Evidence], Format::Json);
+    let tables: serde_json::Value = serde_json::from_str(&tables).unwrap();
+    let warnings: Vec<usize> = tables["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|table| table["warnings"].as_array().unwrap().iter().filter(|found| *found == warning).count())
+        .collect();
+    assert_eq!(warnings, [0, 1, 1], "verdicts on alike, on unlike, evidence of both");
+    let times = |text: &str| text.matches(warning).count();
+    let csv = shown(&[Section::Verdicts], Format::Csv);
+    assert!(csv.contains("alike") && times(&csv) == 1, "both arms are in one table: {csv}");
+    let explained = explain_text(&run, &ExplainOptions::default()).unwrap();
+    let (head, rest) = explained.split_once("insert: alike against old").unwrap();
+    let (of_alike, of_unlike) = rest.split_once("insert: unlike against old").unwrap();
+    assert!(times(head) == 1 && times(of_alike) == 0 && times(of_unlike) > 0, "{explained}");
+    let gate = gate(&run, GateRules::default()).unwrap();
+    let suites = gate.junit.split("<testsuite ").filter(|suite| suite.contains("<property "));
+    assert!(
+        suites.clone().count() > 0 && suites.clone().all(|suite| suite.contains("\"unlike.")),
+        "{}",
+        gate.junit
+    );
+    let folded: Vec<&str> = gate.markdown.split("<details>").collect();
+    assert!(times(folded[0]) == 1 && times(folded[1]) == 0 && times(folded[2]) > 0, "{}", gate.markdown);
 }

@@ -9,9 +9,9 @@ use crate::gate::ArmAtGate;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], warnings: &[String]) -> Result<String> {
+pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String> {
     let mut entries: Vec<Value> = Vec::new();
-    for ArmAtGate { arm, lines } in arms {
+    for ArmAtGate { arm, lines, warnings } in arms {
         let name = &judged.run.arms[*arm].name;
         for line in lines {
             let metrics = line.all().flat_map(|verdict| &verdict.metrics);

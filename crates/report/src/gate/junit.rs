@@ -20,14 +20,17 @@ struct Case<'a> {
     open: bool,
 }
 
-pub(super) fn xml(
-    judged: &Judged<'_>,
-    arms: &[ArmAtGate<'_>],
-    rules: GateRules,
-    warnings: &[String],
-) -> Result<String> {
+/// An arm's verdicts by one detector.
+struct Suite<'a> {
+    name: String,
+    /// What has to be read with every verdict.
+    warnings: &'a [String],
+    cases: Vec<Case<'a>>,
+}
+
+pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: GateRules) -> Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    write(&mut writer, judged, arms, (rules, warnings)).map_err(|error| Error::Output(error.to_string()))?;
+    write(&mut writer, judged, arms, rules).map_err(|error| Error::Output(error.to_string()))?;
     let mut text =
         String::from_utf8(writer.into_inner()).map_err(|error| Error::Output(error.to_string()))?;
     text.push('\n');
@@ -38,21 +41,22 @@ fn write(
     writer: &mut Writer<Vec<u8>>,
     judged: &Judged<'_>,
     arms: &[ArmAtGate<'_>],
-    (rules, warnings): (GateRules, &[String]),
+    rules: GateRules,
 ) -> io::Result<()> {
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let mut suites: Vec<(String, Vec<Case<'_>>)> = Vec::new();
-    for ArmAtGate { arm, lines } in arms {
+    let mut suites: Vec<Suite<'_>> = Vec::new();
+    for ArmAtGate { arm, lines, warnings } in arms {
         for of in Detector::ALL {
             let cases: Vec<Case<'_>> =
                 lines.iter().filter_map(|line| case(judged, line, of, rules)).collect();
             if !cases.is_empty() {
-                suites.push((format!("{}.{}", judged.run.arms[*arm].name, of.key()), cases));
+                let name = format!("{}.{}", judged.run.arms[*arm].name, of.key());
+                suites.push(Suite { name, warnings, cases });
             }
         }
     }
     let all = |closes: bool| -> usize {
-        suites.iter().flat_map(|(_, cases)| cases).filter(|case| !closes || case.closes).count()
+        suites.iter().flat_map(|suite| &suite.cases).filter(|case| !closes || case.closes).count()
     };
     writer
         .create_element("testsuites")
@@ -61,9 +65,7 @@ fn write(
             ("tests", all(false).to_string().as_str()),
             ("failures", all(true).to_string().as_str()),
         ])
-        .write_inner_content(|writer| {
-            suites.iter().try_for_each(|(name, cases)| suite(writer, (name, warnings), cases))
-        })?;
+        .write_inner_content(|writer| suites.iter().try_for_each(|one| suite(writer, one)))?;
     Ok(())
 }
 
@@ -78,16 +80,12 @@ fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: GateRu
     Some(Case { test: line.test, says, closes, open: verdict.class == Class::Inconclusive })
 }
 
-fn suite(
-    writer: &mut Writer<Vec<u8>>,
-    (name, warnings): (&str, &[String]),
-    cases: &[Case<'_>],
-) -> io::Result<()> {
+fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'_>) -> io::Result<()> {
     let count = |of: fn(&Case<'_>) -> bool| cases.iter().filter(|case| of(case)).count().to_string();
     writer
         .create_element("testsuite")
         .with_attributes([
-            ("name", name),
+            ("name", name.as_str()),
             ("tests", cases.len().to_string().as_str()),
             ("failures", count(|case| case.closes).as_str()),
             ("skipped", count(is_skipped).as_str()),
@@ -98,14 +96,13 @@ fn suite(
             }
             cases.iter().try_for_each(|case| {
                 let element = writer.create_element("testcase");
-                let element = element.with_attributes([("classname", name), ("name", case.test)]);
+                let element = element.with_attributes([("classname", name.as_str()), ("name", case.test)]);
                 element.write_inner_content(|writer| said(writer, case)).map(|_| ())
             })
         })?;
     Ok(())
 }
 
-/// What has to be read with every verdict of a suite.
 fn properties(writer: &mut Writer<Vec<u8>>, warnings: &[String]) -> io::Result<()> {
     writer.create_element("properties").write_inner_content(|writer| {
         warnings.iter().try_for_each(|warning| {

@@ -65,8 +65,14 @@ pub struct Gate {
 pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
     let judged = Judged::of(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
-    let arms: Vec<ArmAtGate<'_>> =
-        judged.candidates().map(|arm| ArmAtGate { arm, lines: judged.lines(arm, |_| true) }).collect();
+    let readings = [Reading::of(run)];
+    let sides = Sides::new(&readings, None, &[])?;
+    let at_gate = |arm: usize| ArmAtGate {
+        arm,
+        lines: judged.lines(arm, |_| true),
+        warnings: sides.warnings_on(&run.arms[arm], &run.arms[base]),
+    };
+    let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
     let looked = |verdict: &Verdict| verdict.metrics.iter().any(|one| one.looks_reached > 0);
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
@@ -83,13 +89,11 @@ pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
     } else {
         Outcome::Passed
     };
-    let readings = [Reading::of(run)];
-    let warnings = Sides::new(&readings, None, &[])?.warnings;
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &arms, outcome, &warnings)?,
-        junit: junit::xml(&judged, &arms, rules, &warnings)?,
-        json: benchmark::json(&judged, &arms, &warnings)?,
+        markdown: summary::markdown(&judged, &arms, outcome, &sides.warnings())?,
+        junit: junit::xml(&judged, &arms, rules)?,
+        json: benchmark::json(&judged, &arms)?,
     })
 }
 
@@ -98,6 +102,8 @@ struct ArmAtGate<'a> {
     /// Index in the run's arms.
     arm: usize,
     lines: Vec<Line<'a>>,
+    /// What must be read with them.
+    warnings: Vec<String>,
 }
 
 impl GateRules {

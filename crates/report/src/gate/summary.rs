@@ -32,7 +32,7 @@ pub(super) fn markdown(
     document.push(Block::Heading(2, format!("rqps gate: {says}{open}")));
     document.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
     let base = judged.name(judged.base);
-    for ArmAtGate { arm, lines } in arms {
+    for ArmAtGate { arm, lines, warnings } in arms {
         let label = judged.name(*arm);
         document.push(Block::Text(verdicts::summary(&label, &base, lines)));
         let changes = verdicts::changes(judged, lines);
@@ -40,7 +40,8 @@ pub(super) fn markdown(
             document.push(Block::Items(changes));
         }
         document.extend(verdicts::open(judged, lines).map(Block::Text));
-        let table = verdicts::table(judged, *arm, lines, &label, &base);
+        let mut table = verdicts::table(judged, *arm, lines, &label, &base);
+        table.warnings = Some(warnings.clone());
         document.push(Block::Fold(format!("All verdicts on {label}"), vec![Block::Table(table)]));
     }
     for row in version_rows(judged.run, &judged.verdicts) {

@@ -122,8 +122,7 @@ impl<'a> Page<'a> {
 
     /// The arm as a side of tables.
     fn side(&self, arm: usize) -> &Side<'a> {
-        let wanted = &self.run.arms[arm];
-        self.sides.all.iter().find(|side| std::ptr::eq(side.arm, wanted)).unwrap_or(&self.sides.base)
+        self.sides.side(&self.run.arms[arm]).unwrap_or(&self.sides.base)
     }
 
     /// The arm's short name.
@@ -170,12 +169,6 @@ impl<'a> Page<'a> {
     /// The same ratio where both did the same beside it.
     fn ranked_ratio(&self, arm: usize, test: &str) -> Option<f64> {
         self.ratio(arm, test).filter(|_| !self.missed(arm, test))
-    }
-
-    /// Blocks whose tables say what must be read with them.
-    fn warned(&self, mut blocks: Vec<Block>) -> Vec<Block> {
-        blocks.iter_mut().for_each(|block| block.warn(&self.sides.warnings));
-        blocks
     }
 
     /// Blocks of sections, one after the other.

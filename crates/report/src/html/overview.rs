@@ -31,7 +31,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         section #verdicts {
             h2 { (page.verdicts_title()) }
-            @for warning in &page.sides.warnings { p.callout.alarm { strong { "Warning. " } (warning) "." } }
+            @for warning in page.sides.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
             p.legend {
                 @if page.judged.is_some() {
                     "Rate and cost of one operation relative to " strong { (page.sides.base.arm.name) } ", with the \

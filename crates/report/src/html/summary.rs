@@ -26,7 +26,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
         section #summary {
             h1 { (title(page)) }
             p.about { (about(page)) }
-            @for warning in &page.sides.warnings {
+            @for warning in page.sides.warnings() {
                 p.callout.alarm { strong { "Warning. " } (warning) "." }
             }
             @match &page.judged {

@@ -156,7 +156,7 @@ fn reasons(page: &Page<'_>, step: &TestStep) -> Markup {
             h4 { "Why" }
             @for one in &explained {
                 @if several { h5 { (page.name(one.arm)) } }
-                @let told = page.warned(blocks_of(page.run, one));
+                @let told = blocks_of(page.run, &page.sides, one);
                 (blocks::blocks(&told[..1], LEVEL + 1))
                 @if told.len() > 1 {
                     details { summary { "The figures behind it" } (blocks::blocks(&told[1..], LEVEL + 1)) }

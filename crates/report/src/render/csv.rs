@@ -26,7 +26,13 @@ fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::
     let mut writer = csv::WriterBuilder::new().flexible(false).from_writer(Vec::new());
     let header = header(tables[0]);
     writer.write_record(&header)?;
-    for warning in &tables[0].warnings {
+    let mut warnings: Vec<&String> = Vec::new();
+    for warning in tables.iter().flat_map(|table| table.warnings()) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    for warning in warnings {
         let mut record = vec![format!("WARNING: {warning}")];
         record.resize(header.len(), String::new());
         writer.write_record(&record)?;

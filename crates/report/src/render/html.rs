@@ -56,7 +56,7 @@ fn table(table: &Table) -> Markup {
                         @for line in preamble { span.preamble { " " (line) } }
                     }
                     thead { tr { @for place in &order { (head(&table.columns[*place])) } } }
-                    @for warning in &table.warnings {
+                    @for warning in table.warnings() {
                         tbody.warning { tr { td colspan=(order.len()) { strong { "WARNING: " } (warning) } } }
                     }
                     @for (group, rows) in by_group(table) {
@@ -142,7 +142,7 @@ mod tests {
         let columns = vec![Column::number("col-1", "new"), Column::words("test")];
         let mut table = Table::new("rqps", "Relative <QPS>", columns, 1);
         table.preamble = vec!["Relative to: old".into(), "col-1 : postgres-18 (new)".into()];
-        table.warnings = vec!["incomplete & cut".into()];
+        table.warnings = Some(vec!["incomplete & cut".into()]);
         let fast = Cell { tint: Tint::Green, ..Cell::fixed(Some(1.25), 2) };
         table.row(vec![fast, Cell::words("<script>alert(1)</script>")]);
         table

@@ -23,7 +23,7 @@ fn render_table(table: &Table) -> Value {
         "id": table.id,
         "title": table.title,
         "about": table.preamble,
-        "warnings": table.warnings,
+        "warnings": table.warnings(),
         "columns": table.columns.iter().map(|column| column.key.as_str()).collect::<Vec<_>>(),
         "rows": rows(RowKind::Body),
         "summary": rows(RowKind::Summary),

@@ -42,7 +42,7 @@ fn render_table(table: &Table) -> String {
                 Align::Left => "---".to_owned(),
             })),
         ];
-        for warning in &table.warnings {
+        for warning in table.warnings() {
             let mut row = vec![String::new(); table.columns.len().saturating_sub(1)];
             row.push(format!("**WARNING: {}**", escape(warning)));
             lines.push(cells(row.into_iter()));

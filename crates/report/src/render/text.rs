@@ -39,7 +39,7 @@ fn render_block(block: &Block, color: bool) -> String {
 fn render_table(table: &Table, color: bool) -> String {
     let mut lines = vec![table.title.clone()];
     lines.extend(table.preamble.iter().cloned());
-    lines.extend(table.warnings.iter().map(|warning| format!("WARNING: {warning}")));
+    lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
     let widths: Vec<usize> =
         table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();
     for (group, rows) in by_group(table) {

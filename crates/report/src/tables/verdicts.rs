@@ -51,7 +51,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
     let mut table = table(judged, arm, &lines, &label, &base);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     blocks.push(Block::Table(table));
-    blocks
+    sides.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
 /// `new against old, 6 tests. Rate: 1 regression, 5 the same. Cost: …`.
