@@ -155,6 +155,12 @@ pub(crate) trait Admin: Send {
     /// The plan of one statement.
     fn explain(&mut self, sql: &str) -> Result<QueryPlan>;
 
+    /// The same as the run folder keeps it, by the kind of the statement.
+    fn kept_plan(&mut self, kind: &str, sql: String) -> Result<rqps_store::QueryPlan> {
+        let QueryPlan { text, json } = self.explain(&sql)?;
+        Ok(rqps_store::QueryPlan { statement: kind.to_owned(), sql, text, json })
+    }
+
     /// How sessions hand their statistics in; none where the server has them at any time.
     fn flush(&self) -> Option<FlushProcedure>;
 

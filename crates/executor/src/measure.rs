@@ -121,18 +121,11 @@ fn rows_left(arm: &str, admin: &mut dyn Admin, plan: &Plan) -> Result<u64> {
 }
 
 fn plans(admin: &mut dyn Admin, dialect: Dialect, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
-    let mut plans = Vec::new();
-    for statement in measure.test.statements() {
+    let explained = measure.test.statements().map(|statement| {
         let sql = explainable_sql(dialect, measure.test, statement, plan.workload.rows);
-        let explained = admin.explain(&sql)?;
-        plans.push(QueryPlan {
-            statement: statement.kind.to_owned(),
-            sql,
-            text: explained.text,
-            json: explained.json,
-        });
-    }
-    Ok(plans)
+        admin.kept_plan(statement.kind, sql)
+    });
+    explained.collect()
 }
 
 fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {

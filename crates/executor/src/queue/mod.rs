@@ -216,13 +216,7 @@ fn plans(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<Vec<QueryP
         let Some(sql) = sql.filter(|_| !skips) else {
             continue;
         };
-        let explained = admin.explain(&sql)?;
-        plans.push(QueryPlan {
-            statement: statement.kind.to_owned(),
-            sql,
-            text: explained.text,
-            json: explained.json,
-        });
+        plans.push(admin.kept_plan(statement.kind, sql)?);
     }
     Ok(plans)
 }
