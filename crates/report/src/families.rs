@@ -52,8 +52,8 @@ fn major(compiler: &str) -> &str {
     compiler.split_once('.').map_or(compiler, |(major, _)| major)
 }
 
-/// A line for each family among `sides` that is not base's, and one where these are not of one DBMS. Names are such that
-/// they tell the builds of `all` apart.
+/// A line for each family among `sides` that is not base's, and one where these are not of one DBMS. Builds go by names
+/// that tell them apart among `all`.
 pub(crate) fn warnings(base: &Side<'_>, sides: &[Side<'_>], all: &[Side<'_>]) -> Vec<String> {
     let own = Family::of(base);
     let mut unlike: Vec<(Family, Vec<String>)> = Vec::new();
