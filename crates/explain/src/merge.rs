@@ -184,7 +184,12 @@ fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause])
 }
 
 fn take(taker: &mut Item, taken: Item) {
-    taker.finding.evidence.extend(taken.finding.evidence);
+    // Two mechanisms may rest on one figure.
+    for evidence in taken.finding.evidence {
+        if !taker.finding.evidence.contains(&evidence) {
+            taker.finding.evidence.push(evidence);
+        }
+    }
     taker.share = match (taker.share, taken.share) {
         (Some(a), Some(b)) => Some(a + b),
         (a, b) => a.or(b),
