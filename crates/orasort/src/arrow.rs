@@ -25,7 +25,6 @@ use arrow_array::{
     Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray,
     LargeBinaryArray, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
 };
-use arrow_buffer::ArrowNativeType;
 
 impl<T: ByteArrayType> Keys for GenericByteArray<T> {
     fn len(&self) -> usize {
@@ -35,12 +34,6 @@ impl<T: ByteArrayType> Keys for GenericByteArray<T> {
     #[inline]
     fn key(&self, row: usize) -> &[u8] {
         self.value(row).as_ref()
-    }
-
-    #[inline]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        let (start, end) = (self.value_offsets()[row].as_usize(), self.value_offsets()[row + 1].as_usize());
-        (&self.value_data()[start..], end - start)
     }
 
     #[inline]
@@ -94,11 +87,6 @@ impl<A: Keys> Keys for Valid<'_, A> {
     #[inline]
     fn key(&self, row: usize) -> &[u8] {
         self.array.key(self.rows[row] as usize)
-    }
-
-    #[inline]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        self.array.key_and_after(self.rows[row] as usize)
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! Leaving out constant bits keeps the order, and bits above the digit are constant, so digits order as entries do
 //! as far as they tell them apart.
 
-use crate::entry::{Entry, TAG_SHIFT};
+use crate::entry::{Entry, head};
 
 /// Bits of the widest digit.
 pub(crate) const DIGIT_BITS_MAX: u32 = 12;
@@ -16,8 +16,6 @@ const FIELDS: usize = 3;
 /// How a digit is cut from an entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Digit {
-    /// The 64 bits of the entry that it is cut from begin here.
-    window: u32,
     /// Bits in the digit.
     pub(crate) bits: u32,
     fields: [Field; FIELDS],
@@ -31,12 +29,8 @@ struct Field {
 }
 
 impl Digit {
-    /// The digit of at most `bits_max` bits from the highest of the bits that vary. `varying` is not 0 and has no bit
-    /// of the row.
-    pub(crate) fn choose(varying: u128, bits_max: u32) -> Digit {
-        // Either the top of the entry, or the part that ends with the tag: wide enough for a digit in both cases.
-        let window = if varying >> 96 != 0 { 64 } else { TAG_SHIFT };
-        let varying = (varying >> window) as u64;
+    /// The digit of at most `bits_max` bits from the highest of the word's bits that vary, which are not none.
+    pub(crate) fn choose(varying: u64, bits_max: u32) -> Digit {
         // A single constant bit between two that vary costs less in the digit than as the end of a run.
         let mut left = varying | (varying << 1 & varying >> 1);
         let mut fields = [Field::default(); FIELDS];
@@ -59,7 +53,7 @@ impl Digit {
                 *field = Field { shift: low - below, mask: ((1u64 << length) - 1) << below };
             }
         }
-        Digit { window, bits, fields }
+        Digit { bits, fields }
     }
 
     /// The number of values that the digit can take.
@@ -68,12 +62,12 @@ impl Digit {
     }
 
     #[inline(always)]
-    fn of<const TOP: bool, const MANY: bool>(&self, entry: Entry) -> usize {
-        let window = (if TOP { entry >> 64 } else { entry >> TAG_SHIFT }) as u64;
+    fn of<const MANY: bool>(&self, entry: Entry) -> usize {
+        let word = head(entry);
         let [a, b, c] = &self.fields;
-        let mut digit = (window >> (a.shift & 63)) & a.mask;
+        let mut digit = (word >> (a.shift & 63)) & a.mask;
         if MANY {
-            digit |= (window >> (b.shift & 63)) & b.mask | (window >> (c.shift & 63)) & c.mask;
+            digit |= (word >> (b.shift & 63)) & b.mask | (word >> (c.shift & 63)) & c.mask;
         }
         digit as usize
     }
@@ -81,11 +75,10 @@ impl Digit {
     /// Calls `work` for each entry with its digit, which is below `values()`.
     #[inline(always)]
     pub(crate) fn visit(&self, entries: &[Entry], mut work: impl FnMut(usize, Entry)) {
-        match (self.window == 64, self.fields[1].mask != 0) {
-            (true, false) => entries.iter().for_each(|entry| work(self.of::<true, false>(*entry), *entry)),
-            (true, true) => entries.iter().for_each(|entry| work(self.of::<true, true>(*entry), *entry)),
-            (false, false) => entries.iter().for_each(|entry| work(self.of::<false, false>(*entry), *entry)),
-            (false, true) => entries.iter().for_each(|entry| work(self.of::<false, true>(*entry), *entry)),
+        if self.fields[1].mask == 0 {
+            entries.iter().for_each(|entry| work(self.of::<false>(*entry), *entry));
+        } else {
+            entries.iter().for_each(|entry| work(self.of::<true>(*entry), *entry));
         }
     }
 
@@ -164,8 +157,8 @@ mod tests {
             };
             let mask = match case % 4 {
                 0 => next() & next() & next(),
-                1 => next() & !0 >> 64,
-                2 => next() << 90,
+                1 => next() & !0 << 108,
+                2 => next() & !0 >> 40,
                 _ => next(),
             };
             let constant = next();

@@ -11,10 +11,10 @@
 //! **One step** takes a range and does what its kind asks for:
 //!
 //! ```text
-//! Fresh   as Tied, rows are positions
-//! Tied    keys share `depth` bytes       -> load words there (load.rs)            -> Open
+//! Fresh   nothing is known               -> entries are made (load.rs)             -> Open
+//! Tied    all words are the same         -> words further on are loaded (load.rs)  -> Open
 //! Open    words of no known order        -> few: insertion sort                    -> Sorted
-//!                                           all the same: finished, or             -> Tied, a word deeper
+//!                                           all the same: finished, or             -> Tied
 //!                                           else: radix step (digit.rs)            -> a frame for each bucket
 //! Near    as Open, but no entry is far from its place: insertion sort              -> Sorted
 //! Sorted  words in order                 -> up to the first tie: ready; then       -> Tied and the rest
@@ -23,14 +23,19 @@
 //! **Cost.** Every load takes each key of the range at least one word further into the bytes that tell it apart, or
 //! finishes it. Within a word, a radix step that splits off little in a small range gives way to a comparison sort of
 //! the words. In a large range it takes ten of the varying bits or three runs of them, with what lies between: at least
-//! nine of the 96 bits, so there are at most eleven steps to a word.
+//! nine of the 56 bits, so there are at most seven steps to a word.
+//!
+//! **If a key can't be got** because the caller's code panics, the engine has ended: what waits is not to be trusted.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use crate::digit::{DIGIT_BITS_MAX, Digit};
-use crate::entry::{Entry, TAG_OPEN, WORD_BYTES, WORD_MASK, row, same_word, tag};
+use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row};
+use crate::finder::Finder;
 use crate::keys::Keys;
-use crate::load::{load, load_fresh, prefetch_all, scan};
+use crate::load::{Passed, fill, guess_for, guess_fresh, load, make, prefetch_all, prefetch_ties, scan};
+use crate::window::Window;
 use crate::{Options, Order};
 
 /// The two arrays of entries.
@@ -41,6 +46,9 @@ const INSERTION_MAX: usize = 20;
 
 /// Up to this many keys whose words tie are compared in full instead of loaded anew.
 const TIED_COMPARE_MAX: usize = 8;
+
+/// So many entries ahead keys whose words tie are asked for.
+const TIES_AHEAD: usize = 64;
 
 /// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
 const COMPARE_MAX: usize = 16 << 10;
@@ -59,13 +67,16 @@ enum Kind {
     Sorted,
 }
 
-/// Positions `start..end` of one side. Their keys share `depth` bytes; words begin there.
+/// Positions `start..end` of one side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range {
     pub(crate) side: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// Bytes that all keys share; where words begin, once there are any.
     pub(crate) depth: usize,
+    /// Bytes that keys of equal words share, unless they end before.
+    pub(crate) shared: usize,
 }
 
 impl Range {
@@ -85,43 +96,61 @@ impl Range {
 
 /// The state between two ranges.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub(crate) struct Engine<'k, K: ?Sized> {
+    pub(crate) finder: Finder<'k, K>,
     /// Everything left of it is ready.
     position: usize,
     len: usize,
     /// The side of the range that begins at `position`.
     side: usize,
-    /// What words are xored with: their bits, all set, where the order is descending.
-    pub(crate) flip: u128,
+    /// Whether words are of the bits in which keys differ, not of all bits.
+    packed: bool,
     stable: bool,
     counts: Vec<u32>,
 }
 
-impl Engine {
-    /// An engine for all rows from 0 on, as many as a side is long. What the sides hold does not matter.
-    pub(crate) fn start_fresh(sides: &mut Sides<'_>, options: Options) -> Engine {
-        Engine::start_as(sides, 0, options, Kind::Fresh)
+impl<'k, K: Keys + ?Sized> Engine<'k, K> {
+    /// An engine for the first keys, as many as a side is long. What the sides hold does not matter.
+    ///
+    /// If it is not `packed`, words have all bits of the keys' bytes from a range's depth on.
+    pub(crate) fn start_fresh(keys: &'k K, sides: &mut Sides<'_>, options: Options, packed: bool) -> Self {
+        let finder = Finder::new(keys, flip_of(options.order));
+        // SAFETY: nothing is known of the entries of a fresh range, and nothing is read of them.
+        unsafe { Engine::start_as(finder, sides, 0, options, packed, Kind::Fresh) }
     }
 
-    /// An engine for the entries in `sides[0]`, whose rows are set and whose keys share `depth` bytes.
+    /// An engine for the entries in `sides[0]`, which have their words. Where those are equal keys share `shared`
+    /// bytes, unless they end before.
+    ///
+    /// # Safety
+    /// The entries were made by `make` with this finder, or one that it is a copy of.
     #[cfg(feature = "parallel")]
-    pub(crate) fn start(sides: &mut Sides<'_>, depth: usize, options: Options) -> Engine {
-        Engine::start_as(sides, depth, options, Kind::Tied)
+    pub(crate) unsafe fn start_loaded(
+        finder: Finder<'k, K>,
+        sides: &mut Sides<'_>,
+        shared: usize,
+        options: Options,
+        packed: bool,
+    ) -> Self {
+        // SAFETY: the caller promised it.
+        unsafe { Engine::start_as(finder, sides, shared, options, packed, Kind::Open) }
     }
 
-    /// An engine for the entries in `sides[0]`, whose words were loaded at `depth`.
-    #[cfg(feature = "parallel")]
-    pub(crate) fn start_loaded(sides: &mut Sides<'_>, depth: usize, options: Options) -> Engine {
-        Engine::start_as(sides, depth, options, Kind::Open)
-    }
-
-    fn start_as(sides: &mut Sides<'_>, depth: usize, options: Options, kind: Kind) -> Engine {
+    /// # Safety
+    /// Unless the kind is `Fresh`, as of `start_loaded`.
+    unsafe fn start_as(
+        finder: Finder<'k, K>,
+        sides: &mut Sides<'_>,
+        shared: usize,
+        options: Options,
+        packed: bool,
+        kind: Kind,
+    ) -> Self {
         let len = sides[0].len();
-        let flip = flip_of(options.order);
-        let mut engine =
-            Engine { position: 0, len, side: 0, flip, stable: options.stable, counts: Vec::new() };
+        let stable = options.stable;
+        let mut engine = Engine { finder, position: 0, len, side: 0, packed, stable, counts: Vec::new() };
         if len > 0 {
-            engine.push(sides, Range { side: 0, start: 0, end: len, depth }, kind);
+            engine.push(sides, Range { side: 0, start: 0, end: len, depth: shared, shared }, kind);
         }
         engine
     }
@@ -129,14 +158,20 @@ impl Engine {
     /// Puts a range before all that wait. It ends where they begin.
     fn push(&mut self, sides: &mut Sides<'_>, range: Range, kind: Kind) {
         let next_side = self.side as u128;
-        let frame = range.end as u128 | (kind as u128) << 40 | next_side << 48 | (range.depth as u128) << 64;
+        // A window has at most 64 bytes.
+        let window = (range.shared - range.depth) as u128;
+        let frame = range.end as u128
+            | (kind as u128) << 40
+            | next_side << 48
+            | window << 56
+            | (range.depth as u128) << 64;
         sides[1 - range.side][range.start] = frame;
         self.side = range.side;
     }
 
     /// Takes the range that begins at `position`.
-    fn pop(&mut self, sides: &Sides<'_>) -> (Range, Kind) {
-        let frame = sides[1 - self.side][self.position];
+    fn pop(&mut self, sides: &Sides<'_>, position: usize) -> (Range, Kind) {
+        let frame = sides[1 - self.side][position];
         let kind = match (frame >> 40) as u8 {
             0 => Kind::Fresh,
             1 => Kind::Tied,
@@ -145,26 +180,39 @@ impl Engine {
             _ => Kind::Sorted,
         };
         let end = (frame & 0xff_ffff_ffff) as usize;
-        let range = Range { side: self.side, start: self.position, end, depth: (frame >> 64) as usize };
+        let (depth, window) = ((frame >> 64) as usize, (frame >> 56) as usize & 0xff);
+        let range = Range { side: self.side, start: position, end, depth, shared: depth + window };
         self.side = (frame >> 48) as usize & 1;
         (range, kind)
     }
 
     /// The next range whose entries are in their final order, or none if all were given out.
-    pub(crate) fn next<K: Keys + ?Sized>(&mut self, keys: &K, sides: &mut Sides<'_>) -> Option<Range> {
-        while self.position < self.len {
-            let (range, kind) = self.pop(sides);
-            if let Some(ready) = self.work(keys, sides, range, kind) {
+    ///
+    /// # Safety
+    /// `sides` are those that the engine was started with, and nothing else has written to what was not given out.
+    pub(crate) unsafe fn next(&mut self, sides: &mut Sides<'_>) -> Option<Range> {
+        let mut position = self.position;
+        // If the caller's code panics, what waits is not to be trusted, and is behind the end.
+        self.position = self.len;
+        while position < self.len {
+            let (range, kind) = self.pop(sides, position);
+            // SAFETY: the caller promised it: the range's entries are what this engine made of them.
+            if let Some(ready) = unsafe { self.work(sides, range, kind) } {
                 self.position = ready.end;
                 return Some(ready);
             }
+            position = range.start;
         }
         None
     }
 
     /// Gives out all ranges, as rows in their order.
-    pub(crate) fn rows_into<K: Keys + ?Sized>(&mut self, keys: &K, sides: &mut Sides<'_>, rows: &mut [u32]) {
-        while let Some(range) = self.next(keys, sides) {
+    ///
+    /// # Safety
+    /// As of `next`.
+    pub(crate) unsafe fn rows_into(&mut self, sides: &mut Sides<'_>, rows: &mut [u32]) {
+        // SAFETY: the caller promised it.
+        while let Some(range) = unsafe { self.next(sides) } {
             for (place, entry) in rows[range.start..range.end].iter_mut().zip(range.of(sides)) {
                 *place = row(*entry);
             }
@@ -172,45 +220,39 @@ impl Engine {
     }
 
     /// Works on one range until its first part is ready, or until it is cut into ranges that wait.
-    fn work<K: Keys + ?Sized>(
-        &mut self,
-        keys: &K,
-        sides: &mut Sides<'_>,
-        mut range: Range,
-        mut kind: Kind,
-    ) -> Option<Range> {
+    ///
+    /// # Safety
+    /// Unless the range is fresh, its entries were made by this engine's finder, or by one that it is a copy of. They
+    /// may have been moved, and given other words.
+    unsafe fn work(&mut self, sides: &mut Sides<'_>, mut range: Range, mut kind: Kind) -> Option<Range> {
         loop {
             let varying = match kind {
                 Kind::Near => {
                     insertion_sort(range.of_mut(sides));
-                    return self.resolve_ties(keys, sides, range);
+                    // SAFETY: the caller promised it.
+                    return unsafe { self.resolve_ties(sides, range) };
                 }
-                Kind::Sorted => return self.resolve_ties(keys, sides, range),
-                Kind::Fresh | Kind::Tied => {
-                    let entries = range.of_mut(sides);
-                    let loaded = match kind {
-                        Kind::Fresh => load_fresh(keys, entries, 0, self.flip),
-                        _ => load(keys, entries, range.depth, self.flip),
-                    };
-                    range.depth = loaded.depth;
-                    loaded.varying
-                }
+                // SAFETY: as above.
+                Kind::Sorted => return unsafe { self.resolve_ties(sides, range) },
+                Kind::Fresh => self.make(sides, &mut range),
+                // SAFETY: as above.
+                Kind::Tied => unsafe { self.load(sides, &mut range) },
                 Kind::Open if range.len() <= INSERTION_MAX => 0,
                 Kind::Open => scan(range.of(sides)),
             };
             if range.len() <= INSERTION_MAX {
                 kind = Kind::Near;
-            } else if varying == 0 {
+            } else if varying & ORDER_MASK == 0 {
                 let entries = range.of_mut(sides);
-                if tag(entries[0], self.flip) != TAG_OPEN {
-                    self.order_rows(entries);
+                if !is_open(head(entries[0]), self.finder.flip) {
+                    // SAFETY: as above.
+                    unsafe { self.order_ended(entries) };
                     return Some(range);
                 }
-                range.depth += WORD_BYTES;
                 kind = Kind::Tied;
-            } else if range.of(sides).is_sorted() {
+            } else if range.of(sides).is_sorted_by_key(|entry| head(*entry)) {
                 kind = Kind::Sorted;
-            } else if self.split(sides, range, varying) {
+            } else if self.split(sides, range, varying & ORDER_MASK) {
                 return None;
             } else {
                 kind = Kind::Sorted;
@@ -218,9 +260,57 @@ impl Engine {
         }
     }
 
+    /// Makes the entries of all keys, and returns the bits in which heads differ.
+    fn make(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
+        let entries = range.of_mut(sides);
+        loop {
+            let mut window = guess_fresh(&self.finder, entries.len(), self.packed);
+            if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
+                // SAFETY: the entries were just made.
+                return unsafe { self.finish(entries, range, &window, passed) };
+            }
+            // Once, for no key is too far off for a finder that asks the list.
+            self.finder = self.finder.far();
+        }
+    }
+
+    /// Loads words behind those that are all the same, and returns the bits in which heads differ.
+    ///
+    /// # Safety
+    /// As of `work`.
+    unsafe fn load(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
+        let entries = range.of_mut(sides);
+        // SAFETY: the caller promised it.
+        unsafe {
+            let mut window = guess_for(&self.finder, entries, range.shared, self.packed);
+            let passed = load(&self.finder, entries, &mut window);
+            self.finish(entries, range, &window, passed)
+        }
+    }
+
+    /// Loads again what was loaded before the window became what it is.
+    ///
+    /// # Safety
+    /// As of `work`.
+    unsafe fn finish(
+        &self,
+        entries: &mut [Entry],
+        range: &mut Range,
+        window: &Window<'k>,
+        passed: Passed,
+    ) -> u64 {
+        (range.depth, range.shared) = (window.depth, window.end());
+        if passed.redo == 0 {
+            return passed.varying;
+        }
+        // SAFETY: the caller promised it.
+        unsafe { fill(&self.finder, &mut entries[..passed.redo], window) };
+        scan(entries)
+    }
+
     /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
     /// splits off too little, the range is sorted instead, and the answer is false.
-    fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u128) -> bool {
+    fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u64) -> bool {
         let len = range.len();
         let bits_max = if len >= LARGE { DIGIT_BITS_LARGE } else { (len.ilog2() - 1).min(DIGIT_BITS_MAX) };
         let digit = Digit::choose(varying, bits_max);
@@ -243,99 +333,137 @@ impl Engine {
     /// ones between two of those. After the scatter `counts` has the end of each bucket.
     fn push_buckets(&mut self, sides: &mut Sides<'_>, parent: Range, values: usize) {
         let side = 1 - parent.side;
-        let depth = parent.depth;
         let mut near_end = parent.end;
         for value in (0..values).rev() {
             let end = parent.start + self.counts[value] as usize;
             let start = parent.start + if value == 0 { 0 } else { self.counts[value - 1] as usize };
             if end - start > INSERTION_MAX {
                 if end < near_end {
-                    self.push(sides, Range { side, start: end, end: near_end, depth }, Kind::Near);
+                    self.push(sides, Range { side, start: end, end: near_end, ..parent }, Kind::Near);
                 }
-                self.push(sides, Range { side, start, end, depth }, Kind::Open);
+                self.push(sides, Range { side, start, end, ..parent }, Kind::Open);
                 near_end = start;
             }
         }
         if parent.start < near_end {
-            self.push(sides, Range { side, start: parent.start, end: near_end, depth }, Kind::Near);
+            self.push(sides, Range { side, end: near_end, ..parent }, Kind::Near);
         }
     }
 
     /// Sorts entries by their words. Rows of equal keys end in order if the sort is to be stable.
     fn sort_words(&self, entries: &mut [Entry]) {
-        entries.sort_unstable_by_key(|entry| entry >> 32);
         if self.stable {
-            for equal in entries.chunk_by_mut(|a, b| same_word(*a, *b)) {
-                if tag(equal[0], self.flip) != TAG_OPEN {
-                    self.order_rows(equal);
-                }
-            }
+            // Equal keys have one length, which is all that lies between word and row.
+            entries.sort_unstable();
+        } else {
+            entries.sort_unstable_by_key(|entry| head(*entry));
         }
     }
 
-    /// Puts entries of equal keys in order of rows if the sort is to be stable. Most often they are.
-    fn order_rows(&self, equal: &mut [Entry]) {
-        if self.stable && !equal.is_sorted() {
-            equal.sort_unstable();
+    /// Puts entries in order whose words are equal and whose keys have ended: by length, then, if the sort is to be
+    /// stable, by row. Most often they are in order.
+    ///
+    /// # Safety
+    /// As of `work`.
+    unsafe fn order_ended(&self, entries: &mut [Entry]) {
+        if entries.iter().any(|entry| length(head(*entry), self.finder.flip) == LENGTH_MAX) {
+            // SAFETY: the caller promised it.
+            entries.sort_unstable_by(|a, b| unsafe { self.compare(*a, *b, 0) });
+        } else if !entries.is_sorted_by_key(|entry| head(*entry)) || self.stable && !entries.is_sorted() {
+            entries.sort_unstable();
         }
     }
 
     /// Gives out a sorted range up to its first large tie, and pushes the tie and the rest. Small ties are resolved
     /// in place.
-    fn resolve_ties<K: Keys + ?Sized>(
-        &mut self,
-        keys: &K,
-        sides: &mut Sides<'_>,
-        range: Range,
-    ) -> Option<Range> {
+    ///
+    /// # Safety
+    /// As of `work`.
+    unsafe fn resolve_ties(&mut self, sides: &mut Sides<'_>, range: Range) -> Option<Range> {
+        let flip = self.finder.flip;
         let entries = range.of_mut(sides);
-        let mut next = 0;
-        while let Some(first) = first_tie(&entries[next..], self.flip) {
+        let (mut next, mut asked) = (0, 0);
+        loop {
+            // Ties of a few keys each would wait for one miss after the other.
+            if asked < next + TIES_AHEAD && asked < entries.len() {
+                let from = asked.saturating_sub(1);
+                asked = entries.len().min(next + 2 * TIES_AHEAD);
+                prefetch_ties(&self.finder, &entries[from..asked], range.shared);
+            }
+            // A tie that begins before the end of what was looked at is seen whole below.
+            let Some(first) = first_tie(&entries[next..asked], flip) else {
+                if asked == entries.len() {
+                    return Some(range);
+                }
+                next = asked - 1;
+                continue;
+            };
             let first = next + first;
-            let tied = entries[first..].iter().take_while(|entry| same_word(**entry, entries[first])).count();
-            next = first + tied;
-            if tied <= TIED_COMPARE_MAX {
-                self.sort_tied(keys, &mut entries[first..next], range.depth + WORD_BYTES);
+            let its_head = head(entries[first]);
+            next = first
+                + entries[first..].iter().take_while(|entry| is_tie(head(**entry), its_head, flip)).count();
+            if next - first <= TIED_COMPARE_MAX || !is_open(its_head, flip) {
+                // SAFETY: the caller promised it.
+                unsafe { self.sort_tied(&mut entries[first..next], range.shared) };
                 continue;
             }
             let (start, end) = (range.start + first, range.start + next);
             if end < range.end {
                 self.push(sides, Range { start: end, ..range }, Kind::Sorted);
             }
-            self.push(sides, Range { start, end, depth: range.depth + WORD_BYTES, ..range }, Kind::Tied);
+            self.push(sides, Range { start, end, ..range }, Kind::Tied);
             return (first > 0).then_some(Range { end: start, ..range });
         }
-        Some(range)
     }
 
-    /// Sorts a few entries whose keys share `depth` bytes by comparing the rest of the keys.
-    fn sort_tied<K: Keys + ?Sized>(&self, keys: &K, entries: &mut [Entry], depth: usize) {
-        prefetch_all(keys, entries, depth);
-        let rest = |entry: Entry| keys.key(row(entry) as usize).get(depth..).unwrap_or(&[]);
-        insertion_sort_by(entries, |a, b| {
-            let order = rest(a).cmp(rest(b));
-            let order = if self.flip == 0 { order } else { order.reverse() };
-            order.then(row(a).cmp(&row(b))).is_lt()
-        });
+    /// Sorts entries whose keys share `shared` bytes, unless they end before, by comparing the rest of the keys.
+    ///
+    /// # Safety
+    /// As of `work`.
+    unsafe fn sort_tied(&self, entries: &mut [Entry], shared: usize) {
+        // SAFETY: the caller promised it.
+        let compare = |a, b| unsafe { self.compare(a, b, shared) };
+        if entries.len() > TIED_COMPARE_MAX {
+            entries.sort_unstable_by(|a, b| compare(*a, *b));
+            return;
+        }
+        prefetch_all(&self.finder, entries, shared);
+        insertion_sort_by(entries, |a, b| compare(a, b).is_lt());
+    }
+
+    /// The order of two entries of a range by their keys from byte `from` on, then by their rows.
+    ///
+    /// # Safety
+    /// As of `work`.
+    #[inline(always)]
+    unsafe fn compare(&self, a: Entry, b: Entry, from: usize) -> Ordering {
+        // SAFETY: the caller promised it.
+        let [key_a, key_b] = [a, b].map(|entry| unsafe { self.finder.key(entry) });
+        let order = match (key_a.get(from..), key_b.get(from..)) {
+            (Some(rest_a), Some(rest_b)) => rest_a.cmp(rest_b),
+            _ => key_a.cmp(key_b),
+        };
+        let order = if self.finder.flip == 0 { order } else { order.reverse() };
+        order.then_with(|| row(a).cmp(&row(b)))
     }
 }
 
-/// What words are xored with: a descending order is the ascending order of inverted words.
-pub(crate) fn flip_of(order: Order) -> u128 {
+/// What heads are xored with: a descending order is the ascending order of inverted heads.
+pub(crate) fn flip_of(order: Order) -> u64 {
     match order {
         Order::Ascending => 0,
-        Order::Descending => WORD_MASK,
+        Order::Descending => !0,
     }
 }
 
-/// The place of the first entry whose word the next one has too, and whose key goes on.
-fn first_tie(entries: &[Entry], flip: u128) -> Option<usize> {
-    entries.windows(2).position(|pair| same_word(pair[0], pair[1]) && tag(pair[1], flip) == TAG_OPEN)
+/// The place of the first entry that ties with the next one.
+fn first_tie(entries: &[Entry], flip: u64) -> Option<usize> {
+    entries.windows(2).position(|pair| is_tie(head(pair[0]), head(pair[1]), flip))
 }
 
 /// Sorts entries that are few, or none of which is far from its place.
 fn insertion_sort(entries: &mut [Entry]) {
-    insertion_sort_by(entries, |a, b| a < b);
+    insertion_sort_by(entries, |a, b| head(a) < head(b));
 }
 
 #[inline(always)]

@@ -1,153 +1,183 @@
-//! An entry: what the sort moves in place of a key. Sixteen bytes that order as the keys do, as far as they reach.
+//! An entry: what the sort moves in place of a key. Sixteen bytes that order as the keys do, as far as they reach, and
+//! say where the key lies.
 //!
-//! An entry is one `u128`. From the top: eleven bytes of the key, starting at the depth of the entry's partition; the
-//! tag; the row. Integer order of entries is then the order of the keys' next bytes, and of rows where those are
-//! equal:
+//! An entry is one `u128`, its upper half is the **head**:
 //!
 //! ```text
-//!  127                                    40 39     32 31          0
-//! | key[depth .. depth + 11], zeros past end |  tag    |    row     |
+//!  127                        73  72  71     64 63         32 31        0
+//! | 55 bits of the key: the word |open| length |     row     |   place   |
 //! ```
 //!
-//! **The tag** is the number of bytes that the key has left at the depth, at most 12. It makes "the key ends here" a
-//! part of the order. Take two entries whose eleven bytes are equal. If both tags are 12, neither key has ended: the
-//! order is decided by bytes further on. If one tag is less, that key is a prefix of the other, or ends with zero
-//! bytes where the other has zero bytes too: the shorter is the smaller, and so is its tag. If both tags are equal and
-//! less than 12, the keys are equal. So a zero byte needs no special case, and no length is ever compared.
+//! **The word** is cut from the key by the window of the entry's partition (`window`): bits in which its keys differ.
+//! Bits behind the end of a key are zero. **Open** says that the key goes on behind the window. **Length** is the
+//! length of the whole key, at most 255, and stands for that of a longer one too.
 //!
-//! **The row** at the bottom makes entries distinct, and a sort of entries stable, at no cost.
+//! Integer order of heads is the order of the keys as far as windows reach: take two entries whose words are equal. If
+//! both are open, the order is decided by bytes further on; their lengths order nothing. If one is open, the other
+//! one's key is the beginning of it, and is the smaller. If neither is, one key is the beginning of the other, so the
+//! shorter is the smaller, and keys of one length are equal. So a zero byte needs no special case, and the end of a key
+//! none either; only of two long keys that both have length 255 the true lengths have to be looked at.
+//!
+//! **Row and place** tell which key it is and where it lies (`finder`).
 
 /// An entry; see the module.
 pub(crate) type Entry = u128;
 
-/// Bytes of the key in an entry.
-pub(crate) const WORD_BYTES: usize = 11;
+/// Bits of the key in an entry.
+pub(crate) const WORD_BITS: u32 = 55;
 
-/// The tag of a key that goes on past the entry's bytes.
-pub(crate) const TAG_OPEN: u8 = 12;
+/// The bit of a head from which on it is a word.
+pub(crate) const WORD_SHIFT: u32 = 64 - WORD_BITS;
 
-/// Where the tag begins, in bits.
-pub(crate) const TAG_SHIFT: u32 = 32;
+/// The bit of a head that says that the key goes on.
+pub(crate) const OPEN: u64 = 1 << 8;
 
-/// The bits that hold key bytes and tag: all but the row.
-pub(crate) const WORD_MASK: u128 = !0 << TAG_SHIFT;
+/// The bits of a head in which keys of no order differ: word and open.
+pub(crate) const ORDER_MASK: u64 = !LENGTH_MASK;
 
-const BYTES_MASK: u128 = !0 << (TAG_SHIFT + 8);
+/// The length of a key that is this long or longer.
+pub(crate) const LENGTH_MAX: usize = 255;
 
-/// `KEEP[n]` has the bits of the first n bytes of an entry.
-const KEEP: [u128; 13] = {
-    let mut keep = [0; 13];
-    let mut n = 1;
-    while n < 13 {
-        let bytes = if n < WORD_BYTES { n } else { WORD_BYTES };
-        keep[n] = !0 << (128 - 8 * bytes);
-        n += 1;
-    }
-    keep
-};
+const LENGTH_MASK: u64 = 0xff;
+const ROW_SHIFT: u32 = 32;
+
+/// An entry.
+#[inline(always)]
+pub(crate) fn entry(head: u64, row: u32, place: u32) -> Entry {
+    u128::from(head) << 64 | u128::from(row) << ROW_SHIFT | u128::from(place)
+}
+
+/// The entry with another head.
+#[inline(always)]
+pub(crate) fn with_head(entry: Entry, head: u64) -> Entry {
+    u128::from(head) << 64 | u128::from(entry as u64)
+}
+
+/// A head. `word` has its bits at the top and zeros below, `length` is at most `LENGTH_MAX`.
+#[inline(always)]
+pub(crate) fn head_of(word: u64, is_open: bool, length: usize) -> u64 {
+    word | if is_open { OPEN } else { 0 } | length as u64
+}
+
+/// What entries are compared by.
+#[inline(always)]
+pub(crate) fn head(entry: Entry) -> u64 {
+    (entry >> 64) as u64
+}
+
+/// The length in a head that was xored with `flip`.
+#[inline(always)]
+pub(crate) fn length(head: u64, flip: u64) -> usize {
+    ((head ^ flip) & LENGTH_MASK) as usize
+}
+
+/// Whether the key of a head that was xored with `flip` goes on behind the window.
+#[inline(always)]
+pub(crate) fn is_open(head: u64, flip: u64) -> bool {
+    (head ^ flip) & OPEN != 0
+}
+
+/// Whether heads do not tell the order of two keys: words are equal, and both go on, or both are too long for a length.
+#[inline(always)]
+pub(crate) fn is_tie(a: u64, b: u64, flip: u64) -> bool {
+    (a ^ b) & ORDER_MASK == 0 && (is_open(a, flip) || length(a, flip) == LENGTH_MAX && a == b)
+}
 
 /// The row that an entry stands for.
 #[inline(always)]
 pub(crate) fn row(entry: Entry) -> u32 {
+    (entry >> ROW_SHIFT) as u32
+}
+
+/// Where the key lies, from what the finder counts from.
+#[inline(always)]
+pub(crate) fn place(entry: Entry) -> u32 {
     entry as u32
 }
 
-/// Whether key bytes and tag of two entries are equal.
+/// Eight bytes of a key from `at` on as a number, the first at the top, zeros behind the end.
 #[inline(always)]
-pub(crate) fn same_word(a: Entry, b: Entry) -> bool {
-    // The upper halves decide nearly always.
-    (a >> 64) as u64 == (b >> 64) as u64 && (a as u64 ^ b as u64) >> TAG_SHIFT == 0
+pub(crate) fn chunk(key: &[u8], at: usize) -> u64 {
+    chunk_and_mask(key, at).0
 }
 
-/// The tag of an entry whose word was xored with `flip`.
+/// As `chunk`, with a mask of the bits that are the key's. No load goes past either end of the key.
 #[inline(always)]
-pub(crate) fn tag(entry: Entry, flip: u128) -> u8 {
-    ((entry ^ flip) >> TAG_SHIFT) as u8
+pub(crate) fn chunk_and_mask(key: &[u8], at: usize) -> (u64, u64) {
+    let Some(rest) = key.get(at..) else { return (0, 0) };
+    match rest.first_chunk() {
+        Some(bytes) => (u64::from_be_bytes(*bytes), !0),
+        None if rest.is_empty() => (0, 0),
+        None => (chunk_near_end(key, rest.len()), !0 << (64 - 8 * rest.len())),
+    }
 }
 
-/// An entry for the key `bytes[..len]` at `depth`, with row 0.
-///
-/// `bytes` may go on past the key: what lies there is read, so that one load serves nearly every key, and masked off.
-/// A depth past the end of the key gives an entry without bytes, tag 0.
+/// The last `left` bytes of a key, 1 to 7, at the top of a number, zeros below.
 #[inline(always)]
-pub(crate) fn word(bytes: &[u8], len: usize, depth: usize) -> Entry {
-    let left = len.saturating_sub(depth);
-    let tag = left.min(TAG_OPEN as usize);
-    let head = match bytes.get(depth..).and_then(|rest| rest.first_chunk::<16>()) {
-        Some(chunk) => u128::from_be_bytes(*chunk) & KEEP[tag],
-        None => word_near_end(bytes.get(..len).unwrap_or(bytes), left) & BYTES_MASK,
-    };
-    head | (tag as u128) << TAG_SHIFT
-}
-
-/// The last `left` bytes of a key, at most 15, in the top of a word, zeros below. The loads overlap, so that none goes
-/// past either end of the key.
-#[inline(always)]
-fn word_near_end(key: &[u8], left: usize) -> u128 {
-    if left == 0 || left > 15 {
-        return 0;
+fn chunk_near_end(key: &[u8], left: usize) -> u64 {
+    let drop = 64 - 8 * left as u32;
+    if let Some(last) = key.last_chunk() {
+        return u64::from_be_bytes(*last) << drop;
     }
-    let drop = 128 - 8 * left as u32;
-    if let Some(last) = key.last_chunk::<16>() {
-        return u128::from_be_bytes(*last) << drop;
-    }
-    let rest = &key[key.len() - left.min(key.len())..];
-    if let (Some(head), Some(last)) = (rest.first_chunk::<8>(), rest.last_chunk::<8>()) {
-        return u128::from(u64::from_be_bytes(*head)) << 64 | u128::from(u64::from_be_bytes(*last)) << drop;
-    }
-    if let (Some(head), Some(last)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-        return u128::from(u32::from_be_bytes(*head)) << 96 | u128::from(u32::from_be_bytes(*last)) << drop;
+    let rest = &key[key.len() - left..];
+    if let (Some(first), Some(last)) = (rest.first_chunk(), rest.last_chunk()) {
+        return u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << drop;
     }
     match *rest {
-        [a] => u128::from(a) << 120,
-        [a, b] => u128::from(a) << 120 | u128::from(b) << 112,
-        [a, b, c] => u128::from(a) << 120 | u128::from(b) << 112 | u128::from(c) << 104,
+        [a] => u64::from(a) << 56,
+        [a, b] => u64::from(a) << 56 | u64::from(b) << 48,
+        [a, b, c] => u64::from(a) << 56 | u64::from(b) << 48 | u64::from(c) << 40,
         _ => 0,
     }
 }
 
-/// A lower bound of the bytes that two neighbours at `depth` have in common; exact where their words differ.
-pub(crate) fn common_bytes(a: Entry, b: Entry, depth: usize, flip: u128) -> usize {
-    let same = ((a ^ b).leading_zeros() / 8) as usize;
-    let short = tag(a, flip).min(tag(b, flip)) as usize;
-    depth + same.min(short).min(WORD_BYTES)
+/// The bytes that two neighbours at `depth` have in common, if their heads tell. Words are of all bits.
+pub(crate) fn common_bytes(a: u64, b: u64, depth: usize, flip: u64) -> Option<usize> {
+    let shortest = length(a, flip).min(length(b, flip));
+    let differ = (a ^ b) >> WORD_SHIFT << WORD_SHIFT;
+    // Lengths of the longest keys are not known, but the words of two that differ may still lie within them.
+    let same = depth + (differ.leading_zeros() / 8) as usize;
+    (differ != 0 && (same < LENGTH_MAX || shortest < LENGTH_MAX)).then_some(same.min(shortest))
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
     use alloc::vec::Vec;
 
     use super::*;
 
-    /// Order of words is order of keys, wherever the words do not tie as open; also with bytes behind the key.
+    /// Of any key and place, what lies there, and zeros.
     #[test]
-    fn words_order_as_keys() {
-        let mut keys: Vec<Vec<u8>> = vec![vec![]];
-        for len in (0..20).step_by(if cfg!(miri) { 5 } else { 1 }) {
-            for fill in [0u8, 1, 255] {
-                keys.push(vec![fill; len]);
-                keys.push((0..len as u8).map(|i| i.wrapping_mul(fill)).collect());
-                let mut key = vec![0; len];
-                key.push(fill);
-                keys.push(key);
+    fn chunks_are_padded() {
+        let key: Vec<u8> = (1..=30).collect();
+        for len in 0..=key.len() {
+            for at in 0..=len + 9 {
+                let mut bytes = [0; 8];
+                let rest = key[..len].get(at..).unwrap_or(&[]);
+                let some = rest.len().min(8);
+                bytes[..some].copy_from_slice(&rest[..some]);
+                let mask = (0..some).fold(0, |mask, _| mask >> 8 | 0xff << 56);
+                assert_eq!(chunk_and_mask(&key[..len], at), (u64::from_be_bytes(bytes), mask), "{len} {at}");
             }
         }
-        for depth in if cfg!(miri) { vec![0, 5, 30] } else { vec![0, 1, 5, 11, 17, 30] } {
-            for a in &keys {
-                for b in &keys {
-                    let (left, right) = (a.get(depth..).unwrap_or(&[]), b.get(depth..).unwrap_or(&[]));
-                    let (x, y) = (word(a, a.len(), depth), word(b, b.len(), depth));
-                    if x == y && tag(x, 0) == TAG_OPEN {
-                        assert_eq!(left[..11], right[..11]);
-                    } else {
-                        assert_eq!(x.cmp(&y), left.cmp(right), "{a:?} {b:?} at {depth}");
-                        let same = left.iter().zip(right).take_while(|(x, y)| x == y).count();
-                        assert_eq!(common_bytes(x, y, depth, 0), depth + same.min(11), "{a:?} {b:?}");
-                    }
-                    let mut longer = a.clone();
-                    longer.extend([7; 20]);
-                    assert_eq!(word(&longer, a.len(), depth), x);
+    }
+
+    /// What is put into an entry can be taken out of it, and another head changes nothing else.
+    #[test]
+    fn parts_of_an_entry_do_not_touch() {
+        let word = 0x1234_5678_9abc_de00;
+        for (length, row, place, open) in
+            [(0, 0, 0, false), (255, u32::MAX, u32::MAX, true), (18, 7, 9, true)]
+        {
+            for flip in [0, !0] {
+                let its_head = head_of(word, open, length) ^ flip;
+                let one = entry(its_head, row, place);
+                for entry in [one, with_head(with_head(one, !0), its_head)] {
+                    assert_eq!(head(entry), its_head);
+                    assert_eq!(super::length(head(entry), flip), length);
+                    assert_eq!(is_open(head(entry), flip), open);
+                    assert_eq!(super::row(entry), row);
+                    assert_eq!(super::place(entry), place);
                 }
             }
         }

@@ -6,8 +6,8 @@ use crate::load::prefetch;
 
 /// A list of keys, each known by its row. Keys order as their bytes do.
 ///
-/// A key must stay as it is while it is sorted. If it does not, the order of the result is not defined; the result is
-/// a permutation of the rows all the same.
+/// A key must stay as it is while it is sorted. If it does not, the order of the result is not defined, and the sort
+/// may panic; a result is a permutation of the rows all the same.
 pub trait Keys {
     /// The number of keys.
     fn len(&self) -> usize;
@@ -18,13 +18,6 @@ pub trait Keys {
     /// Whether there is no key.
     fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The key of a row with whatever memory lies behind it in the same allocation, and the key's length. Where keys
-    /// lie in one arena this saves the sort a special case for the end of each key.
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        let key = self.key(row);
-        (key, key.len())
     }
 
     /// Asks for the memory that says where the key of a row lies, without waiting for it. Any row may be asked for.
@@ -62,11 +55,6 @@ macro_rules! as_its_keys {
                 $keys.key(row)
             }
 
-            #[inline(always)]
-            fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-                let $this = self;
-                $keys.key_and_after(row)
-            }
 
             #[inline(always)]
             fn prefetch(&self, row: usize) {
@@ -131,13 +119,6 @@ impl<O: Offset> Keys for Arena<'_, O> {
     }
 
     #[inline(always)]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        let (start, end) = (self.offsets[row].bytes(), self.offsets[row + 1].bytes());
-        assert!(start <= end && end <= self.bytes.len(), "the offsets of row {row} are not within the arena");
-        (&self.bytes[start..], end - start)
-    }
-
-    #[inline(always)]
     fn prefetch(&self, row: usize) {
         prefetch(self.offsets.as_ptr().wrapping_add(row));
     }
@@ -162,13 +143,6 @@ impl Keys for FixedWidth<'_> {
     #[inline(always)]
     fn key(&self, row: usize) -> &[u8] {
         &self.bytes[row * self.width..][..self.width]
-    }
-
-    #[inline(always)]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        let rest = &self.bytes[row * self.width..];
-        assert!(self.width <= rest.len(), "row {row} is not within the buffer");
-        (rest, self.width)
     }
 }
 

@@ -4,13 +4,14 @@
 //! before the sort is done, [`top_k`] the first few. [`Sorter`] has all of them with memory that is kept between calls.
 //! Where keys lie is told by [`Keys`]: slices of anything that is bytes, [`Arena`], [`FixedWidth`], or your own.
 //!
-//! To read the core, in this order: `entry` (sixteen bytes that order as a key does), `load` (words past the common
-//! prefix, one touch a key), `digit` (the radix step), `engine` (what is done to which range, and in which order),
-//! `runs` (keys in order already), `permute` (items follow their rows). The README tells the whole in a page.
+//! To read the core, in this order: `entry` (sixteen bytes that order as a key does), `window` (which bits of a key an
+//! entry has), `finder` (where the key lies), `load` (words for a partition, one touch a key), `digit` (the radix
+//! step), `engine` (what is done to which range, and in which order), `runs` (keys in order already), `permute` (items
+//! follow their rows). The README tells the whole in a page.
 //!
-//! Costs, with n keys and D bytes that tell them apart: O(n log n + D / 11) for all keys but such as make every radix
-//! step of a large range split off little, which cost up to eleven steps for each eleven bytes; 32 bytes of scratch a
-//! key; no recursion. Keys in rising or falling order take one pass of comparisons.
+//! Costs, with n keys and D bytes that tell them apart: O(n log n + D / 6) for all keys but such as make every radix
+//! step of a large range split off little, which cost up to seven steps for each six bytes; 32 bytes of scratch a key;
+//! no recursion. Keys in rising or falling order take one pass of comparisons.
 #![no_std]
 
 extern crate alloc;
@@ -24,17 +25,20 @@ mod engine;
 mod entry;
 #[cfg(feature = "external")]
 pub mod external;
+mod finder;
 mod keys;
 mod load;
 #[cfg(feature = "parallel")]
 pub mod parallel;
 mod permute;
+mod pext;
 pub mod row;
 mod runs;
 mod scratch;
 mod sorted;
 mod sorter;
 mod top;
+mod window;
 
 use alloc::vec::Vec;
 

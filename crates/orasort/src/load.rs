@@ -1,32 +1,32 @@
-//! Loading: gives the entries of a partition their words at a new depth, as far along the keys as all of them agree.
+//! Loading: gives the entries of a partition their words, cut from the keys by a window that fits all of them.
 //!
-//! All keys of the partition are known to share `base` bytes. How many more they share is guessed from a few of them
-//! (`SAMPLES`), and one pass over the keys both checks the guess and loads the words behind it. So a key's memory is
-//! touched once a load, however long the prefix that is jumped over. Where the guess was too long it is cut to what
-//! holds, and the entries loaded before that are loaded again: at most two passes, and the second needs no check.
-//!
-//! A jump is at most `JUMP_BYTES_MAX`. That bounds what a pass can waste on a guess that does not hold; a longer
-//! prefix takes several loads, which is still far less than one per word.
+//! A window is guessed from a few keys, and one pass over all of them both checks the guess and loads the words. So a
+//! key's memory is touched once a load, however much of it all keys share. Where the guess claimed too much it is
+//! weakened until it fits, and the entries loaded before that are loaded again: at most two passes, and the second
+//! needs no check.
 
-use crate::entry::{Entry, WORD_MASK, row, word};
+use core::ops::Range;
+
+use crate::entry::{Entry, head, is_tie, with_head};
+use crate::finder::Finder;
 use crate::keys::Keys;
+use crate::pext;
+use crate::window::Window;
 
-/// Keys that a guess is made from, beside the first.
-const SAMPLES: usize = 4;
-
-/// The longest prefix that one load jumps over.
-const JUMP_BYTES_MAX: usize = 256;
+/// Keys that a window is guessed from, beside the first: one of so many, at least and at most this many.
+const SAMPLE_OF: usize = 8;
+const SAMPLES_MIN: usize = 4;
+const SAMPLES_MAX: usize = 16;
 
 /// How many keys ahead of the one that is loaded memory is asked for.
 const AHEAD: usize = 12;
 
-/// What a load found.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Loaded {
-    /// Bytes that all keys share; the words begin there.
-    pub(crate) depth: usize,
-    /// The word bits in which entries differ; 0 when all words are equal.
-    pub(crate) varying: u128,
+/// Up to this many keys, words are of all bits: a guess at which bits differ costs more than it saves.
+const PLAIN_MAX: usize = 32;
+
+/// Whether words are of the bits in which keys differ, not of all bits. That takes a processor that is quick at it.
+pub(crate) fn packs() -> bool {
+    pext::is_fast() || cfg!(miri)
 }
 
 /// Bytes that two slices have in common at their start.
@@ -39,11 +39,6 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
         same += 8;
     }
     same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
-}
-
-/// The bytes of a key from `from` on, none if it ends before.
-fn rest<K: Keys + ?Sized>(keys: &K, row: u32, from: usize) -> &[u8] {
-    keys.key(row as usize).get(from..).unwrap_or(&[])
 }
 
 /// Asks for memory without waiting for it.
@@ -59,203 +54,257 @@ pub(crate) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Asks for the memory of an entry's key around `depth`.
-#[inline(always)]
-fn prefetch_key<K: Keys + ?Sized>(keys: &K, entry: Entry, depth: usize) {
-    prefetch(keys.key_and_after(row(entry) as usize).0.as_ptr().wrapping_add(depth));
-}
-
 /// Asks for what the load of entry `i` plus a distance will read: at twice the distance for what says where the key
 /// lies, so that the address of the key itself can be had at the distance without a wait.
 #[inline(always)]
-fn prefetch_ahead<K: Keys + ?Sized>(keys: &K, entries: &[Entry], i: usize, depth: usize) {
+fn prefetch_ahead<K: Keys + ?Sized>(
+    finder: &Finder<'_, K>,
+    entries: &[Entry],
+    i: usize,
+    bytes: &Range<usize>,
+) {
     if let Some(entry) = entries.get(i + 2 * AHEAD) {
-        keys.prefetch(row(*entry) as usize);
+        finder.prefetch_place(*entry);
     }
     if let Some(entry) = entries.get(i + AHEAD) {
-        prefetch_key(keys, *entry, depth);
+        finder.prefetch_key(*entry, bytes.start, bytes.end);
     }
 }
 
-/// Asks for the keys of a few entries.
-pub(crate) fn prefetch_all<K: Keys + ?Sized>(keys: &K, entries: &[Entry], depth: usize) {
-    for entry in entries {
-        keys.prefetch(row(*entry) as usize);
-    }
-    for entry in entries {
-        prefetch_key(keys, *entry, depth);
-    }
-}
-
-/// Asks for what a load reads before `prefetch_ahead` has come far enough: its first keys and its samples.
-fn prefetch_first<K: Keys + ?Sized>(keys: &K, entries: &[Entry], depth: usize) {
-    let samples = (1..=SAMPLES).map(|sample| entries[(entries.len() - 1) * sample / SAMPLES]);
-    let first = entries.iter().copied().take(AHEAD);
-    for entry in entries.iter().copied().take(2 * AHEAD).chain(samples.clone()) {
-        keys.prefetch(row(entry) as usize);
-    }
-    for entry in samples.chain(first) {
-        prefetch_key(keys, entry, depth);
-    }
-}
-
-/// The prefix that a load jumps over, made ready to be looked for in one key after the other.
-struct Prefix<'a> {
-    bytes: &'a [u8],
-    /// The first and the last 16 bytes of a prefix that is 16 to 32 long. Of a shorter one both are its bytes, in the
-    /// top of the word.
-    ends: [u128; 2],
-    /// The bits of `ends` that count; none where the prefix is too long for them.
-    mask: u128,
-    last_at: usize,
-}
-
-impl<'a> Prefix<'a> {
-    fn new(bytes: &'a [u8]) -> Prefix<'a> {
-        let len = bytes.len();
-        if len > 32 || len == 0 {
-            return Prefix { bytes, ends: [0; 2], mask: 0, last_at: 0 };
+/// Asks for the keys of those of some sorted entries that tie, around `depth`, or, if they are far, for where they lie.
+pub(crate) fn prefetch_ties<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &[Entry], depth: usize) {
+    for pair in entries.windows(2) {
+        if is_tie(head(pair[0]), head(pair[1]), finder.flip) {
+            pair.iter().for_each(|entry| finder.prefetch(*entry, depth));
         }
-        let mut padded = [0; 48];
-        padded[..len].copy_from_slice(bytes);
-        let last_at = len.saturating_sub(16);
-        let ends =
-            [0, last_at].map(|at| padded[at..].first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes)));
-        Prefix { bytes, ends, mask: !0 << (128 - 8 * len.min(16)), last_at }
-    }
-
-    /// Whether the key `bytes[..len]` has the prefix at `base`.
-    #[inline(always)]
-    fn starts(&self, bytes: &[u8], len: usize, base: usize) -> bool {
-        let Some(rest) = bytes.get(base..) else { return self.bytes.is_empty() };
-        if let (Some(head), Some(last)) =
-            (rest.first_chunk::<16>(), rest.get(self.last_at..).and_then(|rest| rest.first_chunk::<16>()))
-            && self.mask != 0
-        {
-            let differ =
-                (u128::from_be_bytes(*head) ^ self.ends[0]) | (u128::from_be_bytes(*last) ^ self.ends[1]);
-            return len >= base + self.bytes.len() && differ & self.mask == 0;
-        }
-        rest.get(..len.saturating_sub(base)).unwrap_or(rest).starts_with(self.bytes)
     }
 }
 
-/// What all entries have in common, found while they pass by.
+/// Asks for the keys of a few entries around `depth`.
+pub(crate) fn prefetch_all<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &[Entry], depth: usize) {
+    for entry in entries {
+        finder.prefetch_place(*entry);
+    }
+    for entry in entries {
+        finder.prefetch_key(*entry, depth, depth);
+    }
+}
+
+/// The places of the keys that a window for `len` keys is guessed from.
+fn samples(len: usize) -> impl Iterator<Item = usize> + Clone {
+    let samples = (len / SAMPLE_OF).clamp(SAMPLES_MIN, SAMPLES_MAX);
+    (0..=samples).map(move |sample| (len - 1) * sample / samples)
+}
+
+/// A window guessed from a few of `len` keys, one at least, that share `base` bytes.
+fn guess<'k>(len: usize, base: usize, packed: bool, key: impl Fn(usize) -> &'k [u8]) -> Window<'k> {
+    let mut its_samples: [&[u8]; SAMPLES_MAX + 1] = [&[]; SAMPLES_MAX + 1];
+    let mut count = 0;
+    for (sample, place) in its_samples.iter_mut().zip(samples(len)) {
+        *sample = key(place).get(base..).unwrap_or(&[]);
+        count += 1;
+    }
+    Window::guess(base, &its_samples[..count], packed && len > PLAIN_MAX)
+}
+
+/// A window guessed for the first `len` keys of the list, one at least.
+pub(crate) fn guess_fresh<'k, K: Keys + ?Sized>(
+    finder: &Finder<'k, K>,
+    len: usize,
+    packed: bool,
+) -> Window<'k> {
+    guess(len, 0, packed, |row| finder.keys.key(row))
+}
+
+/// A window guessed for entries, one at least, whose keys share `base` bytes.
+///
+/// # Safety
+/// As of `Finder::key`, for each entry.
+pub(crate) unsafe fn guess_for<'k, K: Keys + ?Sized>(
+    finder: &Finder<'k, K>,
+    entries: &[Entry],
+    base: usize,
+    packed: bool,
+) -> Window<'k> {
+    for place in samples(entries.len()) {
+        finder.prefetch_place(entries[place]);
+    }
+    for place in samples(entries.len()) {
+        finder.prefetch_key(entries[place], base, base);
+    }
+    // SAFETY: the caller promised it.
+    guess(entries.len(), base, packed, |place| unsafe { finder.key(entries[place]) })
+}
+
+/// What all heads have in common, found while they pass by.
 #[derive(Clone, Copy)]
 struct Common {
-    all: u128,
-    any: u128,
+    all: u64,
+    any: u64,
 }
 
 impl Common {
     const NEW: Common = Common { all: !0, any: 0 };
 
     #[inline(always)]
-    fn add(&mut self, entry: Entry) {
-        self.all &= entry;
-        self.any |= entry;
+    fn add(&mut self, head: u64) {
+        self.all &= head;
+        self.any |= head;
     }
 
-    /// The word bits that differ.
-    fn varying(self) -> u128 {
-        (self.any & !self.all) & WORD_MASK
+    /// The bits that differ.
+    fn varying(self) -> u64 {
+        self.any & !self.all
     }
 }
 
-/// Loads the words of `entries`, whose rows are set and whose keys share `base` bytes. Words are xored with `flip`.
-pub(crate) fn load<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], base: usize, flip: u128) -> Loaded {
-    load_as::<K, false>(keys, entries, base, 0, flip)
-}
-
-/// As `load`, for entries whose rows are not set: they become `first`, and so on.
-pub(crate) fn load_fresh<K: Keys + ?Sized>(
-    keys: &K,
-    entries: &mut [Entry],
-    first: u32,
-    flip: u128,
-) -> Loaded {
-    load_as::<K, true>(keys, entries, 0, first, flip)
-}
-
-fn load_as<K: Keys + ?Sized, const FRESH: bool>(
-    keys: &K,
-    entries: &mut [Entry],
-    base: usize,
-    first: u32,
-    flip: u128,
-) -> Loaded {
-    let row_at = |entries: &[Entry], i: usize| if FRESH { first + i as u32 } else { row(entries[i]) };
-    if entries.is_empty() {
-        return Loaded { depth: base, varying: 0 };
-    }
-    if !FRESH {
-        prefetch_first(keys, entries, base);
-    }
-    let model = rest(keys, row_at(entries, 0), base);
-    let mut jump = model.len().min(JUMP_BYTES_MAX);
-    for sample in 1..=SAMPLES {
-        let other = row_at(entries, (entries.len() - 1) * sample / SAMPLES);
-        jump = common_prefix(&model[..jump], rest(keys, other, base));
-    }
-    if jump == 0 {
-        return Loaded { depth: base, varying: fill_as::<K, FRESH>(keys, entries, base, first, flip) };
-    }
+/// The bits in which heads of entries differ.
+pub(crate) fn scan(entries: &[Entry]) -> u64 {
     let mut common = Common::NEW;
-    let mut redo = 0;
-    let mut prefix = Prefix::new(&model[..jump]);
-    for i in 0..entries.len() {
-        if !FRESH {
-            prefetch_ahead(keys, entries, i, base);
+    entries.iter().for_each(|entry| common.add(head(*entry)));
+    common.varying()
+}
+
+/// What a pass over keys found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Passed {
+    /// The bits in which heads differ.
+    pub(crate) varying: u64,
+    /// So many entries at the beginning were loaded by a window that claimed more, and have to be loaded again.
+    pub(crate) redo: usize,
+}
+
+/// One of two ways to load, so that the compiler makes the best of each.
+macro_rules! fast_or_not {
+    ($(
+        $(#[$doc:meta])*
+        [$($unsafe:tt)?] $name:ident, $fast:ident => $work:ident ($($arg:ident: $kind:ty),*) -> $result:ty;
+    )*) => {$(
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[target_feature(enable = "bmi2")]
+        unsafe fn $fast<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
+            // SAFETY: the caller promised what `work` asks for, and asked the processor.
+            unsafe { $work::<K, true>(finder, $($arg),*) }
         }
-        let row = row_at(entries, i);
-        let (bytes, len) = keys.key_and_after(row as usize);
-        if !prefix.starts(bytes, len, base) {
-            jump = common_prefix(&model[..jump], bytes.get(base..len).unwrap_or(&[]));
-            prefix = Prefix::new(&model[..jump]);
-            redo = i;
+
+        $(#[$doc])*
+        pub(crate) $($unsafe)? fn $name<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            if pext::is_fast() {
+                // SAFETY: the caller promised what `work` asks for, and the processor has the instruction.
+                return unsafe { $fast(finder, $($arg),*) };
+            }
+            // SAFETY: the caller promised it.
+            unsafe { $work::<K, false>(finder, $($arg),*) }
         }
-        entries[i] = (word(bytes, len, base + jump) ^ flip) | u128::from(row);
-        common.add(entries[i]);
+    )*};
+}
+
+fast_or_not! {
+    /// Makes the entries of rows `first` and so on. Weakens the window where a key does not fit. None if a key lies too
+    /// far off for the finder; then the entries are of no use.
+    [] make, make_fast =>
+        make_as(entries: &mut [Entry], first: u32, window: &mut Window<'k>) -> Option<Passed>;
+    /// Loads the words of entries whose keys share the bytes before the window's base. Weakens the window where a key
+    /// does not fit.
+    ///
+    /// # Safety
+    /// As of `Finder::key`, for each entry.
+    [unsafe] load, load_fast => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
+    /// Loads the words of entries whose keys are known to fit the window, and returns the bits in which heads differ.
+    ///
+    /// # Safety
+    /// As of `Finder::key`, for each entry.
+    [unsafe] fill, fill_fast => fill_as(entries: &mut [Entry], window: &Window<'k>) -> u64;
+}
+
+/// The head of a key that fits the window once this is done. `i` is the key's place; what is before it has to be loaded
+/// again if the window changed.
+///
+/// # Safety
+/// As of `extract`.
+#[inline(always)]
+unsafe fn fit<const FAST: bool>(
+    window: &mut Window<'_>,
+    key: &[u8],
+    flip: u64,
+    i: usize,
+    redo: &mut usize,
+) -> u64 {
+    loop {
+        // SAFETY: the caller promised it.
+        let (head, fits) = unsafe { window.head::<FAST>(key, flip) };
+        if fits {
+            return head;
+        }
+        window.weaken(key);
+        *redo = i;
     }
-    let depth = base + jump;
-    let varying = if redo > 0 {
-        fill(keys, &mut entries[..redo], depth, flip);
-        scan(entries)
-    } else {
-        common.varying()
-    };
-    Loaded { depth, varying }
 }
 
-/// Loads the words at a depth that is known to be right, and returns the bits that vary.
-pub(crate) fn fill<K: Keys + ?Sized>(keys: &K, entries: &mut [Entry], depth: usize, flip: u128) -> u128 {
-    fill_as::<K, false>(keys, entries, depth, 0, flip)
-}
-
-fn fill_as<K: Keys + ?Sized, const FRESH: bool>(
-    keys: &K,
+#[inline(always)]
+unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
+    finder: &Finder<'k, K>,
     entries: &mut [Entry],
-    depth: usize,
     first: u32,
-    flip: u128,
-) -> u128 {
-    let mut common = Common::NEW;
+    window: &mut Window<'k>,
+) -> Option<Passed> {
+    let (mut common, mut redo) = (Common::NEW, 0);
+    for (i, entry) in entries.iter_mut().enumerate() {
+        let row = first + i as u32;
+        let key = finder.keys.key(row as usize);
+        // SAFETY: the caller asked the processor.
+        let head = unsafe { fit::<FAST>(window, key, finder.flip, i, &mut redo) };
+        *entry = finder.entry(head, row, key)?;
+        common.add(head);
+    }
+    Some(Passed { varying: common.varying(), redo })
+}
+
+#[inline(always)]
+unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
+    finder: &Finder<'k, K>,
+    entries: &mut [Entry],
+    window: &mut Window<'k>,
+) -> Passed {
+    let (mut common, mut redo) = (Common::NEW, 0);
+    let bytes = window.depth..window.end();
+    prefetch_first(finder, entries, &bytes);
     for i in 0..entries.len() {
-        if !FRESH {
-            prefetch_ahead(keys, entries, i, depth);
-        }
-        let entry = &mut entries[i];
-        let row = if FRESH { first + i as u32 } else { row(*entry) };
-        let (bytes, len) = keys.key_and_after(row as usize);
-        *entry = (word(bytes, len, depth) ^ flip) | u128::from(row);
-        common.add(*entry);
+        prefetch_ahead(finder, entries, i, &bytes);
+        // SAFETY: the caller promised it, and asked the processor. A head of the same key changes nothing about it.
+        let head = unsafe { fit::<FAST>(window, finder.key(entries[i]), finder.flip, i, &mut redo) };
+        entries[i] = with_head(entries[i], head);
+        common.add(head);
+    }
+    Passed { varying: common.varying(), redo }
+}
+
+#[inline(always)]
+unsafe fn fill_as<'k, K: Keys + ?Sized, const FAST: bool>(
+    finder: &Finder<'k, K>,
+    entries: &mut [Entry],
+    window: &Window<'k>,
+) -> u64 {
+    let mut common = Common::NEW;
+    let bytes = window.depth..window.end();
+    prefetch_first(finder, entries, &bytes);
+    for i in 0..entries.len() {
+        prefetch_ahead(finder, entries, i, &bytes);
+        // SAFETY: the caller promised it, and asked the processor. A head of the same key changes nothing about it.
+        let (head, _) = unsafe { window.head::<FAST>(finder.key(entries[i]), finder.flip) };
+        entries[i] = with_head(entries[i], head);
+        common.add(head);
     }
     common.varying()
 }
 
-/// The word bits in which entries differ.
-pub(crate) fn scan(entries: &[Entry]) -> u128 {
-    let mut common = Common::NEW;
-    entries.iter().for_each(|entry| common.add(*entry));
-    common.varying()
+/// Asks for what a pass reads before `prefetch_ahead` has come far enough.
+fn prefetch_first<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &[Entry], bytes: &Range<usize>) {
+    for entry in entries.iter().take(2 * AHEAD) {
+        finder.prefetch_place(*entry);
+    }
+    for entry in entries.iter().take(AHEAD) {
+        finder.prefetch_key(*entry, bytes.start, bytes.end);
+    }
 }

@@ -3,6 +3,7 @@
 use core::mem::MaybeUninit;
 
 use crate::engine::{Range, Sides};
+use crate::entry::row;
 
 /// Keeps the rows of a ready range at the front of side 0, four to an entry.
 ///
@@ -10,7 +11,7 @@ use crate::engine::{Range, Sides};
 /// entries are read in order, so entry p / 4 has been read by then, or is the one just read.
 pub(crate) fn keep_rows(sides: &mut Sides<'_>, range: &Range) {
     for position in range.start..range.end {
-        let row = sides[range.side][position] as u32;
+        let row = row(sides[range.side][position]);
         rows_of(sides[0])[position] = row;
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::Options;
 use crate::engine::{Engine, Range, Sides};
-use crate::entry::{common_bytes, same_word};
+use crate::entry::{Entry, common_bytes, head, row};
 use crate::keys::Keys;
-use crate::load::common_prefix;
+use crate::load::{common_prefix, packs};
 use crate::scratch::Scratch;
 
 /// The memory of an iterator: its own, or a sorter's.
@@ -18,29 +18,29 @@ enum Memory<'s> {
 /// [`Sorter::sorted`](crate::Sorter::sorted). May be dropped at any time; what was not asked for was not sorted.
 #[derive(Debug)]
 pub struct Sorted<'s, K: ?Sized> {
-    keys: &'s K,
     memory: Memory<'s>,
-    engine: Engine,
+    engine: Engine<'s, K>,
     /// The range that rows are taken from, its start the next one.
     ready: Range,
     len: usize,
 }
 
 impl<'s, K: Keys + ?Sized> Sorted<'s, K> {
-    pub(crate) fn new(scratch: &'s mut Scratch, keys: &'s K, options: Options) -> Self {
-        Sorted::with(Memory::Lent(scratch), keys, options)
+    /// If it is not `packed`, words have all bits of their bytes.
+    pub(crate) fn new(scratch: &'s mut Scratch, keys: &'s K, options: Options, packed: bool) -> Self {
+        Sorted::with(Memory::Lent(scratch), keys, options, packed)
     }
 
     pub(crate) fn own(keys: &'s K, options: Options) -> Self {
-        Sorted::with(Memory::Own(Scratch::new()), keys, options)
+        Sorted::with(Memory::Own(Scratch::new()), keys, options, packs())
     }
 
-    fn with(mut memory: Memory<'s>, keys: &'s K, options: Options) -> Self {
+    fn with(mut memory: Memory<'s>, keys: &'s K, options: Options, packed: bool) -> Self {
         let len = keys.len();
         assert!(u32::try_from(len).is_ok(), "more than u32::MAX keys");
         memory.scratch().reserve(len);
-        let engine = Engine::start_fresh(&mut memory.scratch().sides(len), options);
-        Sorted { keys, memory, engine, ready: Range { side: 0, start: 0, end: 0, depth: 0 }, len }
+        let engine = Engine::start_fresh(keys, &mut memory.scratch().sides(len), options, packed);
+        Sorted { memory, engine, ready: Range { side: 0, start: 0, end: 0, depth: 0, shared: 0 }, len }
     }
 
     /// Makes sure that the ready range has a row; false at the end.
@@ -50,7 +50,8 @@ impl<'s, K: Keys + ?Sized> Sorted<'s, K> {
             return true;
         }
         let mut sides = self.memory.scratch().sides(self.len);
-        match self.engine.next(self.keys, &mut sides) {
+        // SAFETY: the memory is this iterator's own, or lent to it alone.
+        match unsafe { self.engine.next(&mut sides) } {
             Some(range) => {
                 self.ready = range;
                 true
@@ -78,7 +79,7 @@ impl<K: Keys + ?Sized> Iterator for Sorted<'_, K> {
             return None;
         }
         let sides: Sides<'_> = self.memory.scratch().sides(self.len);
-        let row = sides[self.ready.side][self.ready.start] as u32;
+        let row = row(sides[self.ready.side][self.ready.start]);
         self.ready.start += 1;
         Some(row)
     }
@@ -95,12 +96,12 @@ impl<K: Keys + ?Sized> ExactSizeIterator for Sorted<'_, K> {}
 /// [`Sorter::sorted_lcp`](crate::Sorter::sorted_lcp).
 ///
 /// The sort knows the number already for most neighbours; it compares keys only where two ranges meet, and for keys
-/// whose next eleven bytes are the same.
+/// whose next six bytes are the same.
 #[derive(Debug)]
 pub struct SortedLcp<'s, K: ?Sized> {
     rows: Sorted<'s, K>,
     /// The entry before.
-    last: Option<u128>,
+    last: Option<Entry>,
 }
 
 impl<'s, K: Keys + ?Sized> SortedLcp<'s, K> {
@@ -121,19 +122,17 @@ impl<K: Keys + ?Sized> Iterator for SortedLcp<'_, K> {
         let Range { side, start, depth, .. } = self.rows.ready;
         let entry = self.rows.memory.scratch().sides(self.rows.len)[side][start];
         self.rows.ready.start += 1;
-        let shared = match self.last {
-            None => 0,
-            Some(last) if !new_range && !same_word(last, entry) => {
-                common_bytes(last, entry, depth, self.rows.engine.flip)
-            }
-            Some(last) => {
-                let (a, b) =
-                    (self.rows.keys.key(last as u32 as usize), self.rows.keys.key(entry as u32 as usize));
+        let finder = &self.rows.engine.finder;
+        let shared = self.last.map_or(0, |last| {
+            let known =
+                if new_range { None } else { common_bytes(head(last), head(entry), depth, finder.flip) };
+            known.unwrap_or_else(|| {
+                let [a, b] = [last, entry].map(|entry| finder.keys.key(row(entry) as usize));
                 common_prefix(a, b)
-            }
-        };
+            })
+        });
         self.last = Some(entry);
-        Some((entry as u32, shared))
+        Some((row(entry), shared))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

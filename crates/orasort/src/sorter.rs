@@ -5,6 +5,7 @@ use core::cmp::Ordering;
 
 use crate::engine::Engine;
 use crate::keys::{ByKey, Keys};
+use crate::load::packs;
 use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
 use crate::sorted::{Sorted, SortedLcp};
@@ -85,8 +86,9 @@ impl Sorter {
                 let len = items.len();
                 self.scratch.reserve(len);
                 let mut sides = self.scratch.sides(len);
-                let mut engine = Engine::start_fresh(&mut sides, options);
-                while let Some(range) = engine.next(&keys, &mut sides) {
+                let mut engine = Engine::start_fresh(&keys, &mut sides, options, packs());
+                // SAFETY: rows are kept where entries were given out.
+                while let Some(range) = unsafe { engine.next(&mut sides) } {
                     permute::keep_rows(&mut sides, &range);
                 }
                 permute::apply(&mut sides, items);
@@ -170,8 +172,9 @@ impl Sorter {
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
         self.scratch.reserve(rows.len());
         let mut sides = self.scratch.sides(rows.len());
-        let mut engine = Engine::start_fresh(&mut sides, options);
-        engine.rows_into(keys, &mut sides, rows);
+        let mut engine = Engine::start_fresh(keys, &mut sides, options, packs());
+        // SAFETY: nothing else writes to the sides.
+        unsafe { engine.rows_into(&mut sides, rows) };
     }
 
     /// The first `k` rows in order, or all if there are fewer keys. Panics if there are more than `u32::MAX` keys.
@@ -188,12 +191,12 @@ impl Sorter {
     ///
     /// Panics if there are more than `u32::MAX` keys.
     pub fn sorted<'s, K: Keys + ?Sized>(&'s mut self, keys: &'s K, options: Options) -> Sorted<'s, K> {
-        Sorted::new(&mut self.scratch, keys, options)
+        Sorted::new(&mut self.scratch, keys, options, packs())
     }
 
     /// As `sorted`, with the number of bytes that each key shares with the one before it.
     pub fn sorted_lcp<'s, K: Keys + ?Sized>(&'s mut self, keys: &'s K, options: Options) -> SortedLcp<'s, K> {
-        SortedLcp::new(self.sorted(keys, options))
+        SortedLcp::new(Sorted::new(&mut self.scratch, keys, options, false))
     }
 }
 
@@ -211,10 +214,6 @@ impl<K: Keys + ?Sized> Keys for Part<'_, K> {
 
     fn key(&self, row: usize) -> &[u8] {
         self.keys.key(self.start + row)
-    }
-
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        self.keys.key_and_after(self.start + row)
     }
 
     fn prefetch(&self, row: usize) {

@@ -1,7 +1,7 @@
 //! The first k rows without sorting the rest.
 //!
 //! One pass keeps the best rows so far: a list of at most twice k candidates and a bound, the worst of the best k
-//! known. A key that is not below the bound is dropped, most often by its first eleven bytes, as entries have them.
+//! known. A key that is not below the bound is dropped, most often by its first eight bytes.
 //! When the list is full, half of it is dropped and the bound falls: a constant number of comparisons for each row
 //! that came in. At last the candidates are sorted. A heap would do the same with a comparison per level.
 
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::engine::flip_of;
-use crate::entry::{Entry, TAG_OPEN, TAG_SHIFT, tag, word};
+use crate::entry::chunk;
 use crate::keys::Keys;
 use crate::{Options, Order, Sorter};
 
@@ -31,22 +31,17 @@ pub(crate) fn top_k<K: Keys + ?Sized>(sorter: &mut Sorter, keys: &K, k: usize, o
         order.then(a.cmp(b))
     };
     let flip = flip_of(options.order);
-    let word_of = |row: u32| -> Entry {
-        let (bytes, len) = keys.key_and_after(row as usize);
-        (word(bytes, len, 0) ^ flip) >> TAG_SHIFT
-    };
+    let word_of = |row: u32| chunk(keys.key(row as usize), 0) ^ flip;
     let mut best: Vec<u32> = Vec::with_capacity(2 * k);
-    let mut bound: Option<(Entry, u32)> = None;
+    let mut bound: Option<(u64, u32)> = None;
     for row in 0..len {
         if let Some((bound_word, bound_row)) = bound {
             let word = word_of(row);
             // Rows come in order, so a row with the bound's key is behind it.
             let drop = match word.cmp(&bound_word) {
                 Ordering::Less => false,
-                Ordering::Equal if tag(word << TAG_SHIFT, flip) == TAG_OPEN => {
-                    compare(&row, &bound_row).is_gt()
-                }
-                _ => true,
+                Ordering::Equal => compare(&row, &bound_row).is_gt(),
+                Ordering::Greater => true,
             };
             if drop {
                 continue;

@@ -196,6 +196,65 @@ fn guesses_that_do_not_hold() {
     }
 }
 
+/// Rows of several columns with constant parts between them, and a few rows where a constant part is another one, or
+/// that end within it: a window that claims too much is weakened, early and late.
+#[test]
+fn constant_parts_that_are_not() {
+    let rows = || {
+        numbers(8).take(size(6_000)).map(|n| {
+            let (tenant, day, number) = (n % 7, n / 7 % 28, n / 196 % 5_000);
+            format!("tenant-{tenant:03}|2024-03-{day:02}|\0\0customer-{number:06}|eu")
+        })
+    };
+    check(&rows().map(String::into_bytes).collect::<Vec<_>>());
+    let odd: [fn(&mut Vec<u8>); 6] = [
+        |row| row[15] = b'3',
+        |row| row.truncate(20),
+        |row| row[26] = 1,
+        |row| row.push(0),
+        |row| row.truncate(26),
+        |row| row[1] = 0xff,
+    ];
+    for (kind, odd) in odd.into_iter().enumerate() {
+        let mut keys: Vec<Vec<u8>> = rows().map(String::into_bytes).collect();
+        let len = keys.len();
+        for place in [0, len / 3, len / 2 + kind, len - 1] {
+            odd(&mut keys[place]);
+        }
+        check(&keys);
+    }
+}
+
+/// Keys at and beyond the longest length that an entry tells, which differ in nothing but their length, or behind it.
+#[test]
+fn lengths_that_entries_do_not_tell() {
+    for fill in [0, b'a'] {
+        let mut keys: Vec<Vec<u8>> =
+            numbers(9).take(size(900)).map(|n| vec![fill; 240 + (n % 40) as usize]).collect();
+        check(&keys);
+        for key in keys.iter_mut().step_by(3) {
+            key.push(fill + 1);
+        }
+        check(&keys);
+    }
+}
+
+/// Keys in parts of the address space that are too far apart for one base: in the program, on the stack, on the heap.
+#[test]
+fn keys_far_apart() {
+    let stack: [u8; 64] = std::array::from_fn(|n| ((n * 37) & 15) as u8 | 0x30);
+    let heap: Vec<Vec<u8>> =
+        numbers(10).take(300).map(|n| format!("{:05}", n % 20_000).into_bytes()).collect();
+    let program = b"01234567890314159265358979323846264338327950288419716939937510";
+    let mut keys: Vec<&[u8]> = heap.iter().map(Vec::as_slice).collect();
+    keys.extend(stack.windows(9));
+    keys.extend(program.windows(7));
+    let mut expected = keys.clone();
+    expected.sort();
+    orasort::sort(&mut keys);
+    assert_eq!(keys, expected);
+}
+
 #[test]
 #[cfg_attr(miri, ignore)]
 fn keys_beyond_64_kib() {

@@ -136,12 +136,6 @@ impl Keys for Buffer {
     }
 
     #[inline]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        let place = self.places[row];
-        (&self.segments[place.segment as usize][place.at as usize..], place.key_len as usize)
-    }
-
-    #[inline]
     fn prefetch(&self, row: usize) {
         prefetch(self.places.as_ptr().wrapping_add(row));
     }

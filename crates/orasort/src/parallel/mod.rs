@@ -31,7 +31,9 @@ mod threads;
 
 use crate::engine::{Engine, flip_of};
 use crate::entry::Entry;
+use crate::finder::Finder;
 use crate::keys::{ByKey, Keys};
+use crate::load::packs;
 use crate::runs::{Found, order_of};
 use crate::{Options, Sorter};
 use alloc::vec;
@@ -151,16 +153,18 @@ impl Sorter {
         let len = rows.len();
         self.scratch.reserve(len);
         let mut sides = self.scratch.sides(len);
-        let mut shared = Shared { keys, sides: &mut sides, flip: flip_of(options.order), threads };
+        let finder = Finder::new(keys, flip_of(options.order));
+        let mut shared = Shared { finder, sides: &mut sides, threads };
         let ranges = cut(&mut shared, len.div_ceil(threads * RANGES_PER_THREAD));
+        let finder = shared.finder;
         let mut tasks = deal(&ranges, &mut sides, rows);
         tasks.sort_by_key(|task| task.rows.len());
-        threads::for_each(threads, tasks, |task| task.sort(keys, options));
+        threads::for_each(threads, tasks, |task| task.sort(finder, options));
     }
 }
 
 /// Cuts all entries into ranges of about `target` entries, where keys let it, in their order.
-fn cut<K: Keys + Sync + ?Sized>(shared: &mut Shared<'_, '_, K>, target: usize) -> Vec<Part> {
+fn cut<K: Keys + Sync + ?Sized>(shared: &mut Shared<'_, '_, '_, K>, target: usize) -> Vec<Part> {
     let mut waiting = vec![shared.whole()];
     let mut ranges = Vec::new();
     let mut steps = 0;
@@ -205,18 +209,22 @@ fn deal<'a>(ranges: &'a [Part], sides: &'a mut [&mut [Entry]; 2], rows: &'a mut 
 }
 
 impl Task<'_> {
-    fn sort<K: Keys + ?Sized>(self, keys: &K, options: Options) {
+    fn sort<K: Keys + ?Sized>(self, finder: Finder<'_, K>, options: Options) {
         let [entries, shadow] = self.sides;
         let mut start = 0;
         for end in self.part.ends.iter().map(|end| end - self.part.start) {
             let mut sides = [&mut entries[start..end], &mut shadow[start..end]];
             let rows = &mut self.rows[start..end];
             let mut engine = match self.part.kind {
-                Kind::Fresh => Engine::start_fresh(&mut sides, options),
-                Kind::Tied => Engine::start(&mut sides, self.part.depth, options),
-                Kind::Loaded => Engine::start_loaded(&mut sides, self.part.depth, options),
+                Kind::Fresh => Engine::start_fresh(finder.keys, &mut sides, options, packs()),
+                // SAFETY: `Shared::step` loaded the part with the finder that this one is a copy of, and then moved its
+                // entries.
+                Kind::Loaded => unsafe {
+                    Engine::start_loaded(finder, &mut sides, self.part.shared, options, packs())
+                },
             };
-            engine.rows_into(keys, &mut sides, rows);
+            // SAFETY: nothing else writes to the task's sides.
+            unsafe { engine.rows_into(&mut sides, rows) };
             start = end;
         }
     }

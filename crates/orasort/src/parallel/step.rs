@@ -3,9 +3,11 @@
 use super::threads::for_each;
 use crate::digit::Digit;
 use crate::engine::DIGIT_BITS_LARGE;
-use crate::entry::{Entry, TAG_OPEN, WORD_BYTES, WORD_MASK, row, tag};
+use crate::entry::{Entry, ORDER_MASK, head, is_open};
+use crate::finder::Finder;
 use crate::keys::Keys;
-use crate::load::{common_prefix, fill, load, load_fresh, scan};
+use crate::load::{Passed, fill, guess_for, guess_fresh, load, make, packs, scan};
+use crate::window::Window;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -20,8 +22,8 @@ pub(super) struct Part {
     pub(super) start: usize,
     /// Where each of its buckets ends; the next one begins there.
     pub(super) ends: Vec<usize>,
-    /// Bytes that the keys of a bucket share at least.
-    pub(super) depth: usize,
+    /// Bytes that keys of a bucket share if their words are equal, unless they end before.
+    pub(super) shared: usize,
     pub(super) kind: Kind,
 }
 
@@ -30,9 +32,7 @@ pub(super) struct Part {
 pub(super) enum Kind {
     /// Nothing: rows are positions.
     Fresh,
-    /// Their rows.
-    Tied,
-    /// Their rows, and the words at the part's depth.
+    /// Their rows, and the words.
     Loaded,
 }
 
@@ -55,10 +55,9 @@ pub(super) enum Cut {
 }
 
 /// What all threads work on.
-pub(super) struct Shared<'a, 's, K: ?Sized> {
-    pub(super) keys: &'a K,
+pub(super) struct Shared<'k, 'a, 's, K: ?Sized> {
+    pub(super) finder: Finder<'k, K>,
     pub(super) sides: &'a mut [&'s mut [Entry]; 2],
-    pub(super) flip: u128,
     pub(super) threads: usize,
 }
 
@@ -88,28 +87,27 @@ impl Places {
     }
 }
 
-impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
+impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
     /// All entries, none of them loaded.
     pub(super) fn whole(&self) -> Part {
-        Part { side: 0, start: 0, ends: vec![self.sides[0].len()], depth: 0, kind: Kind::Fresh }
+        Part { side: 0, start: 0, ends: vec![self.sides[0].len()], shared: 0, kind: Kind::Fresh }
     }
 
     /// Cuts the only bucket of a part by the first bits that differ. Neighbours that are small go together into parts
     /// of up to `target` entries.
     pub(super) fn step(&mut self, mut part: Part, target: usize) -> Cut {
         let range = part.start..part.end();
-        let varying = loop {
-            let varying = if part.kind == Kind::Loaded { self.scan(&part) } else { self.load(&mut part) };
-            if varying != 0 {
-                break varying;
-            }
-            if tag(self.sides[part.side][part.start], self.flip) != TAG_OPEN {
+        let mut varying = match part.kind {
+            Kind::Fresh => self.make(&mut part),
+            Kind::Loaded => self.scan(&part),
+        };
+        while varying & ORDER_MASK == 0 {
+            if !is_open(head(self.sides[part.side][part.start]), self.finder.flip) {
                 return Cut::Equal(part);
             }
-            part.depth += WORD_BYTES;
-            part.kind = Kind::Tied;
-        };
-        let ends = self.scatter(&part, range.clone(), Digit::choose(varying, DIGIT_BITS_LARGE));
+            varying = self.load(&mut part);
+        }
+        let ends = self.scatter(&part, range.clone(), Digit::choose(varying & ORDER_MASK, DIGIT_BITS_LARGE));
         let side = 1 - part.side;
         Cut::Parts(join(range.start, &ends, target, |start, ends| Part {
             side,
@@ -137,49 +135,71 @@ impl<K: Keys + Sync + ?Sized> Shared<'_, '_, K> {
         answers
     }
 
-    /// The bits in which words differ.
-    fn scan(&mut self, part: &Part) -> u128 {
+    /// The bits in which heads differ.
+    fn scan(&mut self, part: &Part) -> u64 {
         let varying = self.of_chunks(part, |_, entries, varying| *varying = scan(entries));
         self.varying(part, varying)
     }
 
-    /// Loads words behind the bytes that all keys of the part share, and returns the bits in which they differ.
-    fn load(&mut self, part: &mut Part) -> u128 {
-        let (keys, flip, base, kind) = (self.keys, self.flip, part.depth, part.kind);
-        let (depths, mut varying): (Vec<_>, Vec<_>) = self
-            .of_chunks(part, |first, entries, answer| {
-                let loaded = match kind {
-                    // Not more than `u32::MAX` rows.
-                    Kind::Fresh => load_fresh(keys, entries, first as u32, flip),
-                    _ => load(keys, entries, base, flip),
-                };
-                *answer = (loaded.depth, loaded.varying);
-            })
-            .into_iter()
-            .unzip();
-        let depth = self.shared_bytes(part, depths.iter().copied().min().unwrap_or(base));
-        (part.depth, part.kind) = (depth, Kind::Loaded);
-        if depths.iter().any(|its| *its != depth) {
-            varying = self.of_chunks(part, |_, entries, varying| {
-                *varying = fill(keys, entries, depth, flip);
+    /// Makes the entries of all keys, and returns the bits in which their heads differ.
+    fn make(&mut self, part: &mut Part) -> u64 {
+        loop {
+            let finder = self.finder;
+            let window = guess_fresh(&finder, part.len(), packs());
+            let loaded = self.of_chunks(part, |first, entries, loaded| {
+                let mut window = window.clone();
+                // Not more than `u32::MAX` rows.
+                let passed = make(&finder, entries, first as u32, &mut window);
+                *loaded = passed.map(|passed| (passed, window));
             });
+            match loaded.into_iter().collect() {
+                Some(loaded) => return self.agree(part, window, loaded),
+                None => self.finder = finder.far(),
+            }
         }
+    }
+
+    /// Loads words behind those of a part, which are all the same, and returns the bits in which heads differ.
+    fn load(&mut self, part: &mut Part) -> u64 {
+        let finder = self.finder;
+        let entries = &self.sides[part.side][part.start..part.end()];
+        // SAFETY: `make` made all entries with this finder. Since then they were moved, and given other words.
+        let window = unsafe { guess_for(&finder, entries, part.shared, packs()) };
+        let loaded = self.of_chunks(part, |_, entries, loaded| {
+            let mut window = window.clone();
+            // SAFETY: as above.
+            let passed = unsafe { load(&finder, entries, &mut window) };
+            *loaded = Some((passed, window));
+        });
+        self.agree(part, window, loaded.into_iter().flatten().collect())
+    }
+
+    /// Brings chunks that were loaded by different windows to one that fits all of them.
+    fn agree(&mut self, part: &mut Part, window: Window<'k>, loaded: Vec<(Passed, Window<'k>)>) -> u64 {
+        let guessed = window.clone();
+        let fitted = loaded.iter().filter(|(_, its)| *its != guessed);
+        let window = fitted.fold(window, |mut window, (_, its)| {
+            window.merge(its);
+            window
+        });
+        let varying = if window == guessed {
+            loaded.into_iter().map(|(passed, _)| passed.varying).collect()
+        } else {
+            let finder = self.finder;
+            self.of_chunks(part, |_, entries, varying| {
+                // SAFETY: as in `load`.
+                *varying = unsafe { fill(&finder, entries, &window) };
+            })
+        };
+        (part.shared, part.kind) = (window.end(), Kind::Loaded);
         self.varying(part, varying)
     }
 
-    /// The bits in which words differ, from those in which they do within each chunk.
-    fn varying(&self, part: &Part, within: Vec<u128>) -> u128 {
+    /// The bits in which heads differ, from those in which they do within each chunk.
+    fn varying(&self, part: &Part, within: Vec<u64>) -> u64 {
         let mut first = self.first_of_chunks(part);
         let one = first.next().unwrap_or(0);
-        within.into_iter().chain(first.map(|entry| (entry ^ one) & WORD_MASK)).fold(0, |all, some| all | some)
-    }
-
-    /// Bytes that all keys of a part share, at most `least`, which are the bytes that those of any chunk share.
-    fn shared_bytes(&self, part: &Part, least: usize) -> usize {
-        let head = |entry: Entry| self.keys.key(row(entry) as usize).get(part.depth..least).unwrap_or(&[]);
-        let mut first = self.first_of_chunks(part).map(head);
-        let one = first.next().unwrap_or(&[]);
-        part.depth + first.map(|other| common_prefix(one, other)).min().unwrap_or(one.len())
+        within.into_iter().chain(first.map(|entry| head(entry) ^ head(one))).fold(0, |all, some| all | some)
     }
 
     fn first_of_chunks(&self, part: &Part) -> impl Iterator<Item = Entry> {

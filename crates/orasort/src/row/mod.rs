@@ -343,12 +343,6 @@ impl Keys for Rows {
     }
 
     #[inline]
-    fn key_and_after(&self, row: usize) -> (&[u8], usize) {
-        let (start, end) = (self.offsets[row], self.offsets[row + 1]);
-        (&self.bytes[start..], end - start)
-    }
-
-    #[inline]
     fn prefetch(&self, row: usize) {
         prefetch(self.offsets.as_ptr().wrapping_add(row));
     }

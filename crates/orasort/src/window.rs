@@ -1,0 +1,323 @@
+//! The window: which bits of its keys the words of a partition are made of.
+//!
+//! Keys of a partition share bytes: at their start, and often further on too, as the constant parts of dates, paths and
+//! rows of several columns do. A word that held them would hold nothing. So a window begins behind the bytes that all
+//! keys share at their start, is up to 64 bytes long, and has for each of its bytes a mask of the bits in which keys
+//! may differ: four for a digit, five for a letter of one case, none where all keys have the same byte. A word is these
+//! bits moved together, as many as it has room for. Leaving out bits that are the same in all keys keeps the order.
+//! Behind the end of a key they are zero, and nothing is claimed of it.
+//!
+//! What the keys share is **guessed** from a few of them, and **checked** on every key when its word is made. A key
+//! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted
+//! before still does; only words that were made before have to be made anew.
+
+use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, chunk, chunk_and_mask, head_of};
+use crate::load::common_prefix;
+use crate::pext::extract;
+
+/// Eight bytes each.
+const CHUNKS: usize = 8;
+
+/// Bytes of the longest window.
+pub(crate) const BYTES_MAX: usize = 8 * CHUNKS;
+
+/// The longest prefix that is jumped over at once. It bounds what a guess that does not hold can waste.
+const JUMP_BYTES_MAX: usize = 256;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Window<'k> {
+    /// The key that the others are held against, from `base` on.
+    model: &'k [u8],
+    /// Its first eight bytes.
+    short: u64,
+    /// Bytes that all keys were known to share.
+    base: usize,
+    /// Bytes that all keys share: where the window begins.
+    pub(crate) depth: usize,
+    /// For each byte of the window the bits in which keys may differ.
+    differ: [u8; BYTES_MAX],
+    packed: bool,
+    /// Bytes of the window that may be looked at.
+    limit: usize,
+    /// The first bytes of the window, so many, are wholly in the word or the same in all keys.
+    pub(crate) after: usize,
+    chunks: [Chunk; CHUNKS],
+    /// Chunks in use.
+    used: usize,
+}
+
+/// What is done with eight bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Chunk {
+    /// The model's bytes.
+    model: u64,
+    /// The bits that are the same in all keys.
+    check: u64,
+    /// The bits that go to the word, and by how much they are shifted left.
+    take: u64,
+    shift: u32,
+}
+
+impl<'k> Window<'k> {
+    /// The window that fits `samples`, of which there is one at least, each from `base` on. If it is not `packed`,
+    /// words have all bits of their bytes.
+    pub(crate) fn guess(base: usize, samples: &[&'k [u8]], packed: bool) -> Self {
+        // Of bytes that the model does not have, nothing can be claimed.
+        let model = samples.iter().copied().max_by_key(|sample| sample.len()).unwrap_or(&[]);
+        let shared = model.len().min(JUMP_BYTES_MAX);
+        let jump = samples.iter().fold(shared, |shared, other| common_prefix(&model[..shared], other));
+        let mut window = Window {
+            model,
+            short: chunk(model, 0),
+            base,
+            depth: base + jump,
+            differ: [0xff; BYTES_MAX],
+            packed,
+            limit: 8,
+            after: 0,
+            chunks: [Chunk::default(); CHUNKS],
+            used: 0,
+        };
+        if packed {
+            window.limit = (model.len() - jump).next_multiple_of(8).clamp(8, BYTES_MAX);
+            let mut bits = WORD_BITS;
+            for (number, differ) in window.differ.chunks_exact_mut(8).enumerate().take(window.limit / 8) {
+                let at = jump + 8 * number;
+                let first = chunk(model, at);
+                let all = samples.iter().fold(0, |all, sample| {
+                    let (bytes, mask) = chunk_and_mask(sample, at);
+                    all | (bytes ^ first) & mask
+                });
+                differ.copy_from_slice(&widen(all).to_be_bytes());
+                bits = bits.saturating_sub(widen(all).count_ones());
+                if bits == 0 {
+                    break;
+                }
+            }
+        }
+        window.settle();
+        window
+    }
+
+    /// Bytes that all keys of equal words share, unless they end before.
+    pub(crate) fn end(&self) -> usize {
+        self.depth + self.after
+    }
+
+    /// Works out what is done with each chunk.
+    fn settle(&mut self) {
+        let mut bits = WORD_BITS;
+        self.after = self.limit;
+        self.used = self.limit / 8;
+        self.chunks = [Chunk::default(); CHUNKS];
+        'all: for number in 0..self.limit / 8 {
+            let its = &mut self.chunks[number];
+            its.model = chunk(self.model, self.depth - self.base + 8 * number);
+            for byte in 0..8 {
+                let differ = self.differ[8 * number + byte];
+                let low = 56 - 8 * byte as u32;
+                its.check |= u64::from(!differ) << low;
+                let fits = u64::from(top_bits(differ, bits)) << low;
+                its.take |= fits;
+                bits -= fits.count_ones();
+                its.shift = WORD_SHIFT + bits;
+                if bits == 0 {
+                    let whole = fits == u64::from(differ) << low;
+                    self.after = 8 * number + byte + usize::from(whole);
+                    self.used = number + 1;
+                    break 'all;
+                }
+            }
+        }
+    }
+
+    /// The bits in which keys may differ in byte `at` behind `base`.
+    fn claim(&self, at: usize) -> u8 {
+        let jump = self.depth - self.base;
+        match at.checked_sub(jump) {
+            None => 0,
+            // The byte behind `after` may be in the word in part, and is checked then; that does not hurt.
+            Some(at) if at < self.after => self.differ[at],
+            Some(_) => 0xff,
+        }
+    }
+
+    /// Makes the window one that fits a key too, given from its start.
+    #[cold]
+    pub(crate) fn weaken(&mut self, key: &[u8]) {
+        let rest = key.get(self.base..).unwrap_or(&[]);
+        let model = self.model;
+        let jump = common_prefix(&model[..self.depth - self.base], rest);
+        self.claim_less(jump, |at| rest.get(at).map_or(0, |byte| byte ^ model.get(at).copied().unwrap_or(0)));
+    }
+
+    /// Makes the window one that fits whatever `other` does, of the same model and base.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.claim_less(other.depth - other.base, |at| other.claim(at));
+    }
+
+    fn claim_less(&mut self, jump: usize, differ: impl Fn(usize) -> u8) {
+        let old = self.clone();
+        let jump = jump.min(old.depth - old.base);
+        self.depth = self.base + jump;
+        for (at, its) in self.differ.chunks_exact_mut(8).enumerate() {
+            if !self.packed {
+                break;
+            }
+            let bytes = core::array::from_fn(|byte| {
+                let at = jump + 8 * at + byte;
+                old.claim(at) | differ(at)
+            });
+            its.copy_from_slice(&widen(u64::from_be_bytes(bytes)).to_be_bytes());
+        }
+        self.settle();
+    }
+
+    /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
+    ///
+    /// # Safety
+    /// As of `extract`.
+    #[inline(always)]
+    pub(crate) unsafe fn head<const FAST: bool>(&self, key: &[u8], flip: u64) -> (u64, bool) {
+        let jump = self.depth - self.base;
+        let starts = match key.get(self.base..self.depth) {
+            None => jump == 0,
+            Some(_) if jump < 8 => jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0,
+            Some(bytes) => equal(bytes, &self.model[..jump]),
+        };
+        let (mut word, mut differs) = (0, 0);
+        let mut add = |its: &Chunk, bytes: u64, mask: u64| {
+            differs |= (bytes ^ its.model) & its.check & mask;
+            // SAFETY: the caller promised it.
+            word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
+        };
+        let chunks = &self.chunks[..self.used.min(CHUNKS)];
+        // Most keys reach beyond the window.
+        if let Some(bytes) = key.get(self.depth..self.depth + 8 * chunks.len()) {
+            for (its, bytes) in chunks.iter().zip(bytes.as_chunks().0) {
+                add(its, u64::from_be_bytes(*bytes), !0);
+            }
+        } else {
+            for (number, its) in chunks.iter().enumerate() {
+                let (bytes, mask) = chunk_and_mask(key, self.depth + 8 * number);
+                add(its, bytes, mask);
+            }
+        }
+        let head = head_of(word, key.len() > self.end(), key.len().min(LENGTH_MAX));
+        (head ^ flip, starts && differs == 0)
+    }
+}
+
+/// The `bits` highest of the bits that are set.
+fn top_bits(set: u8, bits: u32) -> u8 {
+    let mut set = set;
+    while set.count_ones() > bits {
+        set &= set - 1;
+    }
+    set
+}
+
+/// Widens the bits in which a few keys differ to those in which keys of their kind do, byte by byte: to four bits as
+/// digits do, five as letters of one case, seven as other letters, or all.
+fn widen(differ: u64) -> u64 {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    let has = |mask: u64| {
+        // A byte of which any bit in the mask is set gets bit 0; sums stay within their byte.
+        let some = differ & mask;
+        ((((some & (0x7f * LOW)) + 0x7f * LOW) | some) >> 7) & LOW
+    };
+    (has(0xff * LOW) * 0x0f) | (has(0xf0 * LOW) * 0x1f) | (has(0xe0 * LOW) * 0x7f) | (has(0x80 * LOW) * 0xff)
+}
+
+/// Whether slices of one length are equal. Most often they are, and a call of the library's comparison would take
+/// longer than it works.
+#[inline(always)]
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    equal_by::<16>(a, b).or_else(|| equal_by::<8>(a, b)).unwrap_or_else(|| a == b)
+}
+
+/// As `equal`, if there are N bytes.
+#[inline(always)]
+fn equal_by<const N: usize>(a: &[u8], b: &[u8]) -> Option<bool> {
+    let (last, its_last) = (a.last_chunk::<N>()?, b.last_chunk::<N>()?);
+    let mut pairs = a.chunks_exact(N).zip(b.chunks_exact(N));
+    // The last chunk may overlap the one before.
+    Some(pairs.all(|(a, b)| a == b) && last == its_last)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// The head of a key that fits.
+    fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
+        // SAFETY: nothing is asked of the processor.
+        let (head, fits) = unsafe { window.head::<false>(key, 0) };
+        fits.then_some(head)
+    }
+
+    /// Four bits of a digit, none of what is constant: two columns with all between them go into one word.
+    #[test]
+    fn constant_parts_take_no_room() {
+        let keys: Vec<Vec<u8>> =
+            ["2024-03-17|customer-0123", "2024-03-28|customer-4871", "2024-03-04|customer-9900"]
+                .map(|key| key.as_bytes().to_vec())
+                .to_vec();
+        let samples: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let window = Window::guess(0, &samples, true);
+        assert_eq!((window.depth, window.after), (8, 16));
+        let word = head(&window, b"2024-03-31|customer-5678").expect("a key that fits") >> (64 - 24);
+        assert_eq!(word, 0x31_5678);
+        assert_eq!(head(&window, b"2024-03-31|Customer-5678"), None);
+        let plain = Window::guess(0, &samples, false);
+        assert_eq!((plain.depth, plain.after), (8, 6));
+    }
+
+    /// Whatever key comes, the window fits it when it was weakened, and still fits all that it fitted before.
+    #[test]
+    fn a_weaker_window_fits_what_a_stronger_one_did() {
+        let mut state = 1u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (state >> 33) as usize % below
+        };
+        for case in 0..if cfg!(miri) { 6 } else { 400 } {
+            let base = case % 3;
+            let model: Vec<u8> = (0..next(120) + base).map(|_| next(4) as u8 * 63).collect();
+            let mut window = Window::guess(base, &[&model[base..], &model[base..]], case % 2 == 0);
+            let mut fitted = vec![model.clone()];
+            for _ in 0..12 {
+                let mut key = model.clone();
+                for _ in 0..next(3) {
+                    let len = key.len();
+                    match next(4) {
+                        0 => key.truncate(base.max(next(len + 1))),
+                        1 => key.push(next(256) as u8),
+                        _ if len > base => key[base + next(len - base)] = next(256) as u8,
+                        _ => {}
+                    }
+                }
+                if head(&window, &key).is_none() {
+                    window.weaken(&key);
+                }
+                fitted.push(key);
+                for (a, b) in fitted.iter().flat_map(|a| fitted.iter().map(move |b| (a, b))) {
+                    let heads = [a, b].map(|key| head(&window, key).expect("it fits"));
+                    // Of keys this short a head that differs decides, unless both go on behind the window.
+                    if crate::entry::is_tie(heads[0], heads[1], 0) {
+                        assert_eq!(a.get(..window.end()), b.get(..window.end()), "{window:?}");
+                    } else if (heads[0] ^ heads[1]) & crate::entry::ORDER_MASK != 0
+                        || a.len().min(b.len()) <= window.end()
+                    {
+                        assert_eq!(heads[0].cmp(&heads[1]), a.cmp(b), "{a:?} {b:?} {window:?}");
+                    }
+                }
+            }
+        }
+    }
+}
