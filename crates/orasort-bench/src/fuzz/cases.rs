@@ -11,13 +11,14 @@ pub fn draw(seed: u64, case: u64) -> Vec<Vec<u8>> {
     let mut random = Random::new(seed ^ case.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let random = &mut random;
     let n = number(random);
-    let mut keys = match random.below(10) {
+    let mut keys = match random.below(12) {
         0 => staircase(random, n),
         1 => fixed(random, n),
         2 | 3 => few_values(random, n),
         4 => long_common(random, n),
         5 => numbers(random, n),
         6 => neighbours(random, n),
+        7 | 8 => columns(random, n),
         _ => mixed(random, n),
     };
     limit(&mut keys);
@@ -65,7 +66,8 @@ fn text(random: &mut Random, alphabet: &[u8], length: usize) -> Vec<u8> {
     (0..length).map(|_| *random.pick(alphabet)).collect()
 }
 
-/// A length: near the width of a cached word, near a cache line, near 16 bits, or any small one.
+/// A length: near the width of a word, near a window, near the longest that an entry tells, near 16 bits, or any small
+/// one.
 fn length(random: &mut Random) -> usize {
     let around = |random: &mut Random, middle: usize| (middle + random.below(5)).saturating_sub(2);
     match random.below(12) {
@@ -75,7 +77,8 @@ fn length(random: &mut Random) -> usize {
         5 => around(random, 16),
         6 => around(random, 64),
         7 => random.below(300),
-        8 if random.once_in(40) => around(random, 65_536),
+        8 if random.once_in(4) => around(random, 255),
+        9 if random.once_in(40) => around(random, 65_536),
         _ => random.below(24),
     }
 }
@@ -127,6 +130,33 @@ fn numbers(random: &mut Random, n: usize) -> Vec<Vec<u8>> {
             let mut key = vec![0; zeros];
             key.extend((random.below(range) as u64).to_be_bytes());
             key.resize(key.len() + behind, 7);
+            key
+        })
+        .collect()
+}
+
+/// Rows of columns with the same bytes between them. In few cases some rows have other bytes there, or end early.
+fn columns(random: &mut Random, n: usize) -> Vec<Vec<u8>> {
+    let parts: Vec<(Vec<u8>, Vec<u8>, usize)> = (0..random.between(1, 6))
+        .map(|_| {
+            let (letters, length) = (alphabet(random), random.below(30));
+            let constant = text(random, &letters, length);
+            let drawn = if random.once_in(2) { b"0123456789".to_vec() } else { alphabet(random) };
+            (constant, drawn, random.between(1, 7))
+        })
+        .collect();
+    let odd_once_in = *random.pick(&[3, 40, 1_000_000]);
+    (0..n)
+        .map(|_| {
+            let mut key = Vec::new();
+            for (constant, drawn, width) in &parts {
+                key.extend(constant);
+                key.extend(text(random, drawn, *width));
+            }
+            if random.once_in(odd_once_in) {
+                let at = random.below(key.len());
+                if random.once_in(2) { key.truncate(at) } else { key[at] ^= 1 << random.below(8) }
+            }
             key
         })
         .collect()
