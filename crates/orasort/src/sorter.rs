@@ -250,12 +250,13 @@ mod tests {
     /// Parts merge into what one sort gives, rows of equal keys in order.
     #[test]
     fn parts_merge() {
-        let keys: Vec<[u8; 1]> = (0..1_000u32).map(|n| [(n * 7919 % 1_000 % 64) as u8]).collect();
+        let len = if cfg!(miri) { 60 } else { 1_000 };
+        let keys: Vec<[u8; 1]> = (0..len).map(|n| [(n * 7919 % len % 64) as u8]).collect();
         for order in [Order::Ascending, Order::Descending] {
             let options = Options { order, stable: true };
             let whole: Vec<u64> =
                 Sorter::new().argsort_with(&keys, options).into_iter().map(u64::from).collect();
-            for part_len in [1, 7, 333, 999, 1_000, 1_001] {
+            for part_len in [1, 7, len / 3, len - 1, len, len + 1] {
                 assert_eq!(
                     Sorter::new().argsort_parts(&keys, options, part_len),
                     whole,
