@@ -14,15 +14,15 @@ use crate::pext;
 use crate::window::Window;
 
 /// Keys that a window is guessed from, beside the first: one of so many, at least and at most this many.
-const SAMPLE_OF: usize = 8;
+const SAMPLE_OF: usize = 32;
 const SAMPLES_MIN: usize = 4;
-const SAMPLES_MAX: usize = 16;
+const SAMPLES_MAX: usize = 48;
 
 /// How many keys ahead of the one that is loaded memory is asked for.
 const AHEAD: usize = 12;
 
 /// Up to this many keys, words are of all bits: a guess at which bits differ costs more than it saves.
-const PLAIN_MAX: usize = 32;
+const PLAIN_MAX: usize = 64;
 
 /// Whether words are of the bits in which keys differ, not of all bits. That takes a processor that is quick at it.
 pub(crate) fn packs() -> bool {

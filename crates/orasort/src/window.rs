@@ -35,8 +35,8 @@ pub(crate) struct Window<'k> {
     base: usize,
     /// Bytes that all keys share: where the window begins.
     pub(crate) depth: usize,
-    /// For each byte of the window the bits in which keys may differ.
-    differ: [u8; BYTES_MAX],
+    /// The bits in which keys may differ, chunk by chunk.
+    differ: [u64; CHUNKS],
     packed: bool,
     /// Bytes of the window that may be looked at.
     limit: usize,
@@ -72,7 +72,7 @@ impl<'k> Window<'k> {
             short: chunk(model, 0),
             base,
             depth: base + jump,
-            differ: [0xff; BYTES_MAX],
+            differ: [!0; CHUNKS],
             packed,
             limit: 8,
             after: 0,
@@ -82,15 +82,11 @@ impl<'k> Window<'k> {
         if packed {
             window.limit = (model.len() - jump).next_multiple_of(8).clamp(8, BYTES_MAX);
             let mut bits = WORD_BITS;
-            for (number, differ) in window.differ.chunks_exact_mut(8).enumerate().take(window.limit / 8) {
+            for number in 0..window.limit / 8 {
                 let at = jump + 8 * number;
-                let first = chunk(model, at);
-                let all = samples.iter().fold(0, |all, sample| {
-                    let (bytes, mask) = chunk_and_mask(sample, at);
-                    all | (bytes ^ first) & mask
-                });
-                differ.copy_from_slice(&widen(all).to_be_bytes());
-                bits = bits.saturating_sub(widen(all).count_ones());
+                let differ = widen(samples.iter().fold(0, |all, sample| all | difference(sample, model, at)));
+                window.differ[number] = differ;
+                bits = bits.saturating_sub(differ.count_ones());
                 if bits == 0 {
                     break;
                 }
@@ -110,36 +106,42 @@ impl<'k> Window<'k> {
         let mut bits = WORD_BITS;
         self.after = self.limit;
         self.used = self.limit / 8;
-        self.chunks = [Chunk::default(); CHUNKS];
-        'all: for number in 0..self.limit / 8 {
+        for number in 0..self.used {
+            let differ = self.differ[number];
             let its = &mut self.chunks[number];
             its.model = chunk(self.model, self.depth - self.base + 8 * number);
-            for byte in 0..8 {
-                let differ = self.differ[8 * number + byte];
-                let low = 56 - 8 * byte as u32;
-                its.check |= u64::from(!differ) << low;
-                let fits = u64::from(top_bits(differ, bits)) << low;
-                its.take |= fits;
-                bits -= fits.count_ones();
-                its.shift = WORD_SHIFT + bits;
-                if bits == 0 {
-                    let whole = fits == u64::from(differ) << low;
-                    self.after = 8 * number + byte + usize::from(whole);
-                    self.used = number + 1;
-                    break 'all;
-                }
+            (its.take, its.check) = (differ, !differ);
+            while its.take.count_ones() > bits {
+                // The last bit.
+                its.take &= its.take - 1;
+            }
+            bits -= its.take.count_ones();
+            its.shift = WORD_SHIFT + bits;
+            if its.take != differ {
+                // The first byte of which not all is in the word is checked, as its beginning may be in it.
+                let whole = (its.take ^ differ).leading_zeros() as usize / 8;
+                its.check &= first_bytes(whole + 1);
+                self.after = 8 * number + whole;
+                self.used = number + usize::from(its.check | its.take != 0);
+                return;
             }
         }
     }
 
-    /// The bits in which keys may differ in byte `at` behind `base`.
-    fn claim(&self, at: usize) -> u8 {
+    /// The bits in which keys may differ in eight bytes from `at` behind `base` on.
+    fn claims(&self, at: usize) -> u64 {
         let jump = self.depth - self.base;
         match at.checked_sub(jump) {
-            None => 0,
-            // The byte behind `after` may be in the word in part, and is checked then; that does not hurt.
-            Some(at) if at < self.after => self.differ[at],
-            Some(_) => 0xff,
+            Some(at) if at >= self.after => !0,
+            Some(at) if at % 8 == 0 => self.differ[at / 8] | !first_bytes(self.after - at),
+            _ => {
+                let byte = |at: usize| match at.checked_sub(jump) {
+                    None => 0,
+                    Some(at) if at < self.after => self.differ[at / 8].to_be_bytes()[at % 8],
+                    Some(_) => 0xff,
+                };
+                u64::from_be_bytes(core::array::from_fn(|more| byte(at + more)))
+            }
         }
     }
 
@@ -149,29 +151,23 @@ impl<'k> Window<'k> {
         let rest = key.get(self.base..).unwrap_or(&[]);
         let model = self.model;
         let jump = common_prefix(&model[..self.depth - self.base], rest);
-        self.claim_less(jump, |at| rest.get(at).map_or(0, |byte| byte ^ model.get(at).copied().unwrap_or(0)));
+        self.claim_less(jump, |at| difference(rest, model, at));
     }
 
     /// Makes the window one that fits whatever `other` does, of the same model and base.
     #[cfg(feature = "parallel")]
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.claim_less(other.depth - other.base, |at| other.claim(at));
+        self.claim_less(other.depth - other.base, |at| other.claims(at));
     }
 
-    fn claim_less(&mut self, jump: usize, differ: impl Fn(usize) -> u8) {
-        let old = self.clone();
-        let jump = jump.min(old.depth - old.base);
-        self.depth = self.base + jump;
-        for (at, its) in self.differ.chunks_exact_mut(8).enumerate() {
-            if !self.packed {
-                break;
-            }
-            let bytes = core::array::from_fn(|byte| {
-                let at = jump + 8 * at + byte;
-                old.claim(at) | differ(at)
-            });
-            its.copy_from_slice(&widen(u64::from_be_bytes(bytes)).to_be_bytes());
+    fn claim_less(&mut self, jump: usize, differ: impl Fn(usize) -> u64) {
+        let jump = jump.min(self.depth - self.base);
+        if self.packed {
+            let at = |number: usize| jump + 8 * number;
+            let claims = core::array::from_fn(|number| self.claims(at(number)) | differ(at(number)));
+            self.differ = claims.map(widen);
         }
+        self.depth = self.base + jump;
         self.settle();
     }
 
@@ -210,13 +206,15 @@ impl<'k> Window<'k> {
     }
 }
 
-/// The `bits` highest of the bits that are set.
-fn top_bits(set: u8, bits: u32) -> u8 {
-    let mut set = set;
-    while set.count_ones() > bits {
-        set &= set - 1;
-    }
-    set
+/// The bits in which a key differs from the model in eight bytes from `at` on, none behind its end.
+fn difference(key: &[u8], model: &[u8], at: usize) -> u64 {
+    let (bytes, mask) = chunk_and_mask(key, at);
+    (bytes ^ chunk(model, at)) & mask
+}
+
+/// The bits of the first bytes of a chunk, all from eight on.
+fn first_bytes(bytes: usize) -> u64 {
+    if bytes < 8 { !(!0 >> (8 * bytes)) } else { !0 }
 }
 
 /// Widens the bits in which a few keys differ to those in which keys of their kind do, byte by byte: to four bits as
