@@ -19,7 +19,7 @@ use crate::pext::extract;
 const CHUNKS: usize = 8;
 
 /// Bytes of the longest window.
-pub(crate) const BYTES_MAX: usize = 8 * CHUNKS;
+const BYTES_MAX: usize = 8 * CHUNKS;
 
 /// The longest prefix that is jumped over at once. It bounds what a guess that does not hold can waste.
 const JUMP_BYTES_MAX: usize = 256;
@@ -41,7 +41,7 @@ pub(crate) struct Window<'k> {
     /// Bytes of the window that may be looked at.
     limit: usize,
     /// The first bytes of the window, so many, are wholly in the word or the same in all keys.
-    pub(crate) after: usize,
+    after: usize,
     chunks: [Chunk; CHUNKS],
     /// Chunks in use.
     used: usize,
