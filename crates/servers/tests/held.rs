@@ -161,9 +161,9 @@ fn all_processes_of_a_server_share_a_limit_of_memory_that_goes_with_it() {
         assert_ne!(memory_group(std::process::id()).map(|(group, _)| group), Some(group.clone()));
         server.stop().unwrap();
         assert!(!Path::new(&group).exists(), "{group}");
-        spec.memory_bytes_max = Some(8 << 20);
+        spec.memory_bytes_max = Some(4 << 20);
         let error = Server::start(&spec).unwrap_err().to_string();
-        assert!(error.contains("its limit of memory, 8 MiB, is too small"), "{error}");
+        assert!(error.contains("its limit of memory, 4 MiB, is too small"), "{error}");
         assert!(!Path::new(&group).exists(), "{group}");
     }
 }
