@@ -16,7 +16,7 @@
 //!
 //! [`column`] makes an array a column of [row](crate::row) keys, for a sort by several arrays.
 
-use crate::load::prefetch;
+use crate::bytes::prefetch;
 use crate::row::Column;
 use crate::{Keys, Options, Sorter};
 use alloc::vec::Vec;

@@ -30,13 +30,13 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use crate::Options;
 use crate::digit::{DIGIT_BITS_MAX, Digit};
 use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row};
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::load::{Passed, fill, guess_for, guess_fresh, load, make, prefetch_all, prefetch_ties, scan};
 use crate::window::Window;
-use crate::{Options, Order};
 
 /// The two arrays of entries.
 pub(crate) type Sides<'a> = [&'a mut [Entry]; 2];
@@ -114,7 +114,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     ///
     /// If it is not `packed`, words have all bits of the keys' bytes from a range's depth on.
     pub(crate) fn start_fresh(keys: &'k K, sides: &mut Sides<'_>, options: Options, packed: bool) -> Self {
-        let finder = Finder::new(keys, flip_of(options.order));
+        let finder = Finder::new(keys, options.order.flip());
         // SAFETY: nothing is known of the entries of a fresh range, and nothing is read of them.
         unsafe { Engine::start_as(finder, sides, 0, options, packed, Kind::Fresh) }
     }
@@ -427,7 +427,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             entries.sort_unstable_by(|a, b| compare(*a, *b));
             return;
         }
-        prefetch_all(&self.finder, entries, shared);
+        prefetch_all(&self.finder, entries.iter().copied(), &(shared..shared));
         insertion_sort_by(entries, |a, b| compare(a, b).is_lt());
     }
 
@@ -445,14 +445,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         };
         let order = if self.finder.flip == 0 { order } else { order.reverse() };
         order.then_with(|| row(a).cmp(&row(b)))
-    }
-}
-
-/// What heads are xored with: a descending order is the ascending order of inverted heads.
-pub(crate) fn flip_of(order: Order) -> u64 {
-    match order {
-        Order::Ascending => 0,
-        Order::Descending => !0,
     }
 }
 

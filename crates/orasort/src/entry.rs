@@ -95,42 +95,6 @@ pub(crate) fn place(entry: Entry) -> u32 {
     entry as u32
 }
 
-/// Eight bytes of a key from `at` on as a number, the first at the top, zeros behind the end.
-#[inline(always)]
-pub(crate) fn chunk(key: &[u8], at: usize) -> u64 {
-    chunk_and_mask(key, at).0
-}
-
-/// As `chunk`, with a mask of the bits that are the key's. No load goes past either end of the key.
-#[inline(always)]
-pub(crate) fn chunk_and_mask(key: &[u8], at: usize) -> (u64, u64) {
-    let Some(rest) = key.get(at..) else { return (0, 0) };
-    match rest.first_chunk() {
-        Some(bytes) => (u64::from_be_bytes(*bytes), !0),
-        None if rest.is_empty() => (0, 0),
-        None => (chunk_near_end(key, rest.len()), !0 << (64 - 8 * rest.len())),
-    }
-}
-
-/// The last `left` bytes of a key, 1 to 7, at the top of a number, zeros below.
-#[inline(always)]
-fn chunk_near_end(key: &[u8], left: usize) -> u64 {
-    let drop = 64 - 8 * left as u32;
-    if let Some(last) = key.last_chunk() {
-        return u64::from_be_bytes(*last) << drop;
-    }
-    let rest = &key[key.len() - left..];
-    if let (Some(first), Some(last)) = (rest.first_chunk(), rest.last_chunk()) {
-        return u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << drop;
-    }
-    match *rest {
-        [a] => u64::from(a) << 56,
-        [a, b] => u64::from(a) << 56 | u64::from(b) << 48,
-        [a, b, c] => u64::from(a) << 56 | u64::from(b) << 48 | u64::from(c) << 40,
-        _ => 0,
-    }
-}
-
 /// The bytes that two neighbours at `depth` have in common, if their heads tell. Words are of all bits.
 pub(crate) fn common_bytes(a: u64, b: u64, depth: usize, flip: u64) -> Option<usize> {
     let shortest = length(a, flip).min(length(b, flip));
@@ -142,25 +106,7 @@ pub(crate) fn common_bytes(a: u64, b: u64, depth: usize, flip: u64) -> Option<us
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
-
-    /// Of any key and place, what lies there, and zeros.
-    #[test]
-    fn chunks_are_padded() {
-        let key: Vec<u8> = (1..=30).collect();
-        for len in 0..=key.len() {
-            for at in 0..=len + 9 {
-                let mut bytes = [0; 8];
-                let rest = key[..len].get(at..).unwrap_or(&[]);
-                let some = rest.len().min(8);
-                bytes[..some].copy_from_slice(&rest[..some]);
-                let mask = (0..some).fold(0, |mask, _| mask >> 8 | 0xff << 56);
-                assert_eq!(chunk_and_mask(&key[..len], at), (u64::from_be_bytes(bytes), mask), "{len} {at}");
-            }
-        }
-    }
 
     /// What is put into an entry can be taken out of it, and another head changes nothing else.
     #[test]

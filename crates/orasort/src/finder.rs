@@ -8,9 +8,9 @@
 //! That does where all keys lie within 4 GiB; then they are **near**. Otherwise they are far, and the list is asked. It
 //! is asked too for a key of 255 bytes or more, whose length has no room.
 
+use crate::bytes::prefetch;
 use crate::entry::{Entry, LENGTH_MAX, entry, head, length, place, row};
 use crate::keys::Keys;
-use crate::load::prefetch;
 
 /// Where keys lie. A copy finds what the original does.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::load::prefetch;
+use crate::bytes::prefetch;
 
 /// A list of keys, each known by its row. Keys order as their bytes do.
 ///

@@ -20,6 +20,7 @@ extern crate std;
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+mod bytes;
 mod digit;
 mod engine;
 mod entry;
@@ -41,6 +42,7 @@ mod top;
 mod window;
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 pub use keys::{Arena, FixedWidth, Keys, Offset};
 #[cfg(feature = "parallel")]
@@ -56,6 +58,25 @@ pub enum Order {
     Ascending,
     /// Greatest key first.
     Descending,
+}
+
+impl Order {
+    /// The order of two keys, from that of their bytes.
+    #[inline(always)]
+    pub(crate) fn turned(self, bytes: Ordering) -> Ordering {
+        match self {
+            Order::Ascending => bytes,
+            Order::Descending => bytes.reverse(),
+        }
+    }
+
+    /// What heads are xored with: a descending order is the ascending order of inverted heads.
+    pub(crate) fn flip(self) -> u64 {
+        match self {
+            Order::Ascending => 0,
+            Order::Descending => !0,
+        }
+    }
 }
 
 /// What a sort is asked for. The default is ascending and not stable.

@@ -29,31 +29,6 @@ pub(crate) fn packs() -> bool {
     pext::is_fast() || cfg!(miri)
 }
 
-/// Bytes that two slices have in common at their start.
-pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let mut same = 0;
-    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        if x != y {
-            break;
-        }
-        same += 8;
-    }
-    same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
-}
-
-/// Asks for memory without waiting for it.
-#[inline(always)]
-pub(crate) fn prefetch<T>(at: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing, and does nothing where there is no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = at;
-}
-
 /// Asks for what the load of entry `i` plus a distance will read: at twice the distance for what says where the key
 /// lies, so that the address of the key itself can be had at the distance without a wait.
 #[inline(always)]
@@ -80,14 +55,14 @@ pub(crate) fn prefetch_ties<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &
     }
 }
 
-/// Asks for the keys of a few entries around `depth`.
-pub(crate) fn prefetch_all<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &[Entry], depth: usize) {
-    for entry in entries {
-        finder.prefetch_place(*entry);
-    }
-    for entry in entries {
-        finder.prefetch_key(*entry, depth, depth);
-    }
+/// Asks for the keys of a few entries around two of their bytes, first for what says where they lie.
+pub(crate) fn prefetch_all<K: Keys + ?Sized>(
+    finder: &Finder<'_, K>,
+    entries: impl Iterator<Item = Entry> + Clone,
+    bytes: &Range<usize>,
+) {
+    entries.clone().for_each(|entry| finder.prefetch_place(entry));
+    entries.for_each(|entry| finder.prefetch_key(entry, bytes.start, bytes.end));
 }
 
 /// The places of the keys that a window for `len` keys is guessed from.
@@ -126,12 +101,7 @@ pub(crate) unsafe fn guess_for<'k, K: Keys + ?Sized>(
     base: usize,
     packed: bool,
 ) -> Window<'k> {
-    for place in samples(entries.len()) {
-        finder.prefetch_place(entries[place]);
-    }
-    for place in samples(entries.len()) {
-        finder.prefetch_key(entries[place], base, base);
-    }
+    prefetch_all(finder, samples(entries.len()).map(|place| entries[place]), &(base..base));
     // SAFETY: the caller promised it.
     guess(entries.len(), base, packed, |place| unsafe { finder.key(entries[place]) })
 }
@@ -261,23 +231,45 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
     Some(Passed { varying: common.varying(), redo })
 }
 
+/// Gives entries the heads that `head_of` makes of their places and keys, and returns the bits in which heads differ.
+/// `bytes` are those that it looks at.
+///
+/// # Safety
+/// As of `Finder::key`, for each entry. A head is one of the key.
+#[inline(always)]
+unsafe fn pass<'k, K: Keys + ?Sized>(
+    finder: &Finder<'k, K>,
+    entries: &mut [Entry],
+    bytes: &Range<usize>,
+    mut head_of: impl FnMut(usize, &'k [u8]) -> u64,
+) -> u64 {
+    let mut common = Common::NEW;
+    // What is read before `prefetch_ahead` has come far enough.
+    entries.iter().take(2 * AHEAD).for_each(|entry| finder.prefetch_place(*entry));
+    entries.iter().take(AHEAD).for_each(|entry| finder.prefetch_key(*entry, bytes.start, bytes.end));
+    for i in 0..entries.len() {
+        prefetch_ahead(finder, entries, i, bytes);
+        // SAFETY: the caller promised it. A head of the same key changes nothing about it.
+        let head = head_of(i, unsafe { finder.key(entries[i]) });
+        entries[i] = with_head(entries[i], head);
+        common.add(head);
+    }
+    common.varying()
+}
+
 #[inline(always)]
 unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     window: &mut Window<'k>,
 ) -> Passed {
-    let (mut common, mut redo) = (Common::NEW, 0);
+    let mut redo = 0;
     let bytes = window.depth..window.end();
-    prefetch_first(finder, entries, &bytes);
-    for i in 0..entries.len() {
-        prefetch_ahead(finder, entries, i, &bytes);
-        // SAFETY: the caller promised it, and asked the processor. A head of the same key changes nothing about it.
-        let head = unsafe { fit::<FAST>(window, finder.key(entries[i]), finder.flip, i, &mut redo) };
-        entries[i] = with_head(entries[i], head);
-        common.add(head);
-    }
-    Passed { varying: common.varying(), redo }
+    // SAFETY: the caller promised it, and asked the processor.
+    let varying = unsafe {
+        pass(finder, entries, &bytes, |i, key| fit::<FAST>(window, key, finder.flip, i, &mut redo))
+    };
+    Passed { varying, redo }
 }
 
 #[inline(always)]
@@ -286,25 +278,7 @@ unsafe fn fill_as<'k, K: Keys + ?Sized, const FAST: bool>(
     entries: &mut [Entry],
     window: &Window<'k>,
 ) -> u64 {
-    let mut common = Common::NEW;
     let bytes = window.depth..window.end();
-    prefetch_first(finder, entries, &bytes);
-    for i in 0..entries.len() {
-        prefetch_ahead(finder, entries, i, &bytes);
-        // SAFETY: the caller promised it, and asked the processor. A head of the same key changes nothing about it.
-        let (head, _) = unsafe { window.head::<FAST>(finder.key(entries[i]), finder.flip) };
-        entries[i] = with_head(entries[i], head);
-        common.add(head);
-    }
-    common.varying()
-}
-
-/// Asks for what a pass reads before `prefetch_ahead` has come far enough.
-fn prefetch_first<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &[Entry], bytes: &Range<usize>) {
-    for entry in entries.iter().take(2 * AHEAD) {
-        finder.prefetch_place(*entry);
-    }
-    for entry in entries.iter().take(AHEAD) {
-        finder.prefetch_key(*entry, bytes.start, bytes.end);
-    }
+    // SAFETY: the caller promised it, and asked the processor.
+    unsafe { pass(finder, entries, &bytes, |_, key| window.head::<FAST>(key, finder.flip).0) }
 }

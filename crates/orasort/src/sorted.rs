@@ -1,10 +1,11 @@
 //! Iterators that give rows in order while the sort goes on.
 
 use crate::Options;
+use crate::bytes::common_prefix;
 use crate::engine::{Engine, Range, Sides};
 use crate::entry::{Entry, common_bytes, head, row};
 use crate::keys::Keys;
-use crate::load::{common_prefix, packs};
+use crate::load::packs;
 use crate::scratch::Scratch;
 
 /// The memory of an iterator: its own, or a sorter's.

@@ -1,7 +1,6 @@
 //! `Sorter`: the sort with memory that is kept from one call to the next, and every way to call it.
 
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
 use crate::engine::Engine;
 use crate::keys::{ByKey, Keys};
@@ -161,8 +160,7 @@ impl Sorter {
             // Parts are very few. Of equal keys `min_by` takes the first part's, which keeps the order of rows.
             let heads = (0..parts.len()).filter_map(|part| Some((part, head(&next, part)?)));
             let (part, row) = heads.min_by(|(_, a), (_, b)| {
-                let order = keys.key(*a as usize).cmp(keys.key(*b as usize));
-                if options.order == Order::Ascending { order } else { order.reverse() }
+                options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize)))
             })?;
             next[part] += 1;
             Some(row)
@@ -235,12 +233,7 @@ fn equal_runs<K: Keys + ?Sized>(keys: &K) -> Vec<(usize, usize)> {
 }
 
 fn sort_as_std<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options) {
-    let compare = |a: &T, b: &T| -> Ordering {
-        match options.order {
-            Order::Ascending => key(a).cmp(key(b)),
-            Order::Descending => key(b).cmp(key(a)),
-        }
-    };
+    let compare = |a: &T, b: &T| options.order.turned(key(a).cmp(key(b)));
     if options.stable { items.sort_by(compare) } else { items.sort_unstable_by(compare) }
 }
 

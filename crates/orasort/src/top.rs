@@ -8,10 +8,9 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::engine::flip_of;
-use crate::entry::chunk;
+use crate::bytes::chunk;
 use crate::keys::Keys;
-use crate::{Options, Order, Sorter};
+use crate::{Options, Sorter};
 
 /// From this share of all rows on, it is better to sort until enough rows were given out.
 const SHARE: usize = 64;
@@ -27,10 +26,9 @@ pub(crate) fn top_k<K: Keys + ?Sized>(sorter: &mut Sorter, keys: &K, k: usize, o
     }
     let compare = |a: &u32, b: &u32| -> Ordering {
         let order = keys.key(*a as usize).cmp(keys.key(*b as usize));
-        let order = if options.order == Order::Ascending { order } else { order.reverse() };
-        order.then(a.cmp(b))
+        options.order.turned(order).then(a.cmp(b))
     };
-    let flip = flip_of(options.order);
+    let flip = options.order.flip();
     let word_of = |row: u32| chunk(keys.key(row as usize), 0) ^ flip;
     let mut best: Vec<u32> = Vec::with_capacity(2 * k);
     let mut bound: Option<(u64, u32)> = None;

@@ -11,8 +11,8 @@
 //! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted
 //! before still does; only words that were made before have to be made anew.
 
-use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, chunk, chunk_and_mask, head_of};
-use crate::load::common_prefix;
+use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal};
+use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
 use crate::pext::extract;
 
 /// Eight bytes each.
@@ -227,22 +227,6 @@ fn widen(differ: u64) -> u64 {
         ((((some & (0x7f * LOW)) + 0x7f * LOW) | some) >> 7) & LOW
     };
     (has(0xff * LOW) * 0x0f) | (has(0xf0 * LOW) * 0x1f) | (has(0xe0 * LOW) * 0x7f) | (has(0x80 * LOW) * 0xff)
-}
-
-/// Whether slices of one length are equal. Most often they are, and a call of the library's comparison would take
-/// longer than it works.
-#[inline(always)]
-fn equal(a: &[u8], b: &[u8]) -> bool {
-    equal_by::<16>(a, b).or_else(|| equal_by::<8>(a, b)).unwrap_or_else(|| a == b)
-}
-
-/// As `equal`, if there are N bytes.
-#[inline(always)]
-fn equal_by<const N: usize>(a: &[u8], b: &[u8]) -> Option<bool> {
-    let (last, its_last) = (a.last_chunk::<N>()?, b.last_chunk::<N>()?);
-    let mut pairs = a.chunks_exact(N).zip(b.chunks_exact(N));
-    // The last chunk may overlap the one before.
-    Some(pairs.all(|(a, b)| a == b) && last == its_last)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Records in memory, in segments: they grow without being copied, and every byte of them is counted.
 
 use crate::Keys;
-use crate::load::prefetch;
+use crate::bytes::prefetch;
 use std::vec::Vec;
 
 /// What the sort in memory needs for a key beyond the key: entries and their copy.

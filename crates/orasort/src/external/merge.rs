@@ -11,7 +11,7 @@ use super::ExternalError;
 use super::buffer::Buffer;
 use super::records::Record;
 use super::run::RunReader;
-use crate::load::common_prefix;
+use crate::bytes::common_prefix;
 use crate::{Order, SortedLcp};
 use core::cmp::Ordering;
 use std::vec;

@@ -29,7 +29,7 @@ mod items;
 mod step;
 mod threads;
 
-use crate::engine::{Engine, flip_of};
+use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::finder::Finder;
 use crate::keys::{ByKey, Keys};
@@ -153,7 +153,7 @@ impl Sorter {
         let len = rows.len();
         self.scratch.reserve(len);
         let mut sides = self.scratch.sides(len);
-        let finder = Finder::new(keys, flip_of(options.order));
+        let finder = Finder::new(keys, options.order.flip());
         let mut shared = Shared { finder, sides: &mut sides, threads };
         let ranges = cut(&mut shared, len.div_ceil(threads * RANGES_PER_THREAD));
         let finder = shared.finder;

@@ -43,7 +43,7 @@ pub use column::Column;
 pub use error::RowError;
 pub use value::Value;
 
-use crate::load::prefetch;
+use crate::bytes::prefetch;
 use crate::{Keys, Order};
 use alloc::vec;
 use alloc::vec::Vec;
