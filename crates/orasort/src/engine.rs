@@ -35,7 +35,7 @@ use crate::digit::{DIGIT_BITS_MAX, Digit};
 use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row};
 use crate::finder::Finder;
 use crate::keys::Keys;
-use crate::load::{Passed, fill, guess_for, guess_fresh, load, make, prefetch_all, prefetch_ties, scan};
+use crate::load::{Passed, guess_for, guess_fresh, load, make, prefetch_ties, scan};
 use crate::window::Window;
 
 /// The two arrays of entries.
@@ -267,7 +267,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             let mut window = guess_fresh(&self.finder, entries.len(), self.packed);
             if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
                 // SAFETY: the entries were just made.
-                return unsafe { self.finish(entries, range, &window, passed) };
+                return unsafe { self.finish(entries, range, &mut window, passed) };
             }
             // Once, for no key is too far off for a finder that asks the list.
             self.finder = self.finder.far();
@@ -284,11 +284,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         unsafe {
             let mut window = guess_for(&self.finder, entries, range.shared, self.packed);
             let passed = load(&self.finder, entries, &mut window);
-            self.finish(entries, range, &window, passed)
+            self.finish(entries, range, &mut window, passed)
         }
     }
 
-    /// Loads again what was loaded before the window became what it is.
+    /// Loads again what was loaded before the window became what it is, which now fits all.
     ///
     /// # Safety
     /// As of `work`.
@@ -296,7 +296,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         &self,
         entries: &mut [Entry],
         range: &mut Range,
-        window: &Window<'k>,
+        window: &mut Window<'k>,
         passed: Passed,
     ) -> u64 {
         (range.depth, range.shared) = (window.depth, window.end());
@@ -304,7 +304,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             return passed.varying;
         }
         // SAFETY: the caller promised it.
-        unsafe { fill(&self.finder, &mut entries[..passed.redo], window) };
+        unsafe { load(&self.finder, &mut entries[..passed.redo], window) };
         scan(entries)
     }
 
@@ -382,7 +382,10 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     unsafe fn resolve_ties(&mut self, sides: &mut Sides<'_>, range: Range) -> Option<Range> {
         let flip = self.finder.flip;
         let entries = range.of_mut(sides);
-        let (mut next, mut asked) = (0, 0);
+        let Some(mut next) = first_tie(entries, flip) else {
+            return Some(range);
+        };
+        let mut asked = next;
         loop {
             // Ties of a few keys each would wait for one miss after the other.
             if asked < next + TIES_AHEAD && asked < entries.len() {
@@ -427,7 +430,10 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             entries.sort_unstable_by(|a, b| compare(*a, *b));
             return;
         }
-        prefetch_all(&self.finder, entries.iter().copied(), &(shared..shared));
+        if self.finder.asks_the_list() {
+            // Where they lie was asked for with the ties.
+            entries.iter().for_each(|entry| self.finder.prefetch_key(*entry, shared, shared));
+        }
         insertion_sort_by(entries, |a, b| compare(a, b).is_lt());
     }
 

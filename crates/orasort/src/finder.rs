@@ -43,6 +43,11 @@ impl<'k, K: Keys + ?Sized> Finder<'k, K> {
         Finder { near: false, ..self }
     }
 
+    /// Whether the list is asked where keys lie.
+    pub(crate) fn asks_the_list(&self) -> bool {
+        !self.near
+    }
+
     /// An entry for a key that the list just gave for a row, or none if it lies too far off.
     #[inline(always)]
     pub(crate) fn entry(&self, head: u64, row: u32, key: &'k [u8]) -> Option<Entry> {

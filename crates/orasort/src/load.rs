@@ -55,16 +55,6 @@ pub(crate) fn prefetch_ties<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &
     }
 }
 
-/// Asks for the keys of a few entries around two of their bytes, first for what says where they lie.
-pub(crate) fn prefetch_all<K: Keys + ?Sized>(
-    finder: &Finder<'_, K>,
-    entries: impl Iterator<Item = Entry> + Clone,
-    bytes: &Range<usize>,
-) {
-    entries.clone().for_each(|entry| finder.prefetch_place(entry));
-    entries.for_each(|entry| finder.prefetch_key(entry, bytes.start, bytes.end));
-}
-
 /// The places of the keys that a window for `len` keys is guessed from.
 fn samples(len: usize) -> impl Iterator<Item = usize> + Clone {
     let samples = (len / SAMPLE_OF).clamp(SAMPLES_MIN, SAMPLES_MAX);
@@ -101,7 +91,9 @@ pub(crate) unsafe fn guess_for<'k, K: Keys + ?Sized>(
     base: usize,
     packed: bool,
 ) -> Window<'k> {
-    prefetch_all(finder, samples(entries.len()).map(|place| entries[place]), &(base..base));
+    let its_samples = samples(entries.len()).map(|place| entries[place]);
+    its_samples.clone().for_each(|entry| finder.prefetch_place(entry));
+    its_samples.for_each(|entry| finder.prefetch_key(entry, base, base));
     // SAFETY: the caller promised it.
     guess(entries.len(), base, packed, |place| unsafe { finder.key(entries[place]) })
 }
@@ -181,37 +173,10 @@ fast_or_not! {
     /// # Safety
     /// As of `Finder::key`, for each entry.
     [unsafe] load, load_fast => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
-    /// Loads the words of entries whose keys are known to fit the window, and returns the bits in which heads differ.
-    ///
-    /// # Safety
-    /// As of `Finder::key`, for each entry.
-    [unsafe] fill, fill_fast => fill_as(entries: &mut [Entry], window: &Window<'k>) -> u64;
 }
 
-/// The head of a key that fits the window once this is done. `i` is the key's place; what is before it has to be loaded
-/// again if the window changed.
-///
 /// # Safety
 /// As of `extract`.
-#[inline(always)]
-unsafe fn fit<const FAST: bool>(
-    window: &mut Window<'_>,
-    key: &[u8],
-    flip: u64,
-    i: usize,
-    redo: &mut usize,
-) -> u64 {
-    loop {
-        // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST>(key, flip) };
-        if fits {
-            return head;
-        }
-        window.weaken(key);
-        *redo = i;
-    }
-}
-
 #[inline(always)]
 unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
     finder: &Finder<'k, K>,
@@ -220,65 +185,114 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
     window: &mut Window<'k>,
 ) -> Option<Passed> {
     let (mut common, mut redo) = (Common::NEW, 0);
-    for (i, entry) in entries.iter_mut().enumerate() {
-        let row = first + i as u32;
-        let key = finder.keys.key(row as usize);
+    loop {
         // SAFETY: the caller asked the processor.
-        let head = unsafe { fit::<FAST>(window, key, finder.flip, i, &mut redo) };
-        *entry = finder.entry(head, row, key)?;
-        common.add(head);
+        let done = unsafe {
+            if window.is_simple() {
+                make_while_fit::<K, FAST, true>(finder, entries, redo, first, window, &mut common)
+            } else {
+                make_while_fit::<K, FAST, false>(finder, entries, redo, first, window, &mut common)
+            }
+        };
+        if done == entries.len() {
+            return Some(Passed { varying: common.varying(), redo });
+        }
+        let key = finder.keys.key(first as usize + done);
+        // A window of no claims fits every key.
+        finder.entry(0, 0, key)?;
+        window.weaken(key);
+        redo = done;
     }
-    Some(Passed { varying: common.varying(), redo })
 }
 
-/// Gives entries the heads that `head_of` makes of their places and keys, and returns the bits in which heads differ.
-/// `bytes` are those that it looks at.
+/// Makes entries from place `from` on, up to the first whose key does not fit or is too far off. Returns its place.
 ///
 /// # Safety
-/// As of `Finder::key`, for each entry. A head is one of the key.
+/// As of `Window::head`.
 #[inline(always)]
-unsafe fn pass<'k, K: Keys + ?Sized>(
+unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: bool>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
-    bytes: &Range<usize>,
-    mut head_of: impl FnMut(usize, &'k [u8]) -> u64,
-) -> u64 {
-    let mut common = Common::NEW;
-    // What is read before `prefetch_ahead` has come far enough.
-    entries.iter().take(2 * AHEAD).for_each(|entry| finder.prefetch_place(*entry));
-    entries.iter().take(AHEAD).for_each(|entry| finder.prefetch_key(*entry, bytes.start, bytes.end));
-    for i in 0..entries.len() {
-        prefetch_ahead(finder, entries, i, bytes);
-        // SAFETY: the caller promised it. A head of the same key changes nothing about it.
-        let head = head_of(i, unsafe { finder.key(entries[i]) });
-        entries[i] = with_head(entries[i], head);
-        common.add(head);
+    from: usize,
+    first: u32,
+    window: &Window<'k>,
+    common: &mut Common,
+) -> usize {
+    let mut its = *common;
+    let mut place = from;
+    while place < entries.len() {
+        let row = first + place as u32;
+        let key = finder.keys.key(row as usize);
+        // SAFETY: the caller promised it.
+        let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(key, finder.flip) };
+        let Some(entry) = finder.entry(head, row, key).filter(|_| fits) else { break };
+        entries[place] = entry;
+        its.add(head);
+        place += 1;
     }
-    common.varying()
+    *common = its;
+    place
 }
 
+/// # Safety
+/// As of `Finder::key`, for each entry, and of `extract`.
 #[inline(always)]
 unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     window: &mut Window<'k>,
 ) -> Passed {
-    let mut redo = 0;
+    let (mut common, mut redo) = (Common::NEW, 0);
+    // What is read before `prefetch_ahead` has come far enough.
     let bytes = window.depth..window.end();
-    // SAFETY: the caller promised it, and asked the processor.
-    let varying = unsafe {
-        pass(finder, entries, &bytes, |i, key| fit::<FAST>(window, key, finder.flip, i, &mut redo))
-    };
-    Passed { varying, redo }
+    entries.iter().take(2 * AHEAD).for_each(|entry| finder.prefetch_place(*entry));
+    entries.iter().take(AHEAD).for_each(|entry| finder.prefetch_key(*entry, bytes.start, bytes.end));
+    loop {
+        // SAFETY: the caller promised it, and asked the processor.
+        let done = unsafe {
+            if window.is_simple() {
+                load_while_fit::<K, FAST, true>(finder, entries, redo, window, &mut common)
+            } else {
+                load_while_fit::<K, FAST, false>(finder, entries, redo, window, &mut common)
+            }
+        };
+        if done == entries.len() {
+            return Passed { varying: common.varying(), redo };
+        }
+        // SAFETY: the caller promised it.
+        window.weaken(unsafe { finder.key(entries[done]) });
+        redo = done;
+    }
 }
 
+/// Loads entries from place `from` on, up to the first whose key does not fit. Returns its place.
+///
+/// # Safety
+/// As of `Finder::key`, for each entry, and of `Window::head`.
 #[inline(always)]
-unsafe fn fill_as<'k, K: Keys + ?Sized, const FAST: bool>(
+unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: bool>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
+    from: usize,
     window: &Window<'k>,
-) -> u64 {
+    common: &mut Common,
+) -> usize {
     let bytes = window.depth..window.end();
-    // SAFETY: the caller promised it, and asked the processor.
-    unsafe { pass(finder, entries, &bytes, |_, key| window.head::<FAST>(key, finder.flip).0) }
+    let mut its = *common;
+    let mut place = from;
+    while place < entries.len() {
+        prefetch_ahead(finder, entries, place, &bytes);
+        let entry = entries[place];
+        // SAFETY: the caller promised it.
+        let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(finder.key(entry), finder.flip) };
+        if !fits {
+            break;
+        }
+        // A head of the same key changes nothing about where it is found.
+        entries[place] = with_head(entry, head);
+        its.add(head);
+        place += 1;
+    }
+    *common = its;
+    place
 }

@@ -10,9 +10,15 @@ use crate::entry::row;
 /// The row of position p goes to bytes 4p..4p+4, which lie within entry p / 4. Ranges come from left to right and
 /// entries are read in order, so entry p / 4 has been read by then, or is the one just read.
 pub(crate) fn keep_rows(sides: &mut Sides<'_>, range: &Range) {
+    let [left, right] = sides;
+    if range.side == 1 {
+        let rows = &mut rows_of(left)[range.start..range.end];
+        rows.iter_mut().zip(&right[range.start..range.end]).for_each(|(place, entry)| *place = row(*entry));
+        return;
+    }
     for position in range.start..range.end {
-        let row = row(sides[range.side][position]);
-        rows_of(sides[0])[position] = row;
+        let row = row(left[position]);
+        rows_of(left)[position] = row;
     }
 }
 

@@ -171,12 +171,28 @@ impl<'k> Window<'k> {
         self.settle();
     }
 
+    /// Whether a head is of one chunk, where keys are known to begin to differ.
+    pub(crate) fn is_simple(&self) -> bool {
+        self.used == 1 && self.depth == self.base
+    }
+
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
     ///
     /// # Safety
-    /// As of `extract`.
+    /// As of `extract`. `SIMPLE` is what `is_simple` says, or not.
     #[inline(always)]
-    pub(crate) unsafe fn head<const FAST: bool>(&self, key: &[u8], flip: u64) -> (u64, bool) {
+    pub(crate) unsafe fn head<const FAST: bool, const SIMPLE: bool>(
+        &self,
+        key: &[u8],
+        flip: u64,
+    ) -> (u64, bool) {
+        if SIMPLE {
+            let its = &self.chunks[0];
+            let (bytes, mask) = chunk_and_mask(key, self.depth);
+            // SAFETY: the caller promised it.
+            let word = unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
+            return (self.head_of(key, word) ^ flip, (bytes ^ its.model) & its.check & mask == 0);
+        }
         let jump = self.depth - self.base;
         let starts = match key.get(self.base..self.depth) {
             None => jump == 0,
@@ -201,8 +217,12 @@ impl<'k> Window<'k> {
                 add(its, bytes, mask);
             }
         }
-        let head = head_of(word, key.len() > self.end(), key.len().min(LENGTH_MAX));
-        (head ^ flip, starts && differs == 0)
+        (self.head_of(key, word) ^ flip, starts && differs == 0)
+    }
+
+    #[inline(always)]
+    fn head_of(&self, key: &[u8], word: u64) -> u64 {
+        head_of(word, key.len() > self.end(), key.len().min(LENGTH_MAX))
     }
 }
 
@@ -239,7 +259,7 @@ mod tests {
     /// The head of a key that fits.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
-        let (head, fits) = unsafe { window.head::<false>(key, 0) };
+        let (head, fits) = unsafe { window.head::<false, false>(key, 0) };
         fits.then_some(head)
     }
 

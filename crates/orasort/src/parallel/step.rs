@@ -6,7 +6,7 @@ use crate::engine::DIGIT_BITS_LARGE;
 use crate::entry::{Entry, ORDER_MASK, head, is_open};
 use crate::finder::Finder;
 use crate::keys::Keys;
-use crate::load::{Passed, fill, guess_for, guess_fresh, load, make, packs, scan};
+use crate::load::{Passed, guess_for, guess_fresh, load, make, packs, scan};
 use crate::window::Window;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -188,7 +188,7 @@ impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
             let finder = self.finder;
             self.of_chunks(part, |_, entries, varying| {
                 // SAFETY: as in `load`.
-                *varying = unsafe { fill(&finder, entries, &window) };
+                *varying = unsafe { load(&finder, entries, &mut window.clone()) }.varying;
             })
         };
         (part.shared, part.kind) = (window.end(), Kind::Loaded);
