@@ -233,8 +233,14 @@ fn equal_runs<K: Keys + ?Sized>(keys: &K) -> Vec<(usize, usize)> {
 }
 
 fn sort_as_std<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options) {
-    let compare = |a: &T, b: &T| options.order.turned(key(a).cmp(key(b)));
-    if options.stable { items.sort_by(compare) } else { items.sort_unstable_by(compare) }
+    // Which way is decided once: in the comparison it costs a tenth.
+    let (rising, falling) = (|a: &T, b: &T| key(a).cmp(key(b)), |a: &T, b: &T| key(b).cmp(key(a)));
+    match (options.stable, options.order) {
+        (false, Order::Ascending) => items.sort_unstable_by(rising),
+        (false, Order::Descending) => items.sort_unstable_by(falling),
+        (true, Order::Ascending) => items.sort_by(rising),
+        (true, Order::Descending) => items.sort_by(falling),
+    }
 }
 
 #[cfg(test)]
