@@ -15,7 +15,8 @@
 //! Tied    all words are the same         -> words further on are loaded (load.rs)  -> Open
 //! Open    words of no known order        -> few: insertion sort                    -> Sorted
 //!                                           all the same: finished, or             -> Tied
-//!                                           else: radix step (digit.rs)            -> a frame for each bucket
+//!                                           else: radix step (digit.rs), by length -> a frame for each bucket
+//!                                           where words are the same and keys end
 //! Near    as Open, but no entry is far from its place: insertion sort              -> Sorted
 //! Sorted  words in order                 -> up to the first tie: ready; then       -> Tied and the rest
 //! ```
@@ -240,19 +241,18 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 Kind::Open if range.len() <= INSERTION_MAX => 0,
                 Kind::Open => scan(range.of(sides)),
             };
+            let words_vary = varying & ORDER_MASK;
             if range.len() <= INSERTION_MAX {
                 kind = Kind::Near;
-            } else if varying & ORDER_MASK == 0 {
-                let entries = range.of_mut(sides);
-                if !is_open(head(entries[0]), self.finder.flip) {
-                    // SAFETY: as above.
-                    unsafe { self.order_ended(entries) };
-                    return Some(range);
-                }
+            } else if words_vary == 0 && is_open(head(range.of(sides)[0]), self.finder.flip) {
                 kind = Kind::Tied;
+            } else if varying == 0 {
+                // SAFETY: as above.
+                unsafe { self.order_longest(range.of_mut(sides)) };
+                return Some(range);
             } else if range.of(sides).is_sorted_by_key(|entry| head(*entry)) {
                 kind = Kind::Sorted;
-            } else if self.split(sides, range, varying & ORDER_MASK) {
+            } else if self.split(sides, range, if words_vary == 0 { varying } else { words_vary }) {
                 return None;
             } else {
                 kind = Kind::Sorted;
@@ -360,17 +360,15 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         }
     }
 
-    /// Puts entries in order whose words are equal and whose keys have ended: by length, then, if the sort is to be
-    /// stable, by row. Most often they are in order.
+    /// Puts entries in order whose heads are equal and whose keys have ended. Those are equal, unless they are so long
+    /// that a head does not tell their lengths.
     ///
     /// # Safety
     /// As of `work`.
-    unsafe fn order_ended(&self, entries: &mut [Entry]) {
-        if entries.iter().any(|entry| length(head(*entry), self.finder.flip) == LENGTH_MAX) {
+    unsafe fn order_longest(&self, entries: &mut [Entry]) {
+        if length(head(entries[0]), self.finder.flip) == LENGTH_MAX {
             // SAFETY: the caller promised it.
             entries.sort_unstable_by(|a, b| unsafe { self.compare(*a, *b, 0) });
-        } else if !entries.is_sorted_by_key(|entry| head(*entry)) || self.stable && !entries.is_sorted() {
-            entries.sort_unstable();
         }
     }
 
