@@ -36,6 +36,7 @@ mod pext;
 pub mod row;
 mod runs;
 mod scratch;
+mod small;
 mod sorted;
 mod sorter;
 mod top;

@@ -7,12 +7,9 @@ use crate::keys::{ByKey, Keys};
 use crate::load::packs;
 use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
+use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
 use crate::{Options, Order, permute, top};
-
-/// Up to this many items are left to the standard library's sort: no memory is needed, and nothing is gained here.
-/// Under Miri, where few keys have to do, a few are sorted here.
-const STD_MAX: usize = if cfg!(miri) { 32 } else { 100 };
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
 ///
@@ -69,9 +66,9 @@ impl Sorter {
 
     /// Sorts items by a key that lies in them, as the options say.
     ///
-    /// The key of an item is asked for a few times. If `key` panics, the items are as they were.
+    /// The key of an item is asked for a few times. If `key` panics, the items are all there, in some order.
     pub fn sort_by_key_with<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: F, options: Options) {
-        if items.len() <= STD_MAX || u32::try_from(items.len()).is_err() {
+        if is_tiny(items.len()) || u32::try_from(items.len()).is_err() {
             return sort_as_std(items, key, options);
         }
         let keys = ByKey { items: &*items, key };
@@ -82,6 +79,7 @@ impl Sorter {
                 let runs = if options.stable { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
+            (Found::Mixed, _) if is_for_std(&keys) => sort_as_std(items, keys.key, options),
             (Found::Mixed, _) => {
                 let len = items.len();
                 self.scratch.reserve(len);
@@ -230,17 +228,6 @@ fn equal_runs<K: Keys + ?Sized>(keys: &K) -> Vec<(usize, usize)> {
         }
     });
     runs
-}
-
-fn sort_as_std<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options) {
-    // Which way is decided once: in the comparison it costs a tenth.
-    let (rising, falling) = (|a: &T, b: &T| key(a).cmp(key(b)), |a: &T, b: &T| key(b).cmp(key(a)));
-    match (options.stable, options.order) {
-        (false, Order::Ascending) => items.sort_unstable_by(rising),
-        (false, Order::Descending) => items.sort_unstable_by(falling),
-        (true, Order::Ascending) => items.sort_by(rising),
-        (true, Order::Descending) => items.sort_by(falling),
-    }
 }
 
 #[cfg(test)]

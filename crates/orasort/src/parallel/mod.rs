@@ -119,7 +119,7 @@ impl Sorter {
     /// Sorts items by a key that lies in them, as the options say, on several threads. Items with equal keys stay in
     /// their order.
     ///
-    /// The key of an item is asked for a few times. If `key` panics, the items are as they were.
+    /// The key of an item is asked for a few times. If `key` panics, the items are all there, in some order.
     pub fn par_sort_by_key_with<T, F>(
         &mut self,
         items: &mut [T],

@@ -1,0 +1,100 @@
+//! Small sorts: when the standard library's is the better one, and that one.
+//!
+//! What comparisons cost does not depend on what the keys look like, as long as all of them fit in the caches next to
+//! the core. What this sort costs does: every depth at which keys branch is a load and a radix step or two. So few keys
+//! that branch at many depths, as paths and addresses do, are left to the standard library, as are few keys that are
+//! nearly in order, on which its comparisons are foreseen.
+
+use crate::bytes::common_prefix;
+use crate::keys::Keys;
+use crate::{Options, Order};
+
+/// Up to this many items are left to the standard library's sort: no memory is needed, and nothing is gained here.
+/// Under Miri, where few keys have to do, a few are sorted here.
+const STD_MAX: usize = if cfg!(miri) { 32 } else { 200 };
+
+/// Up to this many items a few of them decide: keys of more do not fit in the caches next to the core.
+const HINT_MAX: usize = 16 << 10;
+
+/// So many decide.
+const SAMPLES: usize = 16;
+
+/// Keys that branch at more depths than these, counted in words of eight bytes, are left to the standard library.
+const DEPTHS_MAX: u32 = 3;
+
+/// Keys of which fewer samples are greater than the key after them are taken for nearly sorted. Of 16 keys in no order
+/// so few are in one case of 4,000.
+const FALLS_MIN: usize = 2;
+
+/// Whether the standard library sorts keys as fast, whatever they are.
+pub(crate) fn is_tiny(len: usize) -> bool {
+    len <= STD_MAX
+}
+
+/// Whether the standard library is likely to sort keys, more than `STD_MAX` that are not sorted, faster.
+pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
+    let len = keys.len();
+    if len > HINT_MAX {
+        return false;
+    }
+    let rows = (0..SAMPLES).map(|sample| (len - 2) * sample / (SAMPLES - 1));
+    let mut samples: [&[u8]; SAMPLES] = [&[]; SAMPLES];
+    let mut falls = 0;
+    for (sample, row) in samples.iter_mut().zip(rows) {
+        *sample = keys.key(row);
+        falls += usize::from(*sample > keys.key(row + 1));
+    }
+    if falls < FALLS_MIN {
+        return true;
+    }
+    samples.sort_unstable();
+    let branches = samples.windows(2).map(|pair| common_prefix(pair[0], pair[1]) / 8);
+    branches.fold(0u64, |depths, depth| depths | 1 << depth.min(63)).count_ones() > DEPTHS_MAX
+}
+
+/// The standard library's sort.
+pub(crate) fn sort_as_std<T, F: Fn(&T) -> &[u8]>(items: &mut [T], key: F, options: Options) {
+    // Which way is decided once: in the comparison it costs a tenth.
+    let (rising, falling) = (|a: &T, b: &T| key(a).cmp(key(b)), |a: &T, b: &T| key(b).cmp(key(a)));
+    match (options.stable, options.order) {
+        (false, Order::Ascending) => items.sort_unstable_by(rising),
+        (false, Order::Descending) => items.sort_unstable_by(falling),
+        (true, Order::Ascending) => items.sort_by(rising),
+        (true, Order::Descending) => items.sort_by(falling),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// Numbers of no order.
+    fn numbers(len: u64) -> impl Iterator<Item = u64> {
+        (1..=len).map(|n| {
+            n.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        })
+    }
+
+    #[test]
+    fn only_few_keys_of_many_depths_or_nearly_in_order_are_left_to_std() {
+        let path = |n: u64| {
+            let part = |shift: u32, of: u64| (n >> shift) % of;
+            let parts = (1..2 + part(0, 6)).map(|level| format!("directory-{}/", part(8 * level as u32, 3)));
+            parts.collect::<String>()
+        };
+        let paths: Vec<String> = numbers(1_000).map(path).collect();
+        assert!(is_for_std(&paths));
+        let more = HINT_MAX / paths.len() + 1;
+        assert!(!is_for_std(&paths.iter().cycle().take(more * paths.len()).collect::<Vec<_>>()));
+        let prefixed: Vec<String> = numbers(1_000).map(|n| format!("all begin like this {n:x}")).collect();
+        assert!(!is_for_std(&prefixed));
+        let mut nearly = prefixed.clone();
+        nearly.sort_unstable();
+        nearly.swap(10, 900);
+        assert!(is_for_std(&nearly));
+    }
+}
