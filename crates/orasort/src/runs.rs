@@ -2,6 +2,8 @@
 //!
 //! One pass of comparisons that ends at the first pair out of order: on keys of no order that is after a few keys.
 
+use core::cmp::Ordering;
+
 use crate::keys::Keys;
 
 /// The order in which keys were found.
@@ -10,9 +12,19 @@ pub(crate) enum Found {
     /// None greater than the one after it.
     Rising,
     /// None less than the one after it, and they are not all equal.
-    Falling,
+    Falling {
+        /// Whether there are neighbours that are equal.
+        ties: bool,
+    },
     /// Neither.
     Mixed,
+}
+
+impl Found {
+    /// Whether neighbours may be equal.
+    pub(crate) fn may_tie(self) -> bool {
+        self != Found::Falling { ties: false }
+    }
 }
 
 /// The order of keys.
@@ -37,14 +49,17 @@ pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K) -> Found {
     if keys.key(0) != keys.key(row - 1) {
         return Found::Mixed;
     }
+    let mut ties = row > 1;
     for row in row..len {
         let key = keys.key(row);
-        if key > last {
-            return Found::Mixed;
+        match key.cmp(last) {
+            Ordering::Less => {}
+            Ordering::Equal => ties = true,
+            Ordering::Greater => return Found::Mixed,
         }
         last = key;
     }
-    Found::Falling
+    Found::Falling { ties }
 }
 
 /// Calls `run` for each run of equal keys from the last to the first, with its first row and the row after its last.

@@ -74,9 +74,10 @@ impl Sorter {
         let keys = ByKey { items: &*items, key };
         match (order_of(&keys), options.order) {
             (Found::Rising, Order::Ascending) => {}
-            (Found::Falling, Order::Descending) => {}
-            (Found::Falling, Order::Ascending) | (Found::Rising, Order::Descending) => {
-                let runs = if options.stable { equal_runs(&keys) } else { Vec::new() };
+            (Found::Falling { .. }, Order::Descending) => {}
+            (found @ Found::Falling { .. }, Order::Ascending)
+            | (found @ Found::Rising, Order::Descending) => {
+                let runs = if options.stable && found.may_tie() { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
             (Found::Mixed, _) if is_for_std(&keys) => sort_as_std(items, keys.key, options),
@@ -114,12 +115,13 @@ impl Sorter {
         assert_eq!(keys.len(), rows.len(), "one place for each key");
         let len = u32::try_from(rows.len()).expect("more than u32::MAX keys: argsort_u64 takes them");
         match (order_of(keys), options.order) {
-            (Found::Rising, Order::Ascending) | (Found::Falling, Order::Descending) => {
+            (Found::Rising, Order::Ascending) | (Found::Falling { .. }, Order::Descending) => {
                 rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
             }
-            (Found::Falling, Order::Ascending) | (Found::Rising, Order::Descending) => {
+            (found @ Found::Falling { .. }, Order::Ascending)
+            | (found @ Found::Rising, Order::Descending) => {
                 rows.iter_mut().zip((0..len).rev()).for_each(|(place, row)| *place = row);
-                if options.stable {
+                if options.stable && found.may_tie() {
                     let mut filled = 0;
                     equal_runs_from_end(keys, |start, end| {
                         rows[filled..][..end - start].reverse();

@@ -174,6 +174,7 @@ fn rising_and_falling() {
     let rising: Vec<Vec<u8>> = (0..size(3_000)).map(|n| format!("{:06}", n / 3).into_bytes()).collect();
     check(&rising);
     check(&rising.iter().rev().cloned().collect::<Vec<_>>());
+    check(&rising.iter().rev().step_by(3).cloned().collect::<Vec<_>>());
     let mut nearly = rising.clone();
     nearly.push(b"000001x".to_vec());
     check(&nearly);
