@@ -82,6 +82,12 @@ impl DataSet {
         self.offsets.iter().enumerate().all(|(row, start)| *start == row * width).then_some(width)
     }
 
+    /// The same as arrays, for keys that all have N bytes.
+    #[must_use]
+    pub fn arrays<const N: usize>(&self) -> &[[u8; N]] {
+        self.bytes().as_chunks().0
+    }
+
     /// The same keys in another order, also in memory.
     #[must_use]
     pub fn reordered(&self, order: impl FnOnce(&mut [&[u8]])) -> Self {

@@ -5,8 +5,6 @@
 //! Leaving out constant bits keeps the order, and bits above the digit are constant, so digits order as entries do
 //! as far as they tell them apart.
 
-use crate::entry::{Entry, head};
-
 /// Bits of the widest digit.
 pub(crate) const DIGIT_BITS_MAX: u32 = 12;
 
@@ -62,8 +60,7 @@ impl Digit {
     }
 
     #[inline(always)]
-    fn of<const MANY: bool>(&self, entry: Entry) -> usize {
-        let word = head(entry);
+    fn of<const MANY: bool>(&self, word: u64) -> usize {
         let [a, b, c] = &self.fields;
         let mut digit = (word >> (a.shift & 63)) & a.mask;
         if MANY {
@@ -72,20 +69,25 @@ impl Digit {
         digit as usize
     }
 
-    /// Calls `work` for each entry with its digit, which is below `values()`.
+    /// Calls `work` for each entry with its digit, which is below `values()`. `word` tells what it is cut from.
     #[inline(always)]
-    pub(crate) fn visit(&self, entries: &[Entry], mut work: impl FnMut(usize, Entry)) {
+    pub(crate) fn visit<E: Copy>(
+        &self,
+        entries: &[E],
+        word: impl Fn(E) -> u64,
+        mut work: impl FnMut(usize, E),
+    ) {
         if self.fields[1].mask == 0 {
-            entries.iter().for_each(|entry| work(self.of::<false>(*entry), *entry));
+            entries.iter().for_each(|entry| work(self.of::<false>(word(*entry)), *entry));
         } else {
-            entries.iter().for_each(|entry| work(self.of::<true>(*entry), *entry));
+            entries.iter().for_each(|entry| work(self.of::<true>(word(*entry)), *entry));
         }
     }
 
     /// Adds entries to the counts of their digits. `counts` has at least `values()` places.
-    pub(crate) fn count(&self, entries: &[Entry], counts: &mut [u32]) {
+    pub(crate) fn count<E: Copy>(&self, entries: &[E], word: impl Fn(E) -> u64, counts: &mut [u32]) {
         let counts = &mut counts[..self.values()];
-        self.visit(entries, |digit, _| {
+        self.visit(entries, word, |digit, _| {
             debug_assert!(digit < counts.len());
             // SAFETY: the fields' masks have only bits below `self.bits`, and `counts` has `1 << self.bits` places.
             *unsafe { counts.get_unchecked_mut(digit) } += 1;
@@ -93,37 +95,42 @@ impl Digit {
     }
 
     /// Counts entries by digit, to be scattered. `counts` has at least `values()` places.
-    pub(crate) fn prepare<'a>(&self, from: &'a [Entry], counts: &'a mut [u32]) -> Counted<'a> {
+    pub(crate) fn prepare<'a, E: Copy, W: Fn(E) -> u64 + Copy>(
+        &self,
+        from: &'a [E],
+        word: W,
+        counts: &'a mut [u32],
+    ) -> Counted<'a, E, W> {
         let places = &mut counts[..self.values()];
         places.fill(0);
-        self.count(from, places);
+        self.count(from, word, places);
         let (mut next, mut largest) = (0, 0);
         for place in places.iter_mut() {
             largest = largest.max(*place);
             next += core::mem::replace(place, next);
         }
-        Counted { digit: *self, from, places, largest: largest as usize }
+        Counted { digit: *self, from, word, places, largest: largest as usize }
     }
 }
 
 /// Entries that were counted by digit and can be scattered. It borrows them, so they are still those that were counted.
-#[derive(Debug)]
-pub(crate) struct Counted<'a> {
+pub(crate) struct Counted<'a, E, W> {
     digit: Digit,
-    from: &'a [Entry],
+    from: &'a [E],
+    word: W,
     /// Where the next entry of each digit goes.
     places: &'a mut [u32],
     /// The number of entries with the most frequent digit.
     pub(crate) largest: usize,
 }
 
-impl Counted<'_> {
+impl<E: Copy, W: Fn(E) -> u64> Counted<'_, E, W> {
     /// Moves the entries to `to`, in order of digits; entries of one digit keep their order. Afterwards the counts
     /// have become the end of each digit's entries in `to`.
-    pub(crate) fn scatter(self, to: &mut [Entry]) {
+    pub(crate) fn scatter(self, to: &mut [E]) {
         assert_eq!(self.from.len(), to.len(), "sides of one length");
         let places = self.places;
-        self.digit.visit(self.from, |digit, entry| {
+        self.digit.visit(self.from, self.word, |digit, entry| {
             debug_assert!(digit < places.len());
             // SAFETY: as in `count`, for the digit. Its place began at the number of entries with lower digits and goes
             // up by one with each of its entries; these are the entries that were counted, so it stays below their
@@ -144,6 +151,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::entry::{Entry, head};
     use crate::load::scan;
 
     /// Whatever bits vary, digits rise with entries, fit, and tell some of them apart.
@@ -170,13 +178,13 @@ mod tests {
             }
             let digit = Digit::choose(varying, 1 + case % DIGIT_BITS_MAX);
             let mut digits = vec![];
-            digit.visit(&entries, |value, _| digits.push(value));
+            digit.visit(&entries, head, |value, _| digits.push(value));
             assert!(
                 digits.is_sorted() && digits[0] < digits[39] && digits[39] < digit.values(),
                 "{varying:x}"
             );
             let (mut counts, mut moved) = (vec![0; digit.values()], vec![0; 40]);
-            let counted = digit.prepare(&entries, &mut counts);
+            let counted = digit.prepare(&entries, head, &mut counts);
             assert!(counted.largest < 40);
             counted.scatter(&mut moved);
             assert_eq!(moved, entries);

@@ -43,7 +43,7 @@ use crate::window::Window;
 pub(crate) type Sides<'a> = [&'a mut [Entry]; 2];
 
 /// Up to this many entries are sorted by insertion.
-const INSERTION_MAX: usize = 20;
+pub(crate) const INSERTION_MAX: usize = 20;
 
 /// Up to this many keys whose words tie are compared in full instead of loaded anew.
 const TIED_COMPARE_MAX: usize = 8;
@@ -52,7 +52,7 @@ const TIED_COMPARE_MAX: usize = 8;
 const TIES_AHEAD: usize = 64;
 
 /// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
-const COMPARE_MAX: usize = 16 << 10;
+pub(crate) const COMPARE_MAX: usize = 16 << 10;
 
 /// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
 const LARGE: usize = 1 << 16;
@@ -312,14 +312,13 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// splits off too little, the range is sorted instead, and the answer is false.
     fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u64) -> bool {
         let len = range.len();
-        let bits_max = if len >= LARGE { DIGIT_BITS_LARGE } else { (len.ilog2() - 1).min(DIGIT_BITS_MAX) };
-        let digit = Digit::choose(varying, bits_max);
+        let digit = Digit::choose(varying, digit_bits_max(len));
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
         let [left, right] = sides;
         let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
-        let counted = digit.prepare(&from[range.start..range.end], &mut self.counts);
+        let counted = digit.prepare(&from[range.start..range.end], head, &mut self.counts);
         if len <= COMPARE_MAX && counted.largest > len - len / 8 {
             self.sort_words(&mut from[range.start..range.end]);
             return false;
@@ -452,6 +451,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     }
 }
 
+/// Bits of a digit for so many entries, two at least.
+pub(crate) fn digit_bits_max(len: usize) -> u32 {
+    if len >= LARGE { DIGIT_BITS_LARGE } else { (len.ilog2() - 1).min(DIGIT_BITS_MAX) }
+}
+
 /// The place of the first entry that ties with the next one.
 fn first_tie(entries: &[Entry], flip: u64) -> Option<usize> {
     entries.windows(2).position(|pair| is_tie(head(pair[0]), head(pair[1]), flip))
@@ -462,8 +466,9 @@ fn insertion_sort(entries: &mut [Entry]) {
     insertion_sort_by(entries, |a, b| head(a) < head(b));
 }
 
+/// Sorts what is few, or near to its place.
 #[inline(always)]
-fn insertion_sort_by(entries: &mut [Entry], less: impl Fn(Entry, Entry) -> bool) {
+pub(crate) fn insertion_sort_by<T: Copy>(entries: &mut [T], less: impl Fn(T, T) -> bool) {
     let Some(mut last) = entries.first().copied() else { return };
     for i in 1..entries.len() {
         let moving = entries[i];

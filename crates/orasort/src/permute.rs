@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use crate::engine::{Range, Sides};
-use crate::entry::row;
+use crate::entry::{Entry, row};
 
 /// Keeps the rows of a ready range at the front of side 0, four to an entry.
 ///
@@ -23,17 +23,18 @@ pub(crate) fn keep_rows(sides: &mut Sides<'_>, range: &Range) {
 }
 
 /// Side 0 as rows.
-fn rows_of(side: &mut [u128]) -> &mut [u32] {
+fn rows_of(side: &mut [Entry]) -> &mut [u32] {
     // SAFETY: any bytes are a valid u32, and a u128 is aligned for it.
     unsafe { core::slice::from_raw_parts_mut(side.as_mut_ptr().cast::<u32>(), side.len() * 4) }
 }
 
-/// Brings items into the order of the rows that `keep_rows` kept: item `rows[p]` comes to position p.
-pub(crate) fn apply<T>(sides: &mut Sides<'_>, items: &mut [T]) {
+/// Brings items into the order of the rows that `keep_rows` kept: item `rows[p]` comes to position p. `both` are the
+/// two sides, one behind the other.
+pub(crate) fn apply<T>(both: &mut [Entry], items: &mut [T]) {
     let len = items.len();
-    let [left, right] = sides;
-    let rows = &mut rows_of(left)[..len];
-    if let Some(copy) = room::<T>(right, len) {
+    let (rows, free) = both.split_at_mut(len.div_ceil(4));
+    let rows = &mut rows_of(rows)[..len];
+    if let Some(copy) = room::<T>(free, len) {
         for (place, row) in copy.iter_mut().zip(rows) {
             let item = &items[*row as usize];
             // SAFETY: `item` is valid to read. It is not dropped twice: the copies replace all items below, and
@@ -57,11 +58,11 @@ pub(crate) fn apply<T>(sides: &mut Sides<'_>, items: &mut [T]) {
     }
 }
 
-/// Room for `len` items in a side, if they fit.
-pub(crate) fn room<T>(side: &mut [u128], len: usize) -> Option<&mut [MaybeUninit<T>]> {
+/// Room for `len` items in memory that is free, if they fit.
+pub(crate) fn room<T>(free: &mut [Entry], len: usize) -> Option<&mut [MaybeUninit<T>]> {
     // SAFETY: memory of any content is a valid `MaybeUninit<T>`. What is written there later is never read as an
     // entry before it is overwritten by one; it has no padding problem as entries are plain bytes written anew.
-    let (_, middle, _) = unsafe { side.align_to_mut::<MaybeUninit<T>>() };
+    let (_, middle, _) = unsafe { free.align_to_mut::<MaybeUninit<T>>() };
     middle.get_mut(..len)
 }
 

@@ -37,6 +37,21 @@ impl Scratch {
         let (left, right) = self.entries.split_at_mut(len);
         [left, &mut right[..len]]
     }
+
+    /// The two sides for `len` keys as one.
+    pub(crate) fn both_sides(&mut self, len: usize) -> &mut [Entry] {
+        &mut self.entries[..2 * len]
+    }
+
+    /// Two sides of half as wide places for `len` keys, for which room was made.
+    pub(crate) fn narrow_sides(&mut self, len: usize) -> [&mut [u64]; 2] {
+        // SAFETY: any bytes are a valid u64, and a u128 is aligned for it and has room for two.
+        let places = unsafe {
+            core::slice::from_raw_parts_mut(self.entries.as_mut_ptr().cast::<u64>(), 2 * self.entries.len())
+        };
+        let (left, right) = places.split_at_mut(len);
+        [left, &mut right[..len]]
+    }
 }
 
 /// Asks the system for large pages, which cost far less to hand out. Nothing depends on the answer.

@@ -280,6 +280,49 @@ fn fixed_width_keys() {
     assert!(orasort::argsort(&FixedWidth { bytes: &bytes, width: 0 }).is_empty());
 }
 
+/// Arrays of any width: of all bits, of few, of equal first bytes, few and many, rising and falling.
+#[test]
+fn arrays_as_numbers() {
+    fn check<const N: usize>() {
+        for (seed, mask) in
+            [(10, [0xff; 16]), (11, [0x11; 16]), (12, std::array::from_fn(|at| (at / 8) as u8 * 255))]
+        {
+            let mut random = numbers(seed);
+            let mut array = || -> [u8; N] {
+                let bytes = [random.next(), random.next()]
+                    .map(|n| n.unwrap_or(0).rotate_left(21).to_be_bytes())
+                    .concat();
+                std::array::from_fn(|at| bytes[at % 16] & mask[at % 16])
+            };
+            for len in [0, 1, 30, 150, 260, 5_000, 90_000] {
+                let len = if cfg!(miri) { len.min(100) } else { len };
+                let mut items: Vec<[u8; N]> = (0..len).map(|_| array()).collect();
+                let mut rising = items.clone();
+                rising.sort();
+                let falling: Vec<[u8; N]> = rising.iter().rev().copied().collect();
+                for _ in 0..2 {
+                    orasort::sort_arrays(&mut items, Order::Ascending);
+                    assert!(items == rising, "{len} of {N} bytes, rising");
+                    orasort::sort_arrays(&mut items, Order::Descending);
+                    assert!(items == falling, "{len} of {N} bytes, falling");
+                }
+                items = (0..len).map(|place| rising[place * 7919 % len]).collect();
+                let mut expected = items.clone();
+                expected.sort_by(|a, b| b.cmp(a));
+                orasort::sort_arrays(&mut items, Order::Descending);
+                assert!(items == expected, "{len} of {N} bytes, mixed, falling");
+            }
+        }
+    }
+    check::<0>();
+    check::<1>();
+    check::<4>();
+    check::<8>();
+    check::<9>();
+    check::<16>();
+    check::<20>();
+}
+
 /// Items that own memory, small and larger than the scratch has room for: each is moved once, none is dropped.
 #[test]
 fn items_that_own_memory() {

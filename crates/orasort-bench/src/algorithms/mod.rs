@@ -33,6 +33,12 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
+    /// Whether it can sort such keys. Some need the width of keys when they are compiled.
+    #[must_use]
+    pub fn takes(&self, data: &DataSet) -> bool {
+        !["rdst", "sort_arrays"].contains(&self.name) || matches!(data.width(), Some(8 | 16 | 32))
+    }
+
     /// Sorts once and measures the sort alone; nothing where the algorithm can't have such keys.
     pub fn run<'a>(&self, input: &Input<'a>, meter: &mut Meter) -> Option<(Output<'a>, Cost)> {
         (self.run)(input, meter)

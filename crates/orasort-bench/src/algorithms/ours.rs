@@ -4,13 +4,14 @@ use super::peers::in_place;
 use super::{Algorithm, Input, Side};
 use crate::check::Output;
 use crate::cost::{Cost, Meter};
-use orasort::{Arena, Sorter};
+use orasort::{Arena, Order, Sorter};
 
-pub const ALL: [Algorithm; 6] = [
+pub const ALL: [Algorithm; 7] = [
     Algorithm { name: "sort_unstable", side: Side::Ours, run: sort_unstable },
     Algorithm { name: "sort", side: Side::Ours, run: sort },
     Algorithm { name: "argsort", side: Side::Ours, run: argsort },
     Algorithm { name: "arrow-argsort", side: Side::Ours, run: arrow_argsort },
+    Algorithm { name: "sort_arrays", side: Side::Ours, run: sort_arrays },
     Algorithm { name: "sorter", side: Side::Reused, run: sorter },
     Algorithm { name: "sorter-argsort", side: Side::Reused, run: sorter_argsort },
 ];
@@ -38,6 +39,21 @@ fn arrow_argsort<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
     let array = input.array.as_ref()?;
     let (rows, cost) = meter.measure(|| orasort::argsort(array));
     Some((Output::Rows(rows), cost))
+}
+
+fn arrays<'a, const N: usize>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    let mut keys = input.data.arrays::<N>().to_vec();
+    let ((), cost) = meter.measure(|| orasort::sort_arrays(&mut keys, Order::Ascending));
+    Some((Output::Arena(keys.into_flattened()), cost))
+}
+
+fn sort_arrays<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    match input.data.width()? {
+        8 => arrays::<8>(input, meter),
+        16 => arrays::<16>(input, meter),
+        32 => arrays::<32>(input, meter),
+        _ => None,
+    }
 }
 
 /// A sorter that has sorted the same before, so that its memory is there.

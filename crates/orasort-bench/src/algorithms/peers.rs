@@ -122,14 +122,12 @@ impl<const N: usize> RadixKey for Fixed<N> {
 }
 
 fn fixed<'a, const N: usize>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
-    let (keys, _) = input.data.bytes().as_chunks::<N>();
-    let mut keys: Vec<Fixed<N>> = keys.iter().map(|key| Fixed(*key)).collect();
+    let mut keys: Vec<Fixed<N>> = input.data.arrays().iter().map(|key| Fixed(*key)).collect();
     let ((), cost) =
         meter.measure(|| keys.radix_sort_builder().with_single_threaded_tuner().with_parallel(false).sort());
     Some((Output::Arena(keys.iter().flat_map(|key| key.0).collect()), cost))
 }
 
-/// Keys of 8, 16 and 32 bytes: it needs the width when it is compiled.
 fn rdst<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
     match input.data.width()? {
         8 => fixed::<8>(input, meter),

@@ -86,9 +86,7 @@ pub fn table(sets: &[Set], seed: u64, keys: usize, algorithms: &[Algorithm], job
         let data = set.make(seed, keys)?;
         let file = folder.path().join(set.name);
         data.write(&file).with_context(|| format!("can't write {}", file.display()))?;
-        let fits =
-            |algorithm: &&Algorithm| algorithm.name != "rdst" || matches!(data.width(), Some(8 | 16 | 32));
-        let chosen: Vec<&Algorithm> = algorithms.iter().filter(fits).collect();
+        let chosen: Vec<&Algorithm> = algorithms.iter().filter(|algorithm| algorithm.takes(&data)).collect();
         let open = Mutex::new(chosen.iter().flat_map(|algorithm| [(*algorithm, true), (*algorithm, false)]));
         let next = || open.lock().ok().and_then(|mut open| open.next());
         let done = Mutex::new(Vec::new());

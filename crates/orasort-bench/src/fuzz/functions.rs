@@ -73,6 +73,13 @@ pub fn with_rows<'a>(keys: &[&'a [u8]]) -> Vec<(&'a [u8], u32)> {
     keys.iter().copied().zip(0..).collect()
 }
 
+/// Arrays that hold the beginnings of keys, with zeros behind the end.
+#[must_use]
+pub fn arrays<const N: usize>(keys: &[&[u8]]) -> Vec<[u8; N]> {
+    let array = |key: &&[u8]| std::array::from_fn(|at| key.get(at).copied().unwrap_or(0));
+    keys.iter().map(array).collect()
+}
+
 macro_rules! functions {
     ($keys:ident; $($name:ident, once in $times:literal: $body:block)*) => {
         /// Every function.
@@ -120,6 +127,15 @@ functions! { keys;
         orasort::sort_unstable_by_key(&mut items, |item| item.0);
         let rows: Vec<u32> = items.iter().map(|item| item.1).collect();
         assert_rows(keys, &rows, Options::default());
+    }
+    sort_arrays, once in 4: {
+        let (mut narrow, mut wide) = (arrays::<7>(keys), arrays::<16>(keys));
+        let (mut right_narrow, mut right_wide) = (narrow.clone(), wide.clone());
+        orasort::sort_arrays(&mut narrow, Order::Ascending);
+        orasort::sort_arrays(&mut wide, Order::Descending);
+        right_narrow.sort();
+        right_wide.sort_by(|one, other| other.cmp(one));
+        assert_eq!((narrow, wide), (right_narrow, right_wide));
     }
     sort_by_key, once in 3: {
         let mut items = with_rows(keys);

@@ -11,7 +11,7 @@
 //! the order of their rows, so there is only one result. A sort on several threads is therefore always stable.
 //!
 //! Extra memory is that of the core, 32 bytes a key, and for items 4 bytes a key for the rows, and the items' size
-//! again if an item has more than 16 bytes. Threads are the standard library's, and live as long as a step. If the
+//! again if an item has more than 32 bytes. Threads are the standard library's, and live as long as a step. If the
 //! system gives fewer than asked for, those that there are do all the work.
 //!
 //! ```
@@ -138,8 +138,7 @@ impl Sorter {
         }
         let mut rows = vec![0; items.len()];
         self.sort_shared(&keys, options, threads, &mut rows);
-        let [_, free] = self.scratch.sides(items.len());
-        items::apply(free, items, &rows, threads);
+        items::apply(self.scratch.both_sides(items.len()), items, &rows, threads);
     }
 
     /// Sorts keys of no known order.

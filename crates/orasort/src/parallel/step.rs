@@ -212,7 +212,7 @@ impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
         let values = digit.values();
         let mut places = self.of_chunks(part, |_, entries, counts: &mut Vec<u32>| {
             counts.resize(values, 0);
-            digit.count(entries, counts);
+            digit.count(entries, head, counts);
         });
         let mut place = 0;
         let mut ends = Vec::with_capacity(values);
@@ -227,7 +227,7 @@ impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
         let to = Places::new(&mut to[range.clone()]);
         let from = from[range.clone()].chunks(chunk_len(range.len(), self.threads));
         for_each(self.threads, from.zip(places).collect(), |(entries, mut places): (&[Entry], Vec<u32>)| {
-            digit.visit(entries, |value, entry| {
+            digit.visit(entries, head, |value, entry| {
                 let place = &mut places[value];
                 // SAFETY: `to` is borrowed until all threads have ended. Places are the sums of counts: a chunk has as
                 // many for a digit as the count found in it, from where those of the chunk before end. Both steps see
