@@ -10,7 +10,8 @@ use crate::digit::Digit;
 use crate::engine::{COMPARE_MAX, INSERTION_MAX, digit_bits_max, insertion_sort_by};
 use crate::runs::{Found, order_of};
 use crate::scratch::Scratch;
-use crate::{Order, small};
+use crate::small::{is_tiny, sort_as_std};
+use crate::{Options, Order};
 
 /// A number that keys are sorted as.
 trait Number: Copy + Ord {
@@ -77,12 +78,8 @@ impl Number for u128 {
 
 /// As `Sorter::sort_arrays`, for arrays of up to sixteen bytes.
 pub(crate) fn sort<const N: usize>(scratch: &mut Scratch, items: &mut [[u8; N]], order: Order) {
-    if small::is_tiny(items.len()) {
-        match order {
-            Order::Ascending => items.sort_unstable(),
-            Order::Descending => items.sort_unstable_by(|a, b| b.cmp(a)),
-        }
-        return;
+    if is_tiny(items.len()) {
+        return sort_as_std(items, <[u8; N]>::as_slice, Options { order, stable: false });
     }
     match (order_of(&*items), order) {
         (Found::Rising, Order::Ascending) | (Found::Falling { .. }, Order::Descending) => {}

@@ -94,7 +94,8 @@ impl Digit {
         });
     }
 
-    /// Counts entries by digit, to be scattered. `counts` has at least `values()` places.
+    /// Counts entries by digit, to be scattered. `counts` has at least `values()` places. `word` gives the same for the
+    /// same entry, always.
     pub(crate) fn prepare<'a, E: Copy, W: Fn(E) -> u64 + Copy>(
         &self,
         from: &'a [E],
@@ -133,8 +134,8 @@ impl<E: Copy, W: Fn(E) -> u64> Counted<'_, E, W> {
         self.digit.visit(self.from, self.word, |digit, entry| {
             debug_assert!(digit < places.len());
             // SAFETY: as in `count`, for the digit. Its place began at the number of entries with lower digits and goes
-            // up by one with each of its entries; these are the entries that were counted, so it stays below their
-            // number, which is the length of `to`.
+            // up by one with each of its entries; these are the entries that were counted, by the same words, so it
+            // stays below their number, which is the length of `to`.
             unsafe {
                 let place = places.get_unchecked_mut(digit);
                 debug_assert!((*place as usize) < to.len());
