@@ -13,6 +13,8 @@ pub enum Output<'a> {
     WideRows(Vec<usize>),
     /// The bytes of keys of one width, in order.
     Arena(Vec<u8>),
+    /// Copies of the keys in order.
+    Copies(Vec<Vec<u8>>),
 }
 
 /// The right order of a data set.
@@ -66,6 +68,7 @@ impl<'a> Reference<'a> {
                 let width = self.sorted.first().map_or(1, |key| key.len()).max(1);
                 self.fault_of_keys(bytes.chunks(width), self.sorted.len())
             }
+            Output::Copies(keys) => self.fault_of_keys(keys.iter().map(Vec::as_slice), keys.len()),
         }
     }
 

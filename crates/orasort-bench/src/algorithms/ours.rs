@@ -1,17 +1,18 @@
 //! This library's ways to sort a whole data set.
 
-use super::peers::in_place;
+use super::peers::{in_place, in_place_owned};
 use super::{Algorithm, Input, Side};
 use crate::check::Output;
 use crate::cost::{Cost, Meter};
 use orasort::{Arena, Order, Sorter};
 
-pub const ALL: [Algorithm; 7] = [
+pub const ALL: [Algorithm; 8] = [
     Algorithm { name: "sort_unstable", side: Side::Ours, run: sort_unstable },
     Algorithm { name: "sort", side: Side::Ours, run: sort },
     Algorithm { name: "argsort", side: Side::Ours, run: argsort },
     Algorithm { name: "arrow-argsort", side: Side::Ours, run: arrow_argsort },
     Algorithm { name: "sort_arrays", side: Side::Ours, run: sort_arrays },
+    Algorithm { name: "owned", side: Side::Ours, run: owned },
     Algorithm { name: "sorter", side: Side::Reused, run: sorter },
     Algorithm { name: "sorter-argsort", side: Side::Reused, run: sorter_argsort },
 ];
@@ -54,6 +55,11 @@ fn sort_arrays<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
         32 => arrays::<32>(input, meter),
         _ => None,
     }
+}
+
+/// Items that own their keys, each by itself.
+fn owned<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    in_place_owned(input, meter, orasort::sort_unstable)
 }
 
 /// A sorter that has sorted the same before, so that its memory is there.

@@ -12,9 +12,10 @@ use arrow_schema::DataType;
 use rdst::{RadixKey, RadixSort};
 use stringzilla::sz;
 
-pub const ALL: [Algorithm; 11] = [
+pub const ALL: [Algorithm; 12] = [
     Algorithm { name: "std-unstable", side: Side::Peer, run: std_unstable },
     Algorithm { name: "std-stable", side: Side::Peer, run: std_stable },
+    Algorithm { name: "std-owned", side: Side::Peer, run: std_owned },
     Algorithm { name: "prefix8+std", side: Side::Peer, run: prefix_std },
     Algorithm { name: "orasort-0.1-mut", side: Side::Peer, run: crate_mut },
     Algorithm { name: "orasort-0.1", side: Side::Peer, run: crate_indices },
@@ -37,6 +38,21 @@ pub(super) fn in_place<'a>(
     let mut keys = input.keys.to_vec();
     let ((), cost) = meter.measure(|| sort(&mut keys));
     Some((Output::Keys(keys), cost))
+}
+
+/// A sort in place of keys that are allocated one by one and owned by their items.
+pub(super) fn in_place_owned<'a>(
+    input: &Input<'a>,
+    meter: &mut Meter,
+    sort: impl FnOnce(&mut [Vec<u8>]),
+) -> Measured<'a> {
+    let mut keys: Vec<Vec<u8>> = input.keys.iter().map(|key| key.to_vec()).collect();
+    let ((), cost) = meter.measure(|| sort(&mut keys));
+    Some((Output::Copies(keys), cost))
+}
+
+fn std_owned<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
+    in_place_owned(input, meter, <[_]>::sort_unstable)
 }
 
 fn std_unstable<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
