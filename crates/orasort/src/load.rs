@@ -187,25 +187,24 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
     let (mut common, mut redo) = (Common::NEW, 0);
     loop {
         // SAFETY: the caller asked the processor.
-        let done = unsafe {
+        let stopped = unsafe {
             if window.is_simple() {
                 make_while_fit::<K, FAST, true>(finder, entries, redo, first, window, &mut common)
             } else {
                 make_while_fit::<K, FAST, false>(finder, entries, redo, first, window, &mut common)
             }
         };
-        if done == entries.len() {
+        let Some((place, key)) = stopped else {
             return Some(Passed { varying: common.varying(), redo });
-        }
-        let key = finder.keys.key(first as usize + done);
-        // A window of no claims fits every key.
+        };
         finder.entry(0, 0, key)?;
         window.weaken(key);
-        redo = done;
+        redo = place;
     }
 }
 
-/// Makes entries from place `from` on, up to the first whose key does not fit or is too far off. Returns its place.
+/// Makes entries from place `from` on, up to the first whose key does not fit or is too far off. Returns its place and
+/// the key: the list might give another one if it was asked again, and the window would not become weaker by that.
 ///
 /// # Safety
 /// As of `Window::head`.
@@ -217,21 +216,23 @@ unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: b
     first: u32,
     window: &Window<'k>,
     common: &mut Common,
-) -> usize {
+) -> Option<(usize, &'k [u8])> {
     let mut its = *common;
-    let mut place = from;
-    while place < entries.len() {
+    let mut stopped = None;
+    for (place, entry) in entries.iter_mut().enumerate().skip(from) {
         let row = first + place as u32;
         let key = finder.keys.key(row as usize);
         // SAFETY: the caller promised it.
         let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(key, finder.flip) };
-        let Some(entry) = finder.entry(head, row, key).filter(|_| fits) else { break };
-        entries[place] = entry;
+        let Some(made) = finder.entry(head, row, key).filter(|_| fits) else {
+            stopped = Some((place, key));
+            break;
+        };
+        *entry = made;
         its.add(head);
-        place += 1;
     }
     *common = its;
-    place
+    stopped
 }
 
 /// # Safety
@@ -249,23 +250,22 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
     entries.iter().take(AHEAD).for_each(|entry| finder.prefetch_key(*entry, bytes.start, bytes.end));
     loop {
         // SAFETY: the caller promised it, and asked the processor.
-        let done = unsafe {
+        let stopped = unsafe {
             if window.is_simple() {
                 load_while_fit::<K, FAST, true>(finder, entries, redo, window, &mut common)
             } else {
                 load_while_fit::<K, FAST, false>(finder, entries, redo, window, &mut common)
             }
         };
-        if done == entries.len() {
+        let Some((place, key)) = stopped else {
             return Passed { varying: common.varying(), redo };
-        }
-        // SAFETY: the caller promised it.
-        window.weaken(unsafe { finder.key(entries[done]) });
-        redo = done;
+        };
+        window.weaken(key);
+        redo = place;
     }
 }
 
-/// Loads entries from place `from` on, up to the first whose key does not fit. Returns its place.
+/// Loads entries from place `from` on, up to the first whose key does not fit. Returns its place and the key.
 ///
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `Window::head`.
@@ -276,23 +276,25 @@ unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: b
     from: usize,
     window: &Window<'k>,
     common: &mut Common,
-) -> usize {
+) -> Option<(usize, &'k [u8])> {
     let bytes = window.depth..window.end();
     let mut its = *common;
-    let mut place = from;
-    while place < entries.len() {
+    let mut stopped = None;
+    for place in from..entries.len() {
         prefetch_ahead(finder, entries, place, &bytes);
         let entry = entries[place];
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(finder.key(entry), finder.flip) };
+        let key = unsafe { finder.key(entry) };
+        // SAFETY: the caller promised it.
+        let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(key, finder.flip) };
         if !fits {
+            stopped = Some((place, key));
             break;
         }
         // A head of the same key changes nothing about where it is found.
         entries[place] = with_head(entry, head);
         its.add(head);
-        place += 1;
     }
     *common = its;
-    place
+    stopped
 }

@@ -22,6 +22,9 @@ const SAMPLES: usize = 16;
 /// Keys that branch at more depths than these, counted in words of eight bytes, are left to the standard library.
 const DEPTHS_MAX: u32 = 3;
 
+/// Longer keys are not: comparing takes as long as what they share, and together they may fit no cache.
+const LENGTH_MAX: usize = 256;
+
 /// Keys of which fewer samples are greater than the key after them are taken for nearly sorted. Of 16 keys in no order
 /// so few are in one case of 4,000.
 const FALLS_MIN: usize = 2;
@@ -43,6 +46,9 @@ pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
     for (sample, row) in samples.iter_mut().zip(rows) {
         *sample = keys.key(row);
         falls += usize::from(*sample > keys.key(row + 1));
+    }
+    if samples.iter().any(|sample| sample.len() > LENGTH_MAX) {
+        return false;
     }
     if falls < FALLS_MIN {
         return true;
@@ -88,6 +94,7 @@ mod tests {
         };
         let paths: Vec<String> = numbers(1_000).map(path).collect();
         assert!(is_for_std(&paths));
+        assert!(!is_for_std(&paths.iter().map(|path| path.repeat(LENGTH_MAX)).collect::<Vec<_>>()));
         let more = HINT_MAX / paths.len() + 1;
         assert!(!is_for_std(&paths.iter().cycle().take(more * paths.len()).collect::<Vec<_>>()));
         let prefixed: Vec<String> = numbers(1_000).map(|n| format!("all begin like this {n:x}")).collect();

@@ -379,6 +379,30 @@ fn keys_that_change() {
     }
 }
 
+/// A list that gives another key whenever it is asked comes to an end all the same, whichever of its keys is seen first.
+#[test]
+fn keys_that_alternate() {
+    struct Alternating(std::cell::Cell<usize>, Vec<Vec<u8>>);
+    impl orasort::Keys for Alternating {
+        fn len(&self) -> usize {
+            if cfg!(miri) { 60 } else { 500 }
+        }
+        fn key(&self, _: usize) -> &[u8] {
+            self.0.set(self.0.get() + 1);
+            &self.1[self.0.get() % self.1.len()]
+        }
+    }
+    for kinds in 2..7 {
+        for start in 0..kinds {
+            let keys = (0..kinds).map(|kind| vec![b'a' + kind as u8; 300 * (kind % 2) + 20]).collect();
+            let keys = Alternating(std::cell::Cell::new(start), keys);
+            let mut rows = orasort::argsort(&keys);
+            rows.sort_unstable();
+            assert!(rows.into_iter().eq(0..orasort::Keys::len(&keys) as u32));
+        }
+    }
+}
+
 /// A key function that panics leaves the items as they were, wherever in the sort it does, unless that is std's.
 #[test]
 fn keys_that_panic() {
