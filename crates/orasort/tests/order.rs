@@ -379,7 +379,7 @@ fn keys_that_change() {
     }
 }
 
-/// A list that gives another key whenever it is asked comes to an end all the same, whichever of its keys is seen first.
+/// A list that gives another key whenever it is asked comes to an end all the same, whichever key is seen first.
 #[test]
 fn keys_that_alternate() {
     struct Alternating(std::cell::Cell<usize>, Vec<Vec<u8>>);
