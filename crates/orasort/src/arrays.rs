@@ -5,45 +5,30 @@
 //! cut digits from, and steps nest at most as deep as these have digits.
 
 use alloc::vec::Vec;
+use core::ops::Not;
 
+use crate::bytes::chunk;
 use crate::digit::Digit;
-use crate::engine::{COMPARE_MAX, INSERTION_MAX, digit_bits_max, insertion_sort_by};
+use crate::engine::{INSERTION_MAX, insertion_sort_by};
+use crate::load::varying_bits;
 use crate::runs::{Found, order_of};
 use crate::scratch::Scratch;
 use crate::small::{is_tiny, sort_as_std};
 use crate::{Options, Order};
 
 /// A number that keys are sorted as.
-trait Number: Copy + Ord {
-    /// The number of a key, its first byte at the top.
-    fn of(key: &[u8]) -> Self;
+trait Number: Copy + Ord + Not<Output = Self> {
+    /// The number of an upper word and the one below it, for which there may be no room.
+    fn of(upper: u64, lower: u64) -> Self;
 
-    /// The first bytes of it, as many as it has.
-    fn write(self, key: &mut [u8]);
-
-    /// The number with all bits the other way round.
-    fn inverted(self) -> Self;
-
-    /// The upper 64 bits, or what is below them.
+    /// One of the two.
     fn word(self, lower: bool) -> u64;
 }
 
 impl Number for u64 {
     #[inline(always)]
-    fn of(key: &[u8]) -> u64 {
-        let mut bytes = [0; 8];
-        bytes[..key.len()].copy_from_slice(key);
-        u64::from_be_bytes(bytes)
-    }
-
-    #[inline(always)]
-    fn write(self, key: &mut [u8]) {
-        key.copy_from_slice(&self.to_be_bytes()[..key.len()]);
-    }
-
-    #[inline(always)]
-    fn inverted(self) -> u64 {
-        !self
+    fn of(upper: u64, _: u64) -> u64 {
+        upper
     }
 
     #[inline(always)]
@@ -54,20 +39,8 @@ impl Number for u64 {
 
 impl Number for u128 {
     #[inline(always)]
-    fn of(key: &[u8]) -> u128 {
-        let mut bytes = [0; 16];
-        bytes[..key.len()].copy_from_slice(key);
-        u128::from_be_bytes(bytes)
-    }
-
-    #[inline(always)]
-    fn write(self, key: &mut [u8]) {
-        key.copy_from_slice(&self.to_be_bytes()[..key.len()]);
-    }
-
-    #[inline(always)]
-    fn inverted(self) -> u128 {
-        !self
+    fn of(upper: u64, lower: u64) -> u128 {
+        u128::from(upper) << 64 | u128::from(lower)
     }
 
     #[inline(always)]
@@ -81,10 +54,10 @@ pub(crate) fn sort<const N: usize>(scratch: &mut Scratch, items: &mut [[u8; N]],
     if is_tiny(items.len()) {
         return sort_as_std(items, <[u8; N]>::as_slice, Options { order, stable: false });
     }
-    match (order_of(&*items), order) {
-        (Found::Rising, Order::Ascending) | (Found::Falling { .. }, Order::Descending) => {}
-        (Found::Falling { .. }, Order::Ascending) | (Found::Rising, Order::Descending) => items.reverse(),
-        (Found::Mixed, _) => {
+    match order_of(&*items, order) {
+        Found::InOrder => {}
+        Found::Reversed { .. } => items.reverse(),
+        Found::Mixed => {
             scratch.reserve(items.len());
             if N <= 8 {
                 sort_as(scratch.narrow_sides(items.len()), items, order);
@@ -96,13 +69,15 @@ pub(crate) fn sort<const N: usize>(scratch: &mut Scratch, items: &mut [[u8; N]],
 }
 
 fn sort_as<const N: usize, T: Number>([numbers, free]: [&mut [T]; 2], items: &mut [[u8; N]], order: Order) {
-    let turned = |number: T| if order == Order::Ascending { number } else { number.inverted() };
+    let turned = |number: T| if order == Order::Ascending { number } else { !number };
     for (number, item) in numbers.iter_mut().zip(items.iter()) {
-        *number = turned(T::of(item));
+        *number = turned(T::of(chunk(item, 0), chunk(item, 8)));
     }
     split(numbers, free, true, &mut Vec::new(), 0);
     for (number, item) in numbers.iter().zip(items) {
-        turned(*number).write(item);
+        let number = turned(*number);
+        let words = [false, true].map(|lower| number.word(lower).to_be_bytes());
+        item.copy_from_slice(&words.as_flattened()[..N]);
     }
 }
 
@@ -141,17 +116,11 @@ fn finish<T: Number>(numbers: &mut [T], home: &mut [T], go_home: bool) {
 
 /// The bits in which numbers differ in their upper word, or, if there are none, in their lower word.
 fn varying<T: Number>(numbers: &[T]) -> (bool, u64) {
-    for lower in [false, true] {
-        let (mut all, mut any) = (!0, 0);
-        for number in numbers {
-            all &= number.word(lower);
-            any |= number.word(lower);
-        }
-        if any & !all != 0 {
-            return (lower, any & !all);
-        }
+    let of_word = |lower| varying_bits(numbers.iter().map(|number| number.word(lower)));
+    match of_word(false) {
+        0 => (true, of_word(true)),
+        upper => (false, upper),
     }
-    (true, 0)
 }
 
 /// Scatters numbers by the first bits that vary; `counts[level]` has then where each bucket ends. False if they were
@@ -164,14 +133,13 @@ fn scatter<T: Number>(
     counts: &mut Vec<Vec<u32>>,
     level: usize,
 ) -> bool {
-    let len = numbers.len();
-    let digit = Digit::choose(varying, digit_bits_max(len));
+    let digit = Digit::fitting(varying, numbers.len());
     if counts.len() == level {
         counts.push(Vec::new());
     }
     counts[level].resize(digit.values(), 0);
     let counted = digit.prepare(numbers, |number: T| number.word(lower), &mut counts[level]);
-    if len <= COMPARE_MAX && counted.largest > len - len / 8 {
+    if counted.tells_little() {
         return false;
     }
     counted.scatter(free);

@@ -6,7 +6,14 @@
 //! as far as they tell them apart.
 
 /// Bits of the widest digit.
-pub(crate) const DIGIT_BITS_MAX: u32 = 12;
+const DIGIT_BITS_MAX: u32 = 12;
+
+/// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
+const COMPARE_MAX: usize = 16 << 10;
+
+/// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
+const LARGE: usize = 1 << 16;
+pub(crate) const DIGIT_BITS_LARGE: u32 = 10;
 
 /// Runs of varying bits in one digit.
 const FIELDS: usize = 3;
@@ -52,6 +59,12 @@ impl Digit {
             }
         }
         Digit { bits, fields }
+    }
+
+    /// The digit for so many entries, four at least, from the highest of the bits that vary, which are not none.
+    pub(crate) fn fitting(varying: u64, len: usize) -> Digit {
+        let bits_max = if len >= LARGE { DIGIT_BITS_LARGE } else { (len.ilog2() - 1).min(DIGIT_BITS_MAX) };
+        Digit::choose(varying, bits_max)
     }
 
     /// The number of values that the digit can take.
@@ -122,10 +135,16 @@ pub(crate) struct Counted<'a, E, W> {
     /// Where the next entry of each digit goes.
     places: &'a mut [u32],
     /// The number of entries with the most frequent digit.
-    pub(crate) largest: usize,
+    largest: usize,
 }
 
 impl<E: Copy, W: Fn(E) -> u64> Counted<'_, E, W> {
+    /// Whether comparing the words of so few entries is better than a scatter by a digit that tells so few apart.
+    pub(crate) fn tells_little(&self) -> bool {
+        let len = self.from.len();
+        len <= COMPARE_MAX && self.largest > len - len / 8
+    }
+
     /// Moves the entries to `to`, in order of digits; entries of one digit keep their order. Afterwards the counts
     /// have become the end of each digit's entries in `to`.
     pub(crate) fn scatter(self, to: &mut [E]) {

@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::Options;
-use crate::digit::{DIGIT_BITS_MAX, Digit};
+use crate::digit::Digit;
 use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row};
 use crate::finder::Finder;
 use crate::keys::Keys;
@@ -50,13 +50,6 @@ const TIED_COMPARE_MAX: usize = 8;
 
 /// So many entries ahead keys whose words tie are asked for.
 const TIES_AHEAD: usize = 64;
-
-/// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
-pub(crate) const COMPARE_MAX: usize = 16 << 10;
-
-/// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
-const LARGE: usize = 1 << 16;
-pub(crate) const DIGIT_BITS_LARGE: u32 = 10;
 
 /// What is known about a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,15 +304,14 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
     /// splits off too little, the range is sorted instead, and the answer is false.
     fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u64) -> bool {
-        let len = range.len();
-        let digit = Digit::choose(varying, digit_bits_max(len));
+        let digit = Digit::fitting(varying, range.len());
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
         let [left, right] = sides;
         let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
         let counted = digit.prepare(&from[range.start..range.end], head, &mut self.counts);
-        if len <= COMPARE_MAX && counted.largest > len - len / 8 {
+        if counted.tells_little() {
             self.sort_words(&mut from[range.start..range.end]);
             return false;
         }
@@ -449,11 +441,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let order = if self.finder.flip == 0 { order } else { order.reverse() };
         order.then_with(|| row(a).cmp(&row(b)))
     }
-}
-
-/// Bits of a digit for so many entries, two at least.
-pub(crate) fn digit_bits_max(len: usize) -> u32 {
-    if len >= LARGE { DIGIT_BITS_LARGE } else { (len.ilog2() - 1).min(DIGIT_BITS_MAX) }
 }
 
 /// The place of the first entry that ties with the next one.

@@ -120,11 +120,16 @@ impl Common {
     }
 }
 
+/// The bits in which words differ.
+pub(crate) fn varying_bits(words: impl Iterator<Item = u64>) -> u64 {
+    let mut common = Common::NEW;
+    words.for_each(|word| common.add(word));
+    common.varying()
+}
+
 /// The bits in which heads of entries differ.
 pub(crate) fn scan(entries: &[Entry]) -> u64 {
-    let mut common = Common::NEW;
-    entries.iter().for_each(|entry| common.add(head(*entry)));
-    common.varying()
+    varying_bits(entries.iter().map(|entry| head(*entry)))
 }
 
 /// What a pass over keys found.

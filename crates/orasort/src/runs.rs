@@ -4,34 +4,32 @@
 
 use core::cmp::Ordering;
 
+use crate::Order;
 use crate::keys::Keys;
 
-/// The order in which keys were found.
+/// How keys were found to stand to the order that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// None greater than the one after it.
-    Rising,
-    /// None less than the one after it, and they are not all equal.
-    Falling {
-        /// Whether there are neighbours that are equal.
+    /// In it.
+    InOrder,
+    /// In its reverse.
+    Reversed {
+        /// Whether neighbours may be equal.
         ties: bool,
     },
-    /// Neither.
+    /// In neither.
     Mixed,
 }
 
-impl Found {
-    /// Whether neighbours may be equal.
-    pub(crate) fn may_tie(self) -> bool {
-        self != Found::Falling { ties: false }
-    }
-}
-
-/// The order of keys.
-pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K) -> Found {
+/// How keys stand to an order.
+pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Found {
+    let rising = match order {
+        Order::Ascending => Found::InOrder,
+        Order::Descending => Found::Reversed { ties: true },
+    };
     let len = keys.len();
     if len < 2 {
-        return Found::Rising;
+        return rising;
     }
     let mut row = 1;
     let mut last = keys.key(0);
@@ -44,7 +42,7 @@ pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K) -> Found {
         row += 1;
     }
     if row == len {
-        return Found::Rising;
+        return rising;
     }
     if keys.key(0) != keys.key(row - 1) {
         return Found::Mixed;
@@ -59,7 +57,10 @@ pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K) -> Found {
         }
         last = key;
     }
-    Found::Falling { ties }
+    match order {
+        Order::Ascending => Found::Reversed { ties },
+        Order::Descending => Found::InOrder,
+    }
 }
 
 /// Calls `run` for each run of equal keys from the last to the first, with its first row and the row after its last.

@@ -72,16 +72,14 @@ impl Sorter {
             return sort_as_std(items, key, options);
         }
         let keys = ByKey { items: &*items, key };
-        match (order_of(&keys), options.order) {
-            (Found::Rising, Order::Ascending) => {}
-            (Found::Falling { .. }, Order::Descending) => {}
-            (found @ Found::Falling { .. }, Order::Ascending)
-            | (found @ Found::Rising, Order::Descending) => {
-                let runs = if options.stable && found.may_tie() { equal_runs(&keys) } else { Vec::new() };
+        match order_of(&keys, options.order) {
+            Found::InOrder => {}
+            Found::Reversed { ties } => {
+                let runs = if options.stable && ties { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
-            (Found::Mixed, _) if is_for_std(&keys) => sort_as_std(items, keys.key, options),
-            (Found::Mixed, _) => {
+            Found::Mixed if is_for_std(&keys) => sort_as_std(items, keys.key, options),
+            Found::Mixed => {
                 let len = items.len();
                 self.scratch.reserve(len);
                 let mut sides = self.scratch.sides(len);
@@ -124,14 +122,13 @@ impl Sorter {
     pub fn argsort_into<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
         assert_eq!(keys.len(), rows.len(), "one place for each key");
         let len = u32::try_from(rows.len()).expect("more than u32::MAX keys: argsort_u64 takes them");
-        match (order_of(keys), options.order) {
-            (Found::Rising, Order::Ascending) | (Found::Falling { .. }, Order::Descending) => {
+        match order_of(keys, options.order) {
+            Found::InOrder => {
                 rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
             }
-            (found @ Found::Falling { .. }, Order::Ascending)
-            | (found @ Found::Rising, Order::Descending) => {
+            Found::Reversed { ties } => {
                 rows.iter_mut().zip((0..len).rev()).for_each(|(place, row)| *place = row);
-                if options.stable && found.may_tie() {
+                if options.stable && ties {
                     let mut filled = 0;
                     equal_runs_from_end(keys, |start, end| {
                         rows[filled..][..end - start].reverse();
@@ -139,7 +136,7 @@ impl Sorter {
                     });
                 }
             }
-            (Found::Mixed, _) => self.argsort_mixed(keys, options, rows),
+            Found::Mixed => self.argsort_mixed(keys, options, rows),
         }
     }
 

@@ -8,6 +8,18 @@ use arrow_array::{BinaryArray, BinaryViewArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use std::sync::Arc;
 
+/// The widths of keys that are compiled in, for what needs to know them then.
+macro_rules! of_width {
+    ($data:expr, $work:ident($($argument:expr),*)) => {
+        match $data.width()? {
+            8 => $work::<8>($($argument),*),
+            16 => $work::<16>($($argument),*),
+            32 => $work::<32>($($argument),*),
+            _ => None,
+        }
+    };
+}
+
 mod ours;
 mod peers;
 

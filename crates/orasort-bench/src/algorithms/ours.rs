@@ -49,12 +49,7 @@ fn arrays<'a, const N: usize>(input: &Input<'a>, meter: &mut Meter) -> Measured<
 }
 
 fn sort_arrays<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
-    match input.data.width()? {
-        8 => arrays::<8>(input, meter),
-        16 => arrays::<16>(input, meter),
-        32 => arrays::<32>(input, meter),
-        _ => None,
-    }
+    of_width!(input.data, arrays(input, meter))
 }
 
 /// Items that own their keys, each by itself.

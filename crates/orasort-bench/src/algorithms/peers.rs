@@ -145,10 +145,5 @@ fn fixed<'a, const N: usize>(input: &Input<'a>, meter: &mut Meter) -> Measured<'
 }
 
 fn rdst<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
-    match input.data.width()? {
-        8 => fixed::<8>(input, meter),
-        16 => fixed::<16>(input, meter),
-        32 => fixed::<32>(input, meter),
-        _ => None,
-    }
+    of_width!(input.data, fixed(input, meter))
 }

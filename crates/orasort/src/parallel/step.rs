@@ -1,8 +1,7 @@
 //! The radix step on several threads: load or scan, choose a digit, count, scatter.
 
 use super::threads::for_each;
-use crate::digit::Digit;
-use crate::engine::DIGIT_BITS_LARGE;
+use crate::digit::{DIGIT_BITS_LARGE, Digit};
 use crate::entry::{Entry, ORDER_MASK, head, is_open};
 use crate::finder::Finder;
 use crate::keys::Keys;
