@@ -9,7 +9,7 @@ use rqps_plan::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_wire::mysql;
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Host, Session};
+use rqps_wire::{Endpoint, Host};
 use rqps_workloads::expect::TableState;
 use rqps_workloads::microbenchmarks::{test_by_name, tests};
 use rqps_workloads::{Dialect, dialect};
@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 
 const ROWS: u64 = 2_000;
 const NAME: &str = "rqps client";
+/// Longest wait for what has to come.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// A window that would take longer than any test.
+const ENDLESS: Duration = Duration::from_secs(3600);
 
 fn endpoint(server: &Scratch) -> Endpoint {
     let place = server.endpoint();
@@ -76,6 +80,8 @@ struct Looks<'a> {
     closed: bool,
     /// Asks for the end once the window is this old, in seconds.
     cancels_at: f64,
+    /// Has the server end a session once the window is open.
+    ends_a_session: bool,
     asked_to_end_statements: bool,
 }
 
@@ -88,20 +94,33 @@ impl<'a> Looks<'a> {
             warm_sessions: Vec::new(),
             closed: false,
             cancels_at: f64::INFINITY,
+            ends_a_session: false,
             asked_to_end_statements: false,
         }
     }
 
+    /// A client has its answer a moment before its session says that it is idle. When each has said so, none changes
+    /// any more.
     fn all_stand_still(&mut self) {
-        // A client has its answer a moment before its session says that it is idle.
-        std::thread::sleep(Duration::from_millis(20));
-        let sql =
-            format!("SELECT pid, state FROM pg_stat_activity WHERE application_name = '{NAME}' ORDER BY pid");
-        let seen = self.admin.query(&sql).unwrap().rows;
+        let sql = format!(
+            "SELECT pid, state, state_change FROM pg_stat_activity WHERE application_name = '{NAME}' ORDER BY pid"
+        );
         let mut expected = self.sessions.clone();
         expected.sort_unstable();
-        let idle = |pid: &u32| vec![Some(pid.to_string()), Some("idle".to_owned())];
-        assert_eq!(seen, expected.iter().map(idle).collect::<Vec<_>>());
+        let deadline = Instant::now() + PATIENCE;
+        let stands = loop {
+            let seen = self.admin.query(&sql).unwrap().rows;
+            let is_idle = |row: &Vec<Option<String>>| row[1].as_deref() == Some("idle");
+            let pids = seen.iter().map(|row| row[0].clone().unwrap().parse::<u32>().unwrap());
+            // Those of the warm-up may still be on their way out.
+            if pids.eq(expected.iter().copied()) && seen.iter().all(is_idle) {
+                break seen;
+            }
+            assert!(Instant::now() < deadline, "{seen:?}, not {expected:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(self.admin.query(&sql).unwrap().rows, stands);
         assert!(Path::new(&format!("/proc/{}", self.client)).exists());
     }
 }
@@ -127,6 +146,9 @@ impl Observer for Looks<'_> {
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, _events: u64) {
         if phase == "measure" && elapsed_s >= self.cancels_at {
             self.cancels_at = 0.0;
+        }
+        if phase == "measure" && std::mem::take(&mut self.ends_a_session) {
+            self.admin.query(&format!("SELECT pg_terminate_backend({})", self.sessions[0])).unwrap();
         }
     }
     fn cancelled(&mut self) -> bool {
@@ -220,15 +242,21 @@ fn a_window_of_time_is_as_long_as_it_should_be_and_its_warm_up_does_not_count() 
     assert_eq!(looks.warm_sessions.len(), 2);
     assert!(looks.warm_sessions.iter().all(|pid| !looks.sessions.contains(pid)));
     let elapsed = result.elapsed.as_secs_f64();
-    assert!((1.29..1.9).contains(&elapsed), "{elapsed}");
+    assert!(elapsed > 1.29, "{elapsed}");
     assert_eq!((result.ended_by, result.queries), (EndedBy::Time, result.events));
-    assert_eq!(result.queries_each_second.len(), 2, "{:?}", result.queries_each_second);
-    let (p50, mean) = (result.event_ns.value_at_quantile(0.5) as f64, elapsed * 2e9 / result.events as f64);
-    assert!(p50 < mean * 1.5 && p50 > mean * 0.1, "{p50} {mean}");
+    let seconds = result.queries_each_second.len();
+    assert!(
+        seconds >= 2 && seconds <= elapsed.ceil() as usize,
+        "{elapsed} s: {:?}",
+        result.queries_each_second
+    );
+    // Two clients are in an event nearly all the time.
+    let (mean, all) = (result.event_ns.mean(), elapsed * 2e9 / result.events as f64);
+    assert!(mean < all * 1.05 && mean > all * 0.3, "{mean} {all}");
     // The server has met exactly the events of both.
     let warm: u64 = result.work.warmup.iter().sum();
     assert!(warm > 0);
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let met: u64 = admin.query(calls).unwrap().value().unwrap().parse().unwrap();
         if met == warm + result.events {
@@ -248,7 +276,7 @@ fn work_is_repeated_and_deletes_end_at_their_share() {
         run(&spec("update-index", Limit::Work(work)), &Target::postgres(&endpoint, NAME), &mut looks);
     let result = result.unwrap();
     assert_eq!((result.events, result.work.warmup.iter().sum::<u64>()), (100, 11));
-    let mut deletes = spec("delete", Limit::Time(Duration::from_secs(20)));
+    let mut deletes = spec("delete", Limit::Time(ENDLESS));
     deletes.removed_rows_max = Some(ROWS);
     deletes.warmup = Warmup::Time(Duration::from_millis(20));
     let mut looks = Looks::new(&mut admin);
@@ -276,30 +304,14 @@ fn errors_are_sysbenchs_own_words_and_a_cancelled_step_leaves_no_client() {
     assert!(error.to_string().contains("/nowhere"), "{error}");
     assert!(matches!(&error, StepError::Sysbench(error) if error.lost_server()), "{error}");
     looks.cancels_at = 0.3;
-    let start = Instant::now();
-    let cancelled = run(
-        &spec("scan", Limit::Time(Duration::from_secs(60))),
-        &Target::postgres(&endpoint, NAME),
-        &mut looks,
-    );
+    let cancelled = run(&spec("scan", Limit::Time(ENDLESS)), &Target::postgres(&endpoint, NAME), &mut looks);
     assert!(matches!(cancelled, Err(StepError::Cancelled)), "{cancelled:?}");
-    assert!(looks.asked_to_end_statements && !looks.closed && start.elapsed() < Duration::from_secs(10));
+    assert!(looks.asked_to_end_statements && !looks.closed);
     assert!(!Path::new(&format!("/proc/{}", looks.client)).exists());
     // A session that is lost in the window: the others do not go on without it.
     looks.cancels_at = f64::INFINITY;
-    let mut killer = Connection::connect(&endpoint, "killer").unwrap();
-    let killing = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(700));
-        let sql = format!(
-            "SELECT pg_terminate_backend(min(pid)) FROM pg_stat_activity WHERE application_name = '{NAME}'"
-        );
-        killer.simple(&sql).map(|_| ())
-    });
-    let lost = run(
-        &spec("point-query", Limit::Time(Duration::from_secs(60))),
-        &Target::postgres(&endpoint, NAME),
-        &mut looks,
-    );
-    killing.join().unwrap().unwrap();
+    looks.ends_a_session = true;
+    let lost =
+        run(&spec("point-query", Limit::Time(ENDLESS)), &Target::postgres(&endpoint, NAME), &mut looks);
     assert!(matches!(&lost, Err(StepError::Sysbench(error)) if error.lost_server()), "{lost:?}");
 }

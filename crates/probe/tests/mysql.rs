@@ -2,15 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+mod conditions;
 
+use std::time::Instant;
+
+use conditions::{sampled_in, until};
 use rqps_plan::Dbms;
 use rqps_probe::counters::{CounterDelta, CounterSet, changed};
 use rqps_probe::mysql::counters::{OWN_QUESTIONS, snapshot};
 use rqps_probe::mysql::work::work;
 use rqps_probe::mysql::{about, explain, fingerprint, settle, threads, waits};
-use rqps_probe::waits::{RUNNING, WaitSampler};
+use rqps_probe::waits::RUNNING;
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
 use rqps_servers::config_from_text;
 use rqps_servers::testing::Scratch;
@@ -18,8 +20,8 @@ use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Host, Session};
 
 const ROWS: u64 = 1_000;
-/// How long a server may take to bring its state to rest.
-const REST_MOST: Duration = Duration::from_secs(30);
+/// More than background threads flush in a second without anything to do.
+const FLUSHES_PER_S_MOST: f64 = 20.0;
 
 fn connect(server: &Scratch) -> Connection {
     let place = server.endpoint();
@@ -77,6 +79,7 @@ fn check_exact(server: &Scratch, monitor: &mut Connection) {
     run_known_statements(&mut clients);
     let mut before = snapshot(monitor).unwrap();
     for round in 0..2 {
+        let began = Instant::now();
         run_known_statements(&mut clients);
         let after = snapshot(monitor).unwrap();
         let deltas = CounterSet::difference(&before, &after);
@@ -91,8 +94,10 @@ fn check_exact(server: &Scratch, monitor: &mut Connection) {
         assert_eq!(done.rows_touched, Some(1_400.0), "{what}");
         assert!((1_400.0..12_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
         assert!((40_000.0..800_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
-        // One for each update; background threads do some themselves, and 8.0 may write the log of one commit in two.
-        assert!((390.0..1_000.0).contains(&done.fsyncs.unwrap()), "{what}");
+        // One for each update. 8.0 may write the log of one commit in two; background threads do some themselves, the
+        // more the longer this takes.
+        let most = 1_000.0 + FLUSHES_PER_S_MOST * began.elapsed().as_secs_f64();
+        assert!((390.0..most).contains(&done.fsyncs.unwrap()), "{what}, at most {most}");
         assert!(changed(&deltas).iter().all(|delta| delta.before != Some(delta.after)), "{what}");
         before = after;
     }
@@ -132,14 +137,17 @@ fn check_debt(server: &Scratch, monitor: &mut Connection) {
     let mut reader = connect(server);
     reader.simple("START TRANSACTION WITH CONSISTENT SNAPSHOT").unwrap();
     reader.simple("SELECT count(*) FROM t").unwrap();
-    for id in 1..=200 {
-        monitor.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap();
-    }
-    let held = settle::facts(monitor).unwrap();
+    // A server that is idle for a moment writes its dirty pages: then there have to be new ones.
+    let held = until("dirty pages and a log behind them", || {
+        for id in 1..=200 {
+            monitor.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap();
+        }
+        let held = settle::facts(monitor).unwrap();
+        (held.dirty_pages > 0 && held.checkpoint_age_bytes > 200 * 50).then_some(held)
+    });
     let state = fingerprint::fingerprint(monitor).unwrap();
     assert!(held.history_list_length >= 190, "{held:?}");
-    assert!(held.dirty_pages > 0 && held.dirty_pages < held.data_pages, "{held:?}");
-    assert!(held.checkpoint_age_bytes > 200 * 50, "{held:?}");
+    assert!(held.dirty_pages < held.data_pages, "{held:?}");
     let table = &state.tables[0];
     assert_eq!((table.name.as_str(), state.tables.len()), ("t", 1));
     assert!((900..=1_100).contains(&table.live_rows) && table.data_bytes >= 16_384, "{table:?}");
@@ -160,49 +168,45 @@ fn check_debt(server: &Scratch, monitor: &mut Connection) {
     ] {
         monitor.simple(sql).unwrap();
     }
-    let start = Instant::now();
-    loop {
+    until("a server at rest", || {
         let now = settle::facts(monitor).unwrap();
-        if now.history_list_length < held.history_list_length / 2
+        let is_at_rest = now.history_list_length < held.history_list_length / 2
             && now.dirty_pages == 0
-            && now.pending_io == 0
-        {
-            return;
-        }
-        assert!(start.elapsed() < REST_MOST, "{held:?} {now:?}");
-        sleep(Duration::from_millis(100));
-    }
+            && now.pending_io == 0;
+        is_at_rest.then_some(())
+    });
 }
 
 /// A session that waits for a row that another holds is found at it, one that works is found running, and the one
 /// that holds the row waits for its client.
-fn check_waits(server: &Scratch) {
+fn check_waits(server: &Scratch, monitor: &mut Connection) {
     let mut holder = connect(server);
     holder.simple("BEGIN").unwrap();
     holder.simple("UPDATE t SET v = v + 1 WHERE id = 7").unwrap();
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let ids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let sampler = WaitSampler::start(waits::look(connect(server), &ids).unwrap()).unwrap();
+    let look = waits::look(connect(server), &ids).unwrap();
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.simple("DELETE FROM t WHERE id = 7").unwrap());
-        let deadline = Instant::now() + Duration::from_millis(600);
-        while Instant::now() < deadline {
-            worker.query("SELECT benchmark(300000, md5('a'))").unwrap();
-        }
-        let waits = sampler.stop().unwrap();
+        // Takes hours.
+        let working =
+            scope.spawn(move || worker.query("SELECT benchmark(1000000000000, md5('a'))").map(|_| ()));
+        let waits = sampled_in(&["Client", "Lock", RUNNING], look);
+        monitor.simple(&format!("KILL {}", ids[1])).unwrap();
         holder.simple("ROLLBACK").unwrap();
         waiting.join().unwrap();
+        // What is said to somebody who is thrown out differs.
+        let _ended = working.join().unwrap();
         waits
     });
     let found = |wanted: &str| -> u64 {
         waits.found.iter().filter(|(kind, ..)| kind == wanted).map(|(.., times)| times).sum()
     };
-    let enough = waits.looks * 3 / 4;
-    assert!(waits.looks > 10, "{waits:?}");
-    // InnoDB tells of its transactions as they were up to 100 ms ago.
-    assert!(found("Lock") >= enough / 2 && found("Client") >= enough, "{waits:?}");
-    assert!(found(RUNNING) >= enough / 2, "{waits:?}");
+    // Each look finds each of the three where it is.
+    for kind in ["Lock", "Client", RUNNING] {
+        assert_eq!(found(kind), waits.looks, "{kind}: {waits:?}");
+    }
 }
 
 /// CPU of a session is its thread's, that of a session that ended is not lost, and the roles of the other threads are
@@ -212,6 +216,9 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
     let mut client = connect(server);
     let perf = PerfCounters::attach(server.pid());
     let gone = connect(server).backend_id();
+    // Sessions of before, which have said goodbye, are seen off by the server when it gets to it.
+    let others = "SELECT count(*) FROM information_schema.processlist WHERE user = 'rqps'";
+    until("no session but two", || (monitor.number(others).unwrap() == Some(2)).then_some(()));
     let sessions = threads::os_threads(monitor, &[client.backend_id(), gone + 1_000]).unwrap();
     assert!(sessions[0].is_some() && sessions[1].is_none(), "{sessions:?}");
     let roles = threads::roles(monitor).unwrap();
@@ -224,9 +231,9 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
     let thread = threads::os_threads(monitor, &[short.backend_id()]).unwrap()[0].unwrap();
     short.query(WORK).unwrap();
     drop(short);
-    while std::path::Path::new(&format!("/proc/{}/task/{thread}", server.pid())).exists() {
-        sleep(Duration::from_millis(5));
-    }
+    until("the end of a thread", || {
+        (!std::path::Path::new(&format!("/proc/{}/task/{thread}", server.pid())).exists()).then_some(())
+    });
     let cost = probe.end(&begin).unwrap();
 
     let server_us = cost.server.cpu.cpu_us as f64;
@@ -246,9 +253,13 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
             cost.server.background
         );
     }
-    // MySQL 5.7 has a few threads that it does not watch.
+    // MySQL 5.7 has a few threads that it does not watch; they look around now and then, whatever else is done.
     let other_us = by_role("other thread").map_or(0, |role| role.cpu_us);
-    assert!(other_us as f64 <= server_us / 100.0, "{:?}", cost.server.background);
+    assert!(
+        other_us as f64 <= server_us / 100.0 + cost.elapsed_us as f64 / 1000.0,
+        "{:?}",
+        cost.server.background
+    );
     assert!(cost.server.memory.private_kb > 10_000 && cost.server.io.is_some(), "{:?}", cost.server);
     assert!(cost.server.voluntary_switches > 0, "{:?}", cost.server);
     if let Some(clock_us) = cost.perf.task_clock_us {
@@ -263,7 +274,7 @@ fn check_all(dbms: Dbms, version: &str, tells_sources: bool) {
     check_about(&mut monitor, tells_sources);
     check_plan(&mut monitor);
     check_window(&server, &mut monitor);
-    check_waits(&server);
+    check_waits(&server, &mut monitor);
     check_debt(&server, &mut monitor);
 }
 
@@ -304,5 +315,7 @@ fn a_server_that_does_not_watch_itself_tells_the_rest() {
     assert_eq!(threads::roles(&mut monitor).unwrap()[&thread], "other session");
     let client = connect(&server);
     let mut look = waits::look(monitor, &[client.backend_id()]).unwrap();
-    assert_eq!(look().unwrap(), [("Client".to_owned(), "Sleep".to_owned())]);
+    // Let in, it works for a moment more.
+    let asleep = [("Client".to_owned(), "Sleep".to_owned())];
+    until("a session asleep", || (look().unwrap() == asleep).then_some(()));
 }

@@ -2,20 +2,25 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
-use std::thread::sleep;
-use std::time::Duration;
+mod conditions;
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use conditions::{sampled_in, until};
 use rqps_probe::counters::{CounterDelta, CounterSet, changed};
 use rqps_probe::postgres::counters::{self, OWN_COMMITS};
 use rqps_probe::postgres::work::work;
 use rqps_probe::postgres::{about, explain, fingerprint, flush, settle, waits};
-use rqps_probe::waits::{RUNNING, WaitSampler};
+use rqps_probe::waits::RUNNING;
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
 use rqps_servers::testing::Scratch;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host, Session};
 
 const ROWS: u64 = 1_000;
+/// How often the WAL writer looks whether there is something to flush.
+const WAL_WRITER_PER_S: f64 = 5.0;
 
 fn connect(server: &Scratch) -> Connection {
     let place = server.endpoint();
@@ -72,6 +77,7 @@ fn check_work(version: &str, flushes_known: bool) {
     }
     run_known_statements(&mut clients);
     let before = exact_snapshot(&mut clients, &mut monitor);
+    let began = Instant::now();
     run_known_statements(&mut clients);
     let after = exact_snapshot(&mut clients, &mut monitor);
     let deltas = CounterSet::difference(&before, &after);
@@ -83,8 +89,10 @@ fn check_work(version: &str, flushes_known: bool) {
     assert!((2_000.0..6_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
     assert!((20_000.0..400_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
     assert_eq!(done.fsyncs.is_some(), flushes_known, "{what}");
-    // One for each update; the WAL writer may do some itself.
-    assert!(done.fsyncs.is_none_or(|fsyncs| (390.0..450.0).contains(&fsyncs)), "{what}");
+    // One for each update; the WAL writer may do some itself, the more the longer this takes, and not tell them at once.
+    let its = 10.0 + WAL_WRITER_PER_S * began.elapsed().as_secs_f64();
+    let expected = 400.0 - its..400.0 + its;
+    assert!(done.fsyncs.is_none_or(|fsyncs| expected.contains(&fsyncs)), "{what}, not {expected:?}");
     let idle = exact_snapshot(&mut clients, &mut monitor);
     let idle = work(&CounterSet::difference(&after, &idle));
     assert_eq!((idle.rows_touched, idle.blocks_touched), (Some(0.0), Some(0.0)), "{idle:?}");
@@ -184,28 +192,25 @@ fn check_waits(server: &Scratch) {
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let pids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let sampler = WaitSampler::start(waits::look(connect(server), &pids)).unwrap();
+    let look = waits::look(connect(server), &pids);
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.query("DELETE FROM t WHERE id = 7").unwrap());
-        let sql = "SELECT count(*) FROM generate_series(1, 300000)";
-        let deadline = std::time::Instant::now() + Duration::from_millis(400);
-        while std::time::Instant::now() < deadline {
-            worker.query(sql).unwrap();
-        }
-        let waits = sampler.stop().unwrap();
+        let endless = "DO $$ BEGIN LOOP END LOOP; END $$";
+        let working = scope.spawn(move || worker.query(endless).unwrap_err());
+        let waits = sampled_in(&["Client", "Lock", RUNNING], look);
+        holder.query(&format!("SELECT pg_terminate_backend({})", pids[1])).unwrap();
         holder.query("ROLLBACK").unwrap();
         waiting.join().unwrap();
+        assert!(working.join().unwrap().is_closed());
         waits
     });
     let found = |wanted: &str| -> u64 {
         waits.found.iter().filter(|(kind, ..)| kind == wanted).map(|(.., times)| times).sum()
     };
-    let enough = waits.looks * 3 / 4;
-    assert!(waits.looks > 10, "{waits:?}");
-    assert!(
-        found("Lock") >= enough && found("Client") >= enough && found(RUNNING) >= enough / 2,
-        "{waits:?}"
-    );
+    // Each look finds each of the three where it is.
+    for kind in ["Lock", "Client", RUNNING] {
+        assert_eq!(found(kind), waits.looks, "{kind}: {waits:?}");
+    }
 }
 
 /// What the server says of its build and of settings agrees with what SHOW says.
@@ -260,20 +265,14 @@ fn check_debt(monitor: &mut Connection) {
     monitor.query("VACUUM t").unwrap();
     monitor.query("CHECKPOINT").unwrap();
     flush(&mut [], monitor);
-    let mut paid = settle::facts(monitor).unwrap();
     // The checkpointer answers those who wait for it before it reports.
-    for _ in 0..100 {
-        if paid.checkpoints > clean.checkpoints {
-            break;
-        }
-        sleep(Duration::from_millis(20));
-        paid = settle::facts(monitor).unwrap();
-    }
+    let paid = until("the report of a checkpoint", || {
+        Some(settle::facts(monitor).unwrap()).filter(|paid| paid.checkpoints > clean.checkpoints)
+    });
     assert_eq!(paid.dead_rows, 0, "{paid:?}");
     assert!(paid.dirty_buffers.clone().unwrap() < dirty.dirty_buffers.unwrap(), "{paid:?}");
     assert_eq!(paid.autovacuum_workers, 0);
     assert_ne!(paid.checkpoint_lsn, dirty.checkpoint_lsn);
-    assert!(paid.checkpoints > clean.checkpoints, "{clean:?} {paid:?}");
     assert!(
         fingerprint::fingerprint(monitor).unwrap().wal_since_checkpoint_bytes
             < state.wal_since_checkpoint_bytes
@@ -293,9 +292,7 @@ fn check_window(server: &Scratch) {
     short.query(WORK).unwrap();
     let process = format!("/proc/{}", short.backend_id());
     drop(short);
-    while std::path::Path::new(&process).exists() {
-        sleep(Duration::from_millis(5));
-    }
+    until("the end of a process", || (!std::path::Path::new(&process).exists()).then_some(()));
     let cost = probe.end(&begin).unwrap();
 
     let server_us = cost.server.cpu.cpu_us as f64;

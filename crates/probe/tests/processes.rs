@@ -3,11 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
+mod conditions;
+
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Barrier;
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use conditions::until;
 use rqps_probe::perf::counts_instructions;
 use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe, WorkIn};
 use rqps_servers::CpuSet;
@@ -21,6 +25,9 @@ read start
 ( burn; times; echo ready; read go; burn; times; echo over )
 ( burn; times; echo over )
 burn; times; echo over; read stop";
+
+/// Held by tests that use CPU in this process, or count what it uses: they run side by side with others.
+static OWN_CPU: Mutex<()> = Mutex::new(());
 
 /// What the kernel rounds off, for each of the times that are read.
 const ROUNDING_US: f64 = 20_000.0;
@@ -147,7 +154,7 @@ fn counters_agree_with_perf_stat() {
     let Ok(mut stat) = command.stderr(Stdio::piped()).spawn() else {
         return;
     };
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    wait_until_it_counts(stat.id());
     let probe = WindowProbe::new(ServerTarget { pid, work_in: WorkIn::Processes }, Vec::new(), Some(perf));
     let begin = probe.begin().unwrap();
     shell.go();
@@ -172,28 +179,74 @@ fn counters_agree_with_perf_stat() {
     assert!((ours / theirs - 1.0).abs() < tolerance, "{event}: {ours} by us, {theirs} by perf stat");
 }
 
-#[test]
-fn sampler_keeps_to_seconds_and_costs_less_than_a_thousandth_of_a_core() {
-    let server = ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes };
-    let probe = WindowProbe::new(server, Vec::new(), None);
-    let sampler = Sampler::start(None).unwrap();
-    let begin = probe.begin().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(3_700));
-    let cost = probe.end(&begin).unwrap();
-    let series = sampler.stop().unwrap();
+/// Waits until perf has its counters, and nothing to do but to wait for the end of who is counted; or has ended.
+fn wait_until_it_counts(perf: u32) {
+    let is_counter = |link: std::io::Result<std::fs::DirEntry>| {
+        link.and_then(|link| std::fs::read_link(link.path()))
+            .is_ok_and(|place| place == Path::new("anon_inode:[perf_event]"))
+    };
+    let sleeps = || {
+        let stat = std::fs::read_to_string(format!("/proc/{perf}/stat")).unwrap_or_default();
+        matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), Some('S' | 'Z'))
+    };
+    until("counters of perf", || {
+        let has_ended = !Path::new(&format!("/proc/{perf}/exe")).exists();
+        let mut files = std::fs::read_dir(format!("/proc/{perf}/fd")).into_iter().flatten();
+        (has_ended || files.any(is_counter) && sleeps()).then_some(())
+    });
+}
 
-    assert_eq!(series.samples.len(), 4, "three whole seconds and what was left: {series:?}");
-    for (second, sample) in series.samples.iter().take(3).enumerate() {
-        let late_us = sample.at_us - (second as u64 + 1) * 1_000_000;
-        assert!(late_us < 100_000, "sample {second} came {late_us} us late");
+#[test]
+fn sampler_keeps_to_seconds_and_sums_up_to_the_window() {
+    let server = || ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes };
+    let probe = WindowProbe::new(server(), Vec::new(), None);
+    let outer = probe.begin().unwrap();
+    let sampler = Sampler::start(None).unwrap();
+    let inner = probe.begin().unwrap();
+    std::thread::sleep(Duration::from_millis(3_700));
+    let inner = probe.end(&inner).unwrap();
+    let series = sampler.stop().unwrap();
+    let outer = probe.end(&outer).unwrap();
+
+    // Whole seconds, of which a busy machine may sleep through some, and what was left.
+    let (last, whole) = series.samples.split_last().unwrap();
+    assert!(!whole.is_empty(), "{series:?}");
+    let mut seconds_before = 0;
+    for sample in whole {
+        let seconds = sample.at_us / 1_000_000;
+        assert!(seconds > seconds_before, "a sample for each second that was awake: {series:?}");
+        seconds_before = seconds;
     }
+    assert!((inner.elapsed_us..=outer.elapsed_us).contains(&last.at_us), "{series:?}");
+    let slept_us: u64 = series.samples.iter().map(|sample| sample.interval_us).sum();
+    assert!(last.at_us - slept_us <= series.samples.len() as u64, "intervals make the whole: {series:?}");
     let switches: u64 = series.samples.iter().map(|sample| sample.context_switches).sum();
-    let apart = (switches as f64 / cost.host.context_switches as f64 - 1.0).abs();
-    assert!(apart < 0.1, "{switches} in the series, {} in the window", cost.host.context_switches);
-    let own_us_per_s = series.own_cpu_us as f64 / 3.7;
-    assert!(own_us_per_s < 1_000.0, "{own_us_per_s} us of CPU each second");
-    assert_eq!(series.columns()[0].values.len(), 4);
-    assert!(series.samples[0].available_kb > 64 * 1024, "{:?}", series.samples[0]);
+    assert!(
+        (inner.host.context_switches..=outer.host.context_switches).contains(&switches),
+        "{switches} in the series, {} in the window in it, {} in the one around it",
+        inner.host.context_switches,
+        outer.host.context_switches
+    );
+    assert_eq!(series.columns()[0].values.len(), series.samples.len());
+    assert!(last.available_kb > 64 * 1024, "{last:?}");
+}
+
+/// Neither holds in each stretch of a busy machine; an error in either holds in none.
+#[test]
+fn a_sampler_on_time_costs_less_than_a_thousandth_of_a_core() {
+    let mut seen = Vec::new();
+    for _ in 0..20 {
+        let sampler = Sampler::start(None).unwrap();
+        std::thread::sleep(Duration::from_millis(3_050));
+        let series = sampler.stop().unwrap();
+        let late_us: Vec<u64> = series.samples.iter().map(|sample| sample.at_us % 1_000_000).collect();
+        let own_us_per_s = series.own_cpu_us as f64 / 3.05;
+        if late_us[..late_us.len() - 1].iter().all(|us| *us < 100_000) && own_us_per_s < 1_000.0 {
+            return;
+        }
+        seen.push((late_us, own_us_per_s));
+    }
+    panic!("us behind the second, us of CPU each second: {seen:?}");
 }
 
 /// CPU time of the calling thread, microseconds.
@@ -204,6 +257,7 @@ fn thread_cpu_us() -> u64 {
 
 #[test]
 fn client_cpu_keeps_what_threads_used_that_have_ended() {
+    let _alone = OWN_CPU.lock().unwrap_or_else(PoisonError::into_inner);
     let probe = WindowProbe::new(
         ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes },
         Vec::new(),
@@ -230,6 +284,8 @@ fn client_cpu_keeps_what_threads_used_that_have_ended() {
 #[test]
 fn time_without_a_cpu_is_queued_time() {
     const TIME: Duration = Duration::from_millis(300);
+    let _alone = OWN_CPU.lock().unwrap_or_else(PoisonError::into_inner);
+    let cpu = CpuSet::of(CpuSet::online().unwrap().cpus().next()).unwrap();
     let own = WindowProbe::new(
         ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes },
         Vec::new(),
@@ -237,7 +293,7 @@ fn time_without_a_cpu_is_queued_time() {
     );
     let (ready, done) = (Barrier::new(3), Barrier::new(3));
     let work = || {
-        let _pinned = rqps_servers::pin_this_thread(&CpuSet::of([0]).unwrap()).unwrap();
+        let _pinned = rqps_servers::pin_this_thread(&cpu).unwrap();
         ready.wait();
         let start = Instant::now();
         while start.elapsed() < TIME {}

@@ -170,24 +170,31 @@ fn a_failure_is_shown_with_its_log_and_leaves_nothing_else() {
 fn an_interrupted_build_ends_all_that_it_started() {
     let scene = Scene::new();
     // A grandchild, as compilers are of make.
-    scene.write("Makefile.in", "all:\n\tsh -c 'sleep 599; true'; true\n");
+    scene.write("Makefile.in", "all:\n\tsh -c 'sleep 3599; true'; true\n");
     let stop = AtomicBool::new(false);
     let mut progress = |progress: &BuildProgress<'_>| {
         stop.store(progress.phase == "compiling" && progress.lines > 0, Ordering::Relaxed);
     };
     let mut watch = Watch { progress: &mut progress, stop: &stop, jobs: None };
-    let began = Instant::now();
     let spec = scene.spec(&scene.source().to_string_lossy());
     let error = build(&scene.dirs, Dbms::Postgres, &spec, &mut watch).unwrap_err();
-    assert!(error.is_interruption() && began.elapsed() < Duration::from_secs(60), "{error}");
+    assert!(error.is_interruption(), "{error}");
     assert_eq!(scene.kept(), BTreeSet::new());
+    // What was killed may take a moment to go. Not asked to, it would be there for an hour.
     let below = |path: &Path| path.starts_with(scene.dir.path());
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let left: Vec<PathBuf> = processes
-        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| below(&cwd)))
-        .map(|entry| entry.path())
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    let deadline = Instant::now() + Duration::from_secs(120);
+    loop {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let left: Vec<PathBuf> = processes
+            .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| below(&cwd)))
+            .map(|entry| entry.path())
+            .collect();
+        if left.is_empty() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{left:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]

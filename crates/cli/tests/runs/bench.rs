@@ -16,8 +16,9 @@ use rqps_servers::Dirs;
 use rqps_store::{Outcome, Run, RunFolder};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest that any one rqps of a test may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Longest that any one rqps of a test may take, and longest wait for what has to come: a machine that does much else
+/// takes its time.
+const PATIENCE: Duration = Duration::from_secs(1200);
 
 /// A config that fits any machine. Commits don't wait for the disk, so that a crash could lose some.
 const CONFIG: &str =
@@ -211,15 +212,7 @@ impl Bench {
     /// Waits until no process works here any more.
     #[track_caller]
     pub fn expect_no_process(&self) {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        loop {
-            let processes = self.processes();
-            if processes.is_empty() {
-                return;
-            }
-            assert!(Instant::now() < deadline, "still there: {processes:#?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_for("the end of all processes", || self.processes().is_empty().then_some(()));
     }
 
     /// Fails unless the run is complete and every action is in it once, with a valid result, repeated at most as often
@@ -248,6 +241,19 @@ impl Bench {
         let left: Vec<_> = fs::read_dir(self.work()).unwrap().flatten().collect();
         assert!(left.is_empty(), "{left:?}");
         self.expect_no_process();
+    }
+}
+
+/// Waits until there is a value, and gives it.
+#[track_caller]
+pub fn wait_for<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = value() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "never came: {what}");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

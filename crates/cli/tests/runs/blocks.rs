@@ -1,11 +1,10 @@
 //! Runs of blocks: what is in them, what a kill leaves, more time, passes of a sequence.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rqps_store::{BlockStatus, Moment, Run};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, wait_for};
 
 const TOP: &str = "protocol = \"isolated\"\nbudget = \"1s\"\n";
 
@@ -23,6 +22,14 @@ fn plan(bench: &Bench, top: &str, isolated: &str) -> String {
 /// Blocks that count, by number.
 fn done(run: &Run) -> Vec<u32> {
     run.blocks.iter().filter(|b| b.status == BlockStatus::Done).map(|b| b.number).collect()
+}
+
+/// A block around which the host changed is measured again, which is as it should be.
+fn expect_only_the_host_s_void(run: &Run) {
+    for block in run.blocks.iter().filter(|block| block.status == BlockStatus::Void) {
+        let why = block.note.as_deref().unwrap_or_default();
+        assert!(why.contains("the host changed") || why.contains("the hypervisor gave"), "{block:?}");
+    }
 }
 
 fn expect_whole_blocks(run: &Run) {
@@ -64,7 +71,8 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     let ended = bench.call(&["run", &plan]).expect(0);
     let run = bench.run();
     assert_eq!(run.status.status, rqps_store::Status::Complete, "{}", ended.stderr);
-    assert_eq!(done(&run), [1], "a second is over after the first block: {}", ended.stderr);
+    assert_eq!(done(&run).len(), 1, "a second is over after the first block: {}", ended.stderr);
+    expect_only_the_host_s_void(&run);
     expect_whole_blocks(&run);
     let control: Vec<&str> = run.arms.iter().filter(|arm| arm.control).map(|arm| arm.name.as_str()).collect();
     assert_eq!(control, ["a-again"]);
@@ -90,7 +98,9 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     assert_eq!(more.code(), Some(2), "{}", more.stderr);
     assert!(more.stderr.contains("--more 20m"), "the remedy: {}", more.stderr);
     let mut running = bench.start(&["resume", "--more", "10m"]);
-    running.expect_line(&["block 3: "]);
+    for _ in 0..2 {
+        running.expect_line(&["block ", ": done in"]);
+    }
     running.signal(rustix::process::Signal::INT);
     running.end().expect(130);
     bench.expect_no_process();
@@ -108,17 +118,18 @@ fn a_block_that_a_kill_cut_off_does_not_count() {
     let plan = plan(&bench, &top, ISOLATED);
     let mut running = bench.start(&["run", &plan]);
     running.expect_line(&["block 1 of 3"]);
-    std::thread::sleep(Duration::from_secs(3));
+    // Two windows of 24.
+    wait_for("windows of the first block", || (bench.run().windows.len() >= 2).then_some(()));
     running.kill();
     bench.expect_no_process();
     let mut running = bench.start(&["resume"]);
-    running.expect_line(&["block 2: done"]);
+    running.expect_line(&["block ", ": done in"]);
     running.signal(rustix::process::Signal::INT);
     running.end().expect(130);
     let run = bench.run();
     let first = run.blocks.iter().find(|block| block.number == 1).unwrap();
     assert_eq!(first.status, BlockStatus::Void, "{first:?}");
-    assert!(done(&run).contains(&2), "{:?}", run.blocks);
+    assert!(!done(&run).is_empty(), "{:?}", run.blocks);
     expect_whole_blocks(&run);
     bench.call(&["clean"]).expect(0);
 }

@@ -1,13 +1,13 @@
 //! A look into the data that a run with `--keep-data` leaves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rqps_plan::{BuildSpec, Dbms};
 use rqps_servers::{Dirs, Server, ServerSpec, load_config};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, wait_for};
 
 /// Columns of a table, for checksums.
 pub const ALL_COLUMNS: &str = "id, k, c, pad";
@@ -67,30 +67,40 @@ impl Kept {
     }
 }
 
-/// The data directory of the server of the run in progress.
-fn data_at_work(bench: &Bench) -> PathBuf {
-    let runs = std::fs::read_dir(bench.work()).unwrap().flatten();
+/// The data directory of the server of the run in progress, once there is one.
+fn data_at_work(bench: &Bench) -> Option<PathBuf> {
+    let runs = std::fs::read_dir(bench.work()).ok()?.flatten();
     let arms = runs.flat_map(|run| std::fs::read_dir(run.path()).into_iter().flatten().flatten());
     let data = arms.map(|arm| arm.path().join("data"));
     let mut data = data.filter(|data| data.join("postmaster.pid").exists());
-    data.next().expect("a server runs")
+    data.next()
+}
+
+/// The password of the server on these data.
+fn password_on(data: &Path) -> Option<String> {
+    let marker = std::fs::read_to_string(data.join("rqps.json")).ok()?;
+    let marker: serde_json::Value = serde_json::from_str(&marker).ok()?;
+    Some(marker["password"].as_str()?.to_owned())
 }
 
 /// The password of the server of the run in progress.
+#[track_caller]
 pub fn password(bench: &Bench) -> String {
-    let marker = std::fs::read_to_string(data_at_work(bench).join("rqps.json")).unwrap();
-    let marker: serde_json::Value = serde_json::from_str(&marker).unwrap();
-    marker["password"].as_str().unwrap().to_owned()
+    wait_for("a server at work", || password_on(&data_at_work(bench)?))
 }
 
 /// A connection to the server of the run in progress.
+#[track_caller]
 pub fn connect(bench: &Bench) -> Connection {
-    let endpoint = Endpoint {
-        host: Host::Unix(data_at_work(bench).with_extension("sock")),
-        port: 5432,
-        user: rqps_servers::USER.to_owned(),
-        password: password(bench),
-        database: rqps_servers::DATABASE.to_owned(),
-    };
-    Connection::connect(&endpoint, "test").unwrap()
+    wait_for("a server that takes sessions", || {
+        let data = data_at_work(bench)?;
+        let endpoint = Endpoint {
+            host: Host::Unix(data.with_extension("sock")),
+            port: 5432,
+            user: rqps_servers::USER.to_owned(),
+            password: password_on(&data)?,
+            database: rqps_servers::DATABASE.to_owned(),
+        };
+        Connection::connect(&endpoint, "test").ok()
+    })
 }

@@ -1,33 +1,43 @@
 //! A server, or one of its processes, is killed in a step: that step is lost and nothing else.
 
 use std::fs;
+use std::time::Duration;
 
 use rqps_store::Status;
 use rustix::process::Signal;
 
-use crate::bench::{Bench, Running, send};
+use crate::bench::{Bench, Running, send, wait_for};
 
 const STEPS: &str = "steps = [\"update-index\", \"point-query\", \"scan\"]\n";
 
-/// Waits until the step before has ended and its successor has sessions, then names a process of the server: the
-/// main one, or one that serves a client.
-fn victim(bench: &Bench, running: &mut Running, after: &[&str], backend: bool) -> u32 {
+/// Waits until the step before has ended and its successor has sessions, then kills a process of the server: the main
+/// one, or one that serves a client. The rqps is held still while it is looked: it does not end the step meanwhile.
+fn kill_in_step(bench: &Bench, running: &mut Running, after: &[&str], backend: bool) {
     running.expect_line(after);
-    for _ in 0..1000 {
-        let processes = bench.processes();
-        let serves_client = |arguments: &str| {
-            arguments.starts_with("postgres: rqps bench")
-                && ["SELECT", "idle"].iter().any(|word| arguments.contains(word))
-        };
-        let sessions: Vec<u32> =
-            processes.iter().filter(|(_, arguments)| serves_client(arguments)).map(|(pid, _)| *pid).collect();
+    wait_for("sessions of a step", || {
+        running.signal(Signal::STOP);
+        let before = sessions(bench);
+        // Those that have said goodbye go.
+        std::thread::sleep(Duration::from_millis(20));
+        let stay: Vec<u32> = sessions(bench).into_iter().filter(|pid| before.contains(pid)).collect();
         // The first session is the one that administers.
-        if let (Some(client), Some(main), true) = (sessions.last(), bench.postmaster(), sessions.len() > 1) {
-            return if backend { *client } else { main };
+        let found = stay.last().zip(bench.postmaster()).filter(|_| stay.len() > 1);
+        if let Some((client, main)) = found {
+            send(if backend { *client } else { main }, Signal::KILL);
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    panic!("no step had sessions: {:#?}", bench.processes());
+        running.signal(Signal::CONT);
+        found.map(|_| ())
+    });
+}
+
+/// Processes of the server that serve a client.
+fn sessions(bench: &Bench) -> Vec<u32> {
+    let serves_client = |arguments: &str| {
+        arguments.starts_with("postgres: rqps bench")
+            && ["SELECT", "idle"].iter().any(|word| arguments.contains(word))
+    };
+    let processes = bench.processes().into_iter();
+    processes.filter(|(_, arguments)| serves_client(arguments)).map(|(pid, _)| pid).collect()
 }
 
 #[test]
@@ -35,8 +45,7 @@ fn the_other_arms_go_on_without_the_one_whose_server_died() {
     let bench = Bench::new();
     let plan = bench.plan("on_server_death = \"next-arm\"", STEPS, &["18", "18", "18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
-    let main = victim(&bench, &mut running, &["b ", "update-index"], false);
-    send(main, Signal::KILL);
+    kill_in_step(&bench, &mut running, &["b ", "update-index"], false);
     let ended = running.end().expect(3);
     bench.expect_no_process();
     for words in [
@@ -70,8 +79,7 @@ fn a_run_stops_where_the_plan_says_so_or_where_base_dies() {
         let plan = bench.plan(&top, &workload, &["18", "18"]);
         let mut running = bench.start(&["run", plan.to_str().unwrap()]);
         // One process of the server is killed; the server ends all others and goes on.
-        let client = victim(&bench, &mut running, &["a ", "update-index"], true);
-        send(client, Signal::KILL);
+        kill_in_step(&bench, &mut running, &["a ", "update-index"], true);
         let ended = running.end().expect(3);
         bench.expect_no_process();
         for words in

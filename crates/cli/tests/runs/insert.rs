@@ -17,7 +17,7 @@ use crate::data::kept;
 const MYSQL: &str = "mysql-8.0.31";
 const MARIADB: &str = "mariadb-10.11.5";
 /// Longest wait for a table to be where it is wanted.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A plan of these arms (`18`, `mysql-8.0.31`; `a`, `b`, …); `workload` and `insert` go into the tables of these names.
 fn plan(bench: &Bench, workload: &str, insert: &str, builds: &[&str]) -> PathBuf {
@@ -36,7 +36,7 @@ fn plan(bench: &Bench, workload: &str, insert: &str, builds: &[&str]) -> PathBuf
 }
 
 /// A session with a server of either kind.
-enum Session {
+pub enum Session {
     Postgres(postgres::Connection),
     Mysql(mysql::Connection),
 }
@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// The single value of a query, if it has one.
-    fn value(&mut self, sql: &str) -> Option<String> {
+    pub fn value(&mut self, sql: &str) -> Option<String> {
         let table = match self {
             Self::Postgres(session) => session.query(sql),
             Self::Mysql(session) => session.query(sql),
@@ -86,7 +86,7 @@ fn content(bench: &Bench, arm: &str, tables: u32) -> Vec<String> {
 }
 
 /// A session with the server of an arm of the run in progress.
-fn at_work(bench: &Bench, dbms: Dbms, arm: &str) -> Session {
+pub fn at_work(bench: &Bench, dbms: Dbms, arm: &str) -> Session {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let runs = std::fs::read_dir(bench.work()).unwrap().flatten();

@@ -22,8 +22,9 @@ fn a_rate_that_can_be_kept_is_kept_and_one_that_cannot_shows_in_the_latency() {
         panic!("{:?}", run.windows);
     };
     assert_eq!(kept.result.target_events_per_s, Some(150.0));
+    // Never more, and on a machine that does much else not much less: as fast as they can, clients do thousands.
     let rate = kept.result.per_second(kept.result.events).unwrap();
-    assert!((rate / 150.0 - 1.0).abs() < 0.05, "{rate}");
+    assert!((75.0..152.0).contains(&rate), "{rate}");
     let [sent, due] = [LatencyFrom::Sent, LatencyFrom::Scheduled];
     for window in [kept, missed] {
         let (from_sent, from_due) = (event_histogram(&run, window, sent), event_histogram(&run, window, due));

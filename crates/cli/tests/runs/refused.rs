@@ -23,6 +23,8 @@ fn cut_off(bench: &Bench) -> std::path::PathBuf {
     let plan = bench.plan("", STEPS, &["18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
     running.expect_line(&["a ", "update-index"]);
+    // Held still, it does not end before it is killed.
+    running.signal(rustix::process::Signal::STOP);
     let folder = bench.folder();
     let busy = bench.call(&["resume"]).expect(2);
     expect_words(&busy, &[&format!("in use by another rqps (pid {})", running.pid())]);

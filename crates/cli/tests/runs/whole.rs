@@ -14,7 +14,10 @@ const BY_TIME: &str = "points-covered-si";
 
 /// The whole sequence by work instead of time.
 fn workload() -> String {
-    let mut text = format!("tables = 2\nrows = 10_000\nclients = {CLIENTS}\nread_seconds = 2\n");
+    let mut text = format!(
+        "tables = 2\nrows = 10_000\nclients = {CLIENTS}\nread_seconds = 2\n\
+         settle_seconds_max = 60\n"
+    );
     for step in microbenchmarks::sequence(false) {
         let StepKind::Measure { test, .. } = step.kind else {
             continue;

@@ -104,7 +104,7 @@ impl<C: Client> Lab<C> {
 
     /// Sessions say goodbye, and the server takes a moment to see them off.
     pub fn no_session_is_left(&mut self) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while self.number(C::LEFT) > 0 {
             assert!(Instant::now() < deadline, "{:?}", self.admin.table(C::LEFT));
             std::thread::sleep(Duration::from_millis(20));

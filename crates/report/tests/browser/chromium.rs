@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// Longest wait for an answer or an event.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A browser with one page.
 pub struct Chromium {
@@ -121,6 +121,20 @@ impl Chromium {
         result["result"]["value"].clone()
     }
 
+    /// Waits until a JavaScript expression has this value: what a click sets going may take a moment.
+    #[track_caller]
+    pub fn expect(&mut self, expression: &str, expected: &Value) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let value = self.value(expression);
+            if value == *expected {
+                return;
+            }
+            assert!(Instant::now() < end, "{expression} is {value}, not {expected}");
+            self.value("new Promise((done) => setTimeout(done, 20))");
+        }
+    }
+
     /// What the page said on its console or threw, and what the browser complained about.
     pub fn complaints(&mut self) -> Vec<String> {
         self.value("new Promise((done) => setTimeout(done, 50))");
@@ -167,7 +181,7 @@ impl Drop for Chromium {
     fn drop(&mut self) {
         // Closed by its protocol, it takes its helpers with it.
         let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
-        let end = Instant::now() + Duration::from_secs(5);
+        let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {
             if let Ok(Some(_)) = self.child.try_wait() {
                 return;

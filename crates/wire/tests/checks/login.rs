@@ -55,7 +55,7 @@ pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
 
 /// Connects once the reloaded rules are in force.
 fn soon(endpoint: &Endpoint) -> Connection {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         match Connection::connect(endpoint, "wire test") {
             Ok(connection) => return connection,

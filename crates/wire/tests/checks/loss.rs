@@ -1,5 +1,6 @@
 //! A server that goes away under a statement.
 
+use std::path::Path;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,9 @@ use rqps_wire::{Endpoint, Error, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{connect, run};
+
+/// Longest wait for what has to come.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Ended by the operator: the loss is reported with the server's last words, at once if it happens
 /// in a statement, at the next one if it happens between two.
@@ -21,7 +25,11 @@ pub fn ended_backend_says_why(endpoint: &Endpoint) {
 
     let mut connection = connect(endpoint);
     end_later(endpoint, connection.backend_id()).join().unwrap();
-    sleep(Duration::from_millis(200));
+    let deadline = Instant::now() + PATIENCE;
+    while Path::new(&format!("/proc/{}", connection.backend_id())).exists() {
+        assert!(Instant::now() < deadline, "still there");
+        sleep(Duration::from_millis(10));
+    }
     expect_last_words(&connection.simple("SELECT 1").unwrap_err());
 }
 
@@ -55,7 +63,7 @@ pub fn killed_backend_is_a_closed_connection(endpoint: &Endpoint) {
     let bystander_error = bystander.simple("SELECT pg_sleep(60)").unwrap_err();
     assert!(bystander_error.is_closed(), "{bystander_error:?}");
 
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + PATIENCE;
     while let Err(error) = Connection::connect(endpoint, "wire test") {
         assert!(matches!(error, Error::Auth { .. } | Error::Connect { .. }), "{error}");
         assert!(Instant::now() < deadline, "{error}");
