@@ -11,10 +11,14 @@ help:
 	@echo 'make demo      compare two Postgres releases, in under five minutes after the build'
 	@echo 'make packages  install the Debian packages that building and testing need, where they are missing'
 
+# Tests wait for servers and windows more than they compute: two more at a time than there are CPUs, and whatever else has
+# to hold beside them.
 test: packages check
-	cargo test --workspace --no-fail-fast
-	tools/orasort-python-test
-	RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10
+	cargo test --workspace --no-run
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 2))} tools/beside \
+		'cargo test --workspace --no-fail-fast' \
+		tools/orasort-python-test \
+		'RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10'
 
 check:
 	cargo fmt --all --check

@@ -276,6 +276,13 @@ class Threads(unittest.TestCase):
     def test_the_interpreter_is_released_while_sorting(self):
         keys = np.random.default_rng(3).bytes(16 * 1_500_000)
         keys = np.frombuffer(keys, dtype="V16")
+        # If it were held, this thread would stand still for all of each sort. On a machine that does much else it does so
+        # for most of some.
+        stood_still = [self.stands_still_for(keys) for _ in range(10)]
+        self.assertLess(min(stood_still), 0.8, stood_still)
+
+    def stands_still_for(self, keys):
+        """The longest time that this thread did nothing while another sorted, as a share of what the sort took."""
         ended = threading.Event()
         longest = 0.0
 
@@ -287,15 +294,11 @@ class Threads(unittest.TestCase):
         thread = threading.Thread(target=sort)
         thread.start()
         last = time.perf_counter()
-        ticks = 0
         while not ended.is_set():
             now = time.perf_counter()
-            longest, last, ticks = max(longest, now - last), now, ticks + 1
+            longest, last = max(longest, now - last), now
         thread.join()
-        took = time.perf_counter() - began
-        # If it were held, this thread would stand still for all of it.
-        self.assertGreater(ticks, 100)
-        self.assertLess(longest, 0.8 * took)
+        return max(longest, time.perf_counter() - last) / (time.perf_counter() - began)
 
     def test_threads_may_share_keys_and_an_iterator(self):
         keys = [b"key %d" % (number * 7919 % 20000) for number in range(20000)]

@@ -26,7 +26,7 @@ fn on_small_stack(work: impl FnOnce() + Send) {
     });
 }
 
-/// CPU time of this thread, which does not depend on what else the machine does; where the system does not tell it, time
+/// CPU time of this thread, which depends little on what else the machine does; where the system does not tell it, time
 /// that passes.
 struct Stopwatch {
     cpu: Option<Duration>,

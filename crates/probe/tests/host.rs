@@ -1,6 +1,6 @@
-//! The host's figures against vmstat, under a real load. Both read counters that only grow: what vmstat sees grow between
-//! two calls is at least what a window between the calls costs, and at most what a window around them costs. The two
-//! windows differ by what the calls take, however busy the machine is.
+//! The host's figures against vmstat, under a real load. Both read counters that only grow: what vmstat sees added
+//! between two calls is at least what a window between the calls costs, and at most what a window around them costs.
+//! The two windows differ by what the calls take, however busy the machine is.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 

@@ -89,7 +89,7 @@ fn check_work(version: &str, flushes_known: bool) {
     assert!((2_000.0..6_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
     assert!((20_000.0..400_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
     assert_eq!(done.fsyncs.is_some(), flushes_known, "{what}");
-    // One for each update; the WAL writer may do some itself, the more the longer this takes, and not tell them at once.
+    // One for each update; the WAL writer may do some itself, the more the longer this takes, and tell of them later.
     let its = 10.0 + WAL_WRITER_PER_S * began.elapsed().as_secs_f64();
     let expected = 400.0 - its..400.0 + its;
     assert!(done.fsyncs.is_none_or(|fsyncs| expected.contains(&fsyncs)), "{what}, not {expected:?}");

@@ -167,8 +167,8 @@ fn memory_group(pid: u32) -> Option<(String, u64)> {
     }
 }
 
-/// A library that takes so much memory when it is loaded, once its process is in a group of rqps: how much of a program's
-/// own memory counts, and how soon, differs from kernel to kernel.
+/// A library that takes so much memory when it is loaded, once its process is in a group of rqps: how much of a
+/// program's own memory counts, and how soon, differs from kernel to kernel.
 fn taker(dir: &Path, bytes: u64) -> String {
     let source = format!(
         r#"#include <stdio.h>

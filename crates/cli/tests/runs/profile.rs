@@ -86,7 +86,8 @@ fn a_dosed_function_stands_out_in_its_arm_and_nothing_of_perf_is_left() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The run with profiles that hold enough samples to tell shares: a machine that does much else gives its servers less CPU.
+/// The run with profiles that hold enough samples to tell shares: a machine that does much else gives its servers less
+/// CPU.
 fn profiled(bench: &Bench) -> Run {
     for seconds in ["2", "8", "32"] {
         bench.call(&["profile", "--all", "--seconds", seconds]).expect(0);

@@ -24,7 +24,7 @@ pub fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits until sessions are in these states, one of each kind, in any order; then samples them, while they stay in them.
+/// Waits until sessions are in these states, one of each kind, in any order; then samples them while they stay there.
 #[track_caller]
 #[allow(dead_code, reason = "not every program of tests has sessions")]
 pub fn sampled_in(kinds: &[&str], mut look: impl Look) -> Waits {
