@@ -85,6 +85,14 @@ pub enum Error {
         /// Where they should be.
         place: PathBuf,
     },
+    /// What is to be removed is not where its path says.
+    #[error(
+        "{path} is a symbolic link, which rqps puts nowhere: nothing was removed; remove the link yourself"
+    )]
+    DataLink {
+        /// The link.
+        path: PathBuf,
+    },
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; `rqps resume` goes on with the step that was cut off")]
     Interrupted,

@@ -37,7 +37,7 @@ mod write_back;
 pub use arm::{Ingredients, endpoint};
 pub use begin::{Resume, begin, reopen, resolve, resume};
 pub use error::{Death, Error, Result};
-pub use place::{Place, clean, clean_orphans};
+pub use place::{Orphans, Place, clean, clean_orphans};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use run::{Execution, Finish};
 pub use watch::Watcher;

@@ -8,6 +8,7 @@ use rqps_store::RunFolder;
 use rqps_workloads::random::name_word;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Within a place, says to which run folder it belongs.
@@ -32,9 +33,9 @@ impl Place {
         Self { root, owner }
     }
 
-    /// The directory itself, when there is something in it.
+    /// The directory itself, when it is there.
     pub fn path(&self) -> Option<&Path> {
-        self.root.is_dir().then_some(&self.root)
+        is_directory(&self.root).then_some(&self.root)
     }
 
     /// The data directory of an arm.
@@ -42,13 +43,11 @@ impl Place {
         self.root.join(arm).join("data")
     }
 
-    /// An empty directory for what an instrumenting program counts, which any user may write to.
+    /// An empty directory for what an instrumenting program counts; who starts that gives it to its user.
     pub(crate) fn counts_dir(&self) -> Result<PathBuf> {
         let path = self.root.join(COUNTS_DIR);
         self.remove_counts()?;
         fs::create_dir(&path).map_err(failed("create", &path))?;
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
-        fs::set_permissions(&path, open).map_err(failed("open to all", &path))?;
         Ok(path)
     }
 
@@ -64,8 +63,17 @@ impl Place {
     /// Notes whose place it is, once it is there.
     pub(crate) fn sign(&self) -> Result<()> {
         let path = self.root.join(OWNER_FILE);
-        let text = format!("{}\n", self.owner.display());
+        let results = results_of(&self.owner).map(|id| format!("{id}\n")).unwrap_or_default();
+        let text = format!("{}\n{results}", self.owner.display());
         fs::write(&path, text).map_err(failed("write", &path))
+    }
+
+    /// The place that is signed so, whatever has become of its run. None for what is no place.
+    fn signed(root: PathBuf) -> Option<(Self, Signature)> {
+        let text = is_directory(&root).then(|| fs::read_to_string(root.join(OWNER_FILE)).ok())??;
+        let mut lines = text.lines();
+        let owner = PathBuf::from(lines.next()?);
+        Some((Self { root, owner }, Signature { results: lines.next().map(str::to_owned) }))
     }
 
     /// Removes an arm's data, and the place with the last arm's.
@@ -76,7 +84,7 @@ impl Place {
             remove_empty(parent)?;
         }
         let mut arms = match fs::read_dir(&self.root) {
-            Ok(entries) => entries.flatten().filter(|entry| entry.path().is_dir()),
+            Ok(entries) => entries.flatten().filter(|entry| is_directory(&entry.path())),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed("list", &self.root)(error)),
         };
@@ -96,21 +104,51 @@ impl Place {
     pub(crate) fn remove(&self) -> Result<()> {
         self.remove_counts()?;
         let entries = fs::read_dir(&self.root).map_err(failed("list", &self.root))?;
-        for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
+        let entries: Vec<_> = entries.flatten().collect();
+        if let Some(link) = entries.iter().find(|entry| entry.path().is_symlink()) {
+            return Err(Error::DataLink { path: link.path() });
+        }
+        for entry in entries.iter().filter(|entry| entry.path().is_dir()) {
             self.remove_arm(&entry.file_name().to_string_lossy())?;
         }
         remove_empty(&self.root)
     }
 }
 
-/// Removes the data that an unfinished run has left, which ends its resumability. Returns where they were, if any.
+/// Who signed a place, beside the run folder.
+struct Signature {
+    /// The directory in which the run folder was; none where an earlier rqps signed.
+    results: Option<String>,
+}
+
+/// Which directory a run folder is in, not only by its name: where a disk is not mounted, another one has that.
+fn results_of(owner: &Path) -> Option<String> {
+    let meta = fs::metadata(owner.parent()?).ok()?;
+    Some(format!("{}:{}", meta.dev(), meta.ino()))
+}
+
+/// Whether it is a directory, and no link to one.
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+/// Removes the data that an unfinished run has left, which ends its resumability. The run's folder may be gone: its
+/// path names it. Returns where they were, if any.
 pub fn clean(path: &Path, dirs: &Dirs) -> Result<Option<PathBuf>> {
-    let folder = RunFolder::at(path)?;
-    if let Some(pid) = folder.in_use_by() {
-        let path = folder.path().to_owned();
-        return Err(rqps_store::Error::InUse { path, pid }.into());
-    }
-    let place = Place::of(dirs, &folder);
+    let place = match RunFolder::at(path) {
+        Ok(folder) => {
+            if let Some(pid) = folder.in_use_by() {
+                let path = folder.path().to_owned();
+                return Err(rqps_store::Error::InUse { path, pid }.into());
+            }
+            Place::of(dirs, &folder)
+        }
+        Err(error) => {
+            let gone = std::path::absolute(path).map_err(failed("find", path))?;
+            let places = places(dirs)?.into_iter().map(|(place, _)| place);
+            places.filter(|place| place.owner == gone).last().ok_or(error)?
+        }
+    };
     let Some(root) = place.path().map(Path::to_owned) else {
         return Ok(None);
     };
@@ -118,26 +156,41 @@ pub fn clean(path: &Path, dirs: &Dirs) -> Result<Option<PathBuf>> {
     Ok(Some(root))
 }
 
-/// Removes the data of runs whose folder is gone. Returns where they were.
-pub fn clean_orphans(dirs: &Dirs) -> Result<Vec<PathBuf>> {
-    let mut removed = Vec::new();
-    let entries = match fs::read_dir(&dirs.work) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(removed),
-        Err(error) => return Err(failed("list", &dirs.work)(error)),
-    };
-    for root in entries.flatten().map(|entry| entry.path()) {
-        let Ok(text) = fs::read_to_string(root.join(OWNER_FILE)) else {
+/// What became of data whose run folder was not found.
+#[derive(Debug, Default)]
+pub struct Orphans {
+    /// Where data were that are removed now.
+    pub removed: Vec<PathBuf>,
+    /// Run folders of data that were left alone: the directory that they were in is not there either, or is another one
+    /// by now, as when a disk is not mounted.
+    pub unsure: Vec<PathBuf>,
+}
+
+/// Removes the data of runs whose folder is gone from a directory that is still there.
+pub fn clean_orphans(dirs: &Dirs) -> Result<Orphans> {
+    let mut orphans = Orphans::default();
+    for (place, Signature { results }) in places(dirs)? {
+        if !matches!(place.owner.try_exists(), Ok(false)) {
             continue;
-        };
-        let owner = PathBuf::from(text.trim_end_matches('\n'));
-        if matches!(owner.try_exists(), Ok(false)) {
-            let place = Place { root, owner };
+        }
+        if results.is_some() && results == results_of(&place.owner) {
             place.remove()?;
-            removed.push(place.root);
+            orphans.removed.push(place.root);
+        } else {
+            orphans.unsure.push(place.owner);
         }
     }
-    Ok(removed)
+    Ok(orphans)
+}
+
+/// All places below the work directory.
+fn places(dirs: &Dirs) -> Result<Vec<(Place, Signature)>> {
+    let entries = match fs::read_dir(&dirs.work) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("list", &dirs.work)(error)),
+    };
+    Ok(entries.flatten().filter_map(|entry| Place::signed(entry.path())).collect())
 }
 
 /// Removes a directory unless something is in it.
@@ -152,4 +205,74 @@ fn remove_empty(path: &Path) -> Result<()> {
 
 fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Error + 'a {
     move |source| Error::File { action, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A work directory with the data of a run in `results/run`, which is there.
+    fn scene() -> (tempfile::TempDir, Dirs, Place) {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = Dirs { cache: dir.path().join("cache"), work: dir.path().join("work") };
+        let owner = dir.path().join("results/run");
+        fs::create_dir_all(&owner).unwrap();
+        let place = Place { root: dirs.work.join("run-1"), owner };
+        fs::create_dir_all(place.root.join("a")).unwrap();
+        place.sign().unwrap();
+        (dir, dirs, place)
+    }
+
+    #[test]
+    fn data_are_left_alone_while_the_results_may_only_be_elsewhere() {
+        let (dir, dirs, place) = scene();
+        assert!(clean_orphans(&dirs).unwrap().unsure.is_empty());
+        let (results, away) = (dir.path().join("results"), dir.path().join("away"));
+        // As when a disk is not mounted: nothing there, then an empty directory.
+        fs::rename(&results, &away).unwrap();
+        for _ in 0..2 {
+            let Orphans { removed, unsure } = clean_orphans(&dirs).unwrap();
+            assert!(removed.is_empty() && unsure == [place.owner.clone()], "{removed:?} {unsure:?}");
+            assert!(place.root.join("a").is_dir());
+            fs::create_dir_all(&results).unwrap();
+        }
+        fs::remove_dir(&results).unwrap();
+        // Named, they are removed.
+        assert_eq!(clean(&place.owner, &dirs).unwrap(), Some(place.root.clone()));
+        assert!(!place.root.exists() && clean(&place.owner, &dirs).is_err());
+    }
+
+    #[test]
+    fn data_whose_folder_is_gone_from_its_results_are_removed() {
+        let (_dir, dirs, place) = scene();
+        fs::remove_dir(&place.owner).unwrap();
+        assert_eq!(clean_orphans(&dirs).unwrap().removed, [place.root.clone()]);
+        assert!(!place.root.exists());
+    }
+
+    #[test]
+    fn nothing_is_removed_through_a_link() {
+        let (dir, dirs, place) = scene();
+        let precious = dir.path().join("precious");
+        fs::create_dir_all(precious.join("data")).unwrap();
+        let marker = r#"{"dbms":"postgres","build":"postgres-18.1"}"#;
+        for file in ["rqps.json", "data/rqps.json", "data/file"] {
+            fs::write(precious.join(file), marker).unwrap();
+        }
+        let cases =
+            [(place.root.join("b"), precious.clone()), (place.root.join("a/data"), precious.join("data"))];
+        for (link, target) in cases {
+            fs::create_dir_all(place.root.join("a")).unwrap();
+            symlink(target, &link).unwrap();
+            let message = place.remove().unwrap_err().to_string();
+            assert!(precious.join("data/file").exists(), "{message}");
+            fs::remove_file(link).unwrap();
+        }
+        fs::remove_dir_all(&place.root).unwrap();
+        symlink(&precious, &place.root).unwrap();
+        fs::write(precious.join(OWNER_FILE), "/gone/run\n0:0\n").unwrap();
+        assert!(clean_orphans(&dirs).unwrap().unsure.is_empty());
+        assert!(clean(Path::new("/gone/run"), &dirs).is_err() && precious.join("data/file").exists());
+    }
 }

@@ -130,7 +130,7 @@ pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
     let system = dbms::of(spec.dbms);
     match &spec.source {
         BuildSource::Version(request) => system.install(dirs, request),
-        BuildSource::Path(path) => system.directory(dirs, path),
+        BuildSource::Path(path) => system.directory(path),
         BuildSource::Source(source) => source::build(dirs, spec.dbms, source, watch),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A build is unpacked in a directory of another name, hashed, renamed, and only then gets its manifest; without a
 //! manifest a directory is rubbish of an interrupted install and is removed by the next one. One install
-//! works at a time.
+//! works at a time. Who takes a build to run it has its content hashed; a list of builds looks at times and sizes only.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -47,6 +47,13 @@ struct Manifest {
     build: Build,
 }
 
+impl Manifest {
+    /// Of the files as they lie there.
+    fn content_hash(&self) -> &String {
+        self.fitted_hash.as_ref().unwrap_or(&self.build.hash)
+    }
+}
+
 impl Cache {
     pub fn of(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join(dbms.name()) }
@@ -66,7 +73,7 @@ impl Cache {
     pub fn find_made_from(&self, sha256: &str) -> Result<Option<Build>> {
         let is_made_from =
             |path: &PathBuf| read_manifest(path).is_some_and(|manifest| manifest.archive_sha256 == sha256);
-        Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load(path)))
+        Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load_whole(path)))
     }
 
     /// All whole builds; those whose directory is gone or damaged are passed over.
@@ -82,7 +89,16 @@ impl Cache {
 
     /// The cached build of exactly this version, when it is whole.
     pub fn find(&self, version: &str) -> Result<Option<Build>> {
-        Ok(self.manifests_of(version)?.iter().find_map(|path| self.load(path)))
+        Ok(self.manifests_of(version)?.iter().find_map(|path| self.load_whole(path)))
+    }
+
+    /// Whether the content of a build from a list is what it was when it was kept.
+    pub fn is_whole(&self, build: &Build) -> bool {
+        build.root.file_name().is_some_and(|name| {
+            let mut name = name.to_os_string();
+            name.push(".json");
+            self.load_whole(&self.dir.join(name)).is_some()
+        })
     }
 
     /// Whether this version was installed once; with [`Cache::find`] finding nothing, its files are damaged.
@@ -140,7 +156,7 @@ impl Cache {
         let root = self.dir.join(&name);
         let manifest_path = self.dir.join(format!("{name}.json"));
         // The same files from elsewhere: a server may be running from those that are here.
-        if let Some(here) = self.load(&manifest_path) {
+        if let Some(here) = self.load_whole(&manifest_path) {
             return Ok(here);
         }
         if root.exists() {
@@ -190,6 +206,14 @@ impl Cache {
         Ok(paths)
     }
 
+    /// The build of a manifest when the content of its files is as it was: a byte that a disk or somebody changed
+    /// leaves the time of its file.
+    fn load_whole(&self, manifest_path: &Path) -> Option<Build> {
+        let manifest = read_manifest(manifest_path)?;
+        let hash = program_files(&manifest_path.with_extension("")).ok()?.hash().ok()?;
+        (hash == *manifest.content_hash()).then(|| self.load(manifest_path))?
+    }
+
     /// The build of a manifest when its files are as they were. When only their times differ (a copied cache), their
     /// content decides.
     fn load(&self, manifest_path: &Path) -> Option<Build> {
@@ -203,7 +227,7 @@ impl Cache {
             return None;
         }
         if fingerprint != manifest.fingerprint {
-            if files.hash().ok()? != *manifest.fitted_hash.as_ref().unwrap_or(&manifest.build.hash) {
+            if files.hash().ok()? != *manifest.content_hash() {
                 return None;
             }
             manifest.fingerprint = fingerprint;
@@ -328,6 +352,12 @@ mod tests {
         let program = build.bin_dir.join("postgres");
         fs::write(&program, "program").unwrap();
         assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));
+        // A changed byte, by whose time nothing is seen.
+        let time = fs::metadata(&program).unwrap().modified().unwrap();
+        fs::write(&program, "progra!").unwrap();
+        fs::File::options().write(true).open(&program).unwrap().set_modified(time).unwrap();
+        assert!(cache.find("18.1").unwrap().is_none() && cache.find_made_from("").unwrap().is_none());
+        assert!(!cache.is_whole(&build));
         fs::write(&program, "progra!").unwrap();
         assert!(cache.find("18.1").unwrap().is_none());
         assert!(cache.builds().unwrap().is_empty() && cache.was_installed("18.1").unwrap());

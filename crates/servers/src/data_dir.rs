@@ -1,19 +1,21 @@
 //! A server's data directory and what rqps keeps beside it.
 //!
-//! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.lock`, locked while an
-//! rqps works on it; `X.server.json`, the process that serves it; `X.sock/`, its Unix socket; `X.server.tmp/`,
-//! its temporary files, where it needs a place for them; `X.initdb/`,
-//! the next `X` while it is being made. Only what carries the marker is ever removed.
+//! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.password`, the superuser's, which
+//! servers cannot read: they all run as one user; `X.lock`, locked while an rqps works on it; `X.server.json`, the
+//! process that serves it; `X.sock/`, its Unix socket; `X.server.tmp/`, its temporary files, where it needs a place for
+//! them; `X.initdb/`, the next `X` while it is being made. Only what carries the marker is ever removed.
+//!
+//! `X` belongs to the server's user. What is done in it goes by `held_dir`, since links may have been planted there.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rqps_plan::Dbms;
+use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,7 @@ use crate::dbms::{self, Signals};
 use crate::error::{Error, Result};
 use crate::freeze;
 use crate::guard::DeathSignal;
+use crate::held_dir::HeldDir;
 use crate::identity::sha256_hex;
 use crate::memory;
 use crate::process::{self, Identity};
@@ -45,15 +48,12 @@ const LOCK_POLL: Duration = Duration::from_millis(20);
 /// Ends any server whose marker is gone.
 const ANY_SERVER: Signals = Signals { clean: Signal::TERM, quick: Signal::QUIT, death: DeathSignal::Kill };
 
-/// Written into each data directory that rqps makes; also keeps what a client needs to get in, so that a copy of the
-/// directory is complete.
+/// Written into each data directory that rqps makes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Marker {
     pub dbms: Dbms,
     /// `postgres-18.1`.
     pub build: String,
-    /// The superuser's.
-    pub password: String,
 }
 
 /// The process that serves a data directory, as written beside it.
@@ -114,6 +114,7 @@ impl DataDir {
                 .truncate(false)
                 .write(true)
                 .mode(0o600)
+                .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path)
                 .map_err(Error::file("create", &path))?;
             match file.try_lock() {
@@ -141,6 +142,29 @@ impl DataDir {
     /// The marker, when there is one.
     pub fn marker(&self) -> Option<Marker> {
         read_marker(&self.path)
+    }
+
+    fn password_path(&self) -> PathBuf {
+        self.beside(".password")
+    }
+
+    /// The superuser's password.
+    pub fn password(&self) -> Result<String> {
+        let path = self.password_path();
+        let bad = |reason: &str| Error::BadDataDir {
+            path: self.path.clone(),
+            reason: format!("{} {reason}: make the data directory anew", path.display()),
+        };
+        if fs::symlink_metadata(&path).is_err() {
+            return Err(bad("is not there"));
+        }
+        String::from_utf8(read_private(&path, rustix::process::geteuid().as_raw())?)
+            .map_err(|_| bad("holds no password"))
+    }
+
+    /// Keeps it where this user alone can read it.
+    pub fn keep_password(&self, password: &str) -> Result<()> {
+        in_its_dir(&self.password_path(), |dir, name| dir.write(name, password.as_bytes(), None))
     }
 
     /// Where the socket goes: beside the data, or in `/tmp` when that path is too long for a socket.
@@ -197,7 +221,7 @@ impl DataDir {
         let path = self.record_path();
         let text =
             serde_json::to_string(&record).map_err(|error| Error::file("write", &path)(error.into()))?;
-        fs::write(&path, text).map_err(Error::file("write", &path))
+        in_its_dir(&path, |dir, name| dir.write(name, text.as_bytes(), None))
     }
 
     /// After a stop: takes away the note, the socket, temporary files and the limit of memory.
@@ -260,8 +284,9 @@ impl DataDir {
     /// Removes the data directory and all beside it but the lock. Refused for what rqps did not make.
     pub fn remove(&self) -> Result<()> {
         for path in [self.path.clone(), self.staging()] {
-            if fs::symlink_metadata(&path).is_err() {
-                continue;
+            let Ok(meta) = fs::symlink_metadata(&path) else { continue };
+            if !meta.is_dir() {
+                return Err(Error::NotOurs { path });
             }
             if !holds_marker_alone(&path)? && read_marker(&path).is_none() {
                 return Err(Error::NotOurs { path });
@@ -272,12 +297,12 @@ impl DataDir {
             remove_marker_last(&path)?;
         }
         self.clear_record();
-        Ok(())
+        in_its_dir(&self.password_path(), HeldDir::remove_file)
     }
 }
 
 fn read_marker(dir: &Path) -> Option<Marker> {
-    serde_json::from_str(&fs::read_to_string(dir.join(MARKER)).ok()?).ok()
+    serde_json::from_slice(&read_private(&dir.join(MARKER), server_user().ok()?.uid).ok()?).ok()
 }
 
 /// Marks a directory as made by rqps.
@@ -289,15 +314,19 @@ pub(crate) fn write_marker(dir: &Path, marker: &Marker, user: &ServerUser) -> Re
 
 /// Writes a file that only the server's user may read.
 pub(crate) fn write_private(path: &Path, content: &[u8], user: &ServerUser) -> Result<()> {
-    let mut file = OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(Error::file("create", path))?;
-    file.write_all(content).map_err(Error::file("write", path))?;
-    user.give(path)
+    in_its_dir(path, |dir, name| dir.write(name, content, Some(user)))
+}
+
+/// Reads a file of this owner, which may lie in a directory of the server's user.
+pub(crate) fn read_private(path: &Path, owner: u32) -> Result<Vec<u8>> {
+    in_its_dir(path, |dir, name| dir.read(name, Some(owner)))
+}
+
+/// Does something with a name in its directory, which must not be a link.
+fn in_its_dir<T>(path: &Path, work: impl FnOnce(&HeldDir, &Path) -> Result<T>) -> Result<T> {
+    let odd = || Error::NotOurs { path: path.to_path_buf() };
+    let (dir, name) = path.parent().zip(path.file_name()).ok_or_else(odd)?;
+    work(&HeldDir::open(dir)?, Path::new(name))
 }
 
 fn is_same_file(file: &File, path: &Path) -> bool {
@@ -456,8 +485,7 @@ mod tests {
         let message = remove_data_dir(&data_dir.path).unwrap_err().to_string();
         assert!(message.contains("was not made by rqps"), "{message}");
         assert!(file.exists());
-        let marker =
-            Marker { dbms: Dbms::Postgres, build: "postgres-18.1".to_owned(), password: "secret".to_owned() };
+        let marker = Marker { dbms: Dbms::Postgres, build: "postgres-18.1".to_owned() };
         write_marker(&data_dir.path, &marker, &server_user().unwrap()).unwrap();
         remove_data_dir(&data_dir.path).unwrap();
 

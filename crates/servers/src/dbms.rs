@@ -51,7 +51,7 @@ pub(crate) trait System: Sync {
     fn published(&self) -> Result<Option<Vec<Published>>>;
 
     /// A directory as a build, see [`crate::resolve`].
-    fn directory(&self, dirs: &Dirs, path: &Path) -> Result<Build>;
+    fn directory(&self, path: &Path) -> Result<Build>;
 
     /// How it is built from source.
     fn source_code(&self) -> &'static dyn SourceCode;

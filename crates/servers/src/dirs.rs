@@ -37,25 +37,32 @@ impl Dirs {
         Dirs { cache, work }
     }
 
-    /// Creates the work directory, or checks that the one there is ours: `/var/tmp` is open to everybody, so a link or
-    /// another user's directory of that name is refused.
+    /// Creates the work directory, or checks that the one there is ours, and as root that nobody else can put another
+    /// in its place: what lies in it is written and removed as this user.
     pub fn create_work(&self) -> Result<()> {
         create_open_dir(&self.work)?;
-        let meta = fs::symlink_metadata(&self.work).map_err(Error::file("examine", &self.work))?;
-        let bad = |reason: &str| Error::BadWorkDir { path: self.work.clone(), reason: reason.to_owned() };
-        let sticky_parent = self
-            .work
-            .parent()
-            .and_then(|parent| fs::metadata(parent).ok())
-            .is_some_and(|parent| parent.mode() & 0o1002 == 0o1002);
-        if !sticky_parent {
+        let bad = |reason: String| Error::BadWorkDir { path: self.work.clone(), reason };
+        let own = rustix::process::geteuid();
+        let link = fs::symlink_metadata(&self.work).map_err(Error::file("examine", &self.work))?;
+        if link.uid() != own.as_raw() {
+            return Err(bad("belongs to another user".to_owned()));
+        }
+        let real = fs::canonicalize(&self.work).map_err(Error::file("examine", &self.work))?;
+        let meta = fs::metadata(&real).map_err(Error::file("examine", &real))?;
+        if meta.uid() != own.as_raw() {
+            return Err(bad(format!("leads to {}, which belongs to another user", real.display())));
+        }
+        if !own.is_root() {
             return Ok(());
         }
-        if meta.is_symlink() {
-            return Err(bad("is a symbolic link in a directory open to everybody"));
-        }
-        if meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(bad("belongs to another user"));
+        for above in self.work.ancestors().chain(real.ancestors()) {
+            let meta = fs::metadata(above).map_err(Error::file("examine", above))?;
+            let open_to_all = meta.mode() & 0o1002 == 0o002;
+            if meta.uid() != own.as_raw() || open_to_all {
+                let why =
+                    if open_to_all { "is open to everybody's writes" } else { "belongs to another user" };
+                return Err(bad(format!("can be replaced by others, since {} {why}", above.display())));
+            }
         }
         Ok(())
     }
@@ -80,5 +87,36 @@ pub(crate) fn create_open_dir(path: &Path) -> Result<()> {
             .map_err(Error::file("set permissions of", path)),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(Error::file("create directory", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{chown, symlink};
+
+    #[test]
+    fn a_work_directory_that_another_user_has_or_could_replace_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = |work: &Path| Dirs { cache: dir.path().join("cache"), work: work.to_path_buf() };
+        let refusal = |work: &Path| dirs(work).create_work().map_err(|error| error.to_string());
+        let (parent, work) = (dir.path().join("parent"), dir.path().join("parent/work"));
+        refusal(&work).unwrap();
+        let link = dir.path().join("link");
+        symlink(&work, &link).unwrap();
+        refusal(&link).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        chown(&work, Some(4711), None).unwrap();
+        assert!(refusal(&work).unwrap_err().contains("belongs to another user"));
+        assert!(refusal(&link).unwrap_err().contains("belongs to another user"));
+        chown(&work, Some(0), None).unwrap();
+        fs::set_permissions(&parent, Permissions::from_mode(0o777)).unwrap();
+        assert!(refusal(&work).unwrap_err().contains("open to everybody's writes"));
+        fs::set_permissions(&parent, Permissions::from_mode(0o1777)).unwrap();
+        refusal(&work).unwrap();
+        chown(&parent, Some(4711), None).unwrap();
+        assert!(refusal(&work).unwrap_err().contains("parent belongs to another user"));
     }
 }

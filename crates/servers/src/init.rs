@@ -1,7 +1,7 @@
 //! Making a data directory: beside its place, renamed when it is whole. What it is filled with is its DBMS's business.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::Read;
+use std::io::{PipeReader, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -38,15 +38,17 @@ pub(crate) fn init(
 ) -> Result<Applied> {
     let staging = data_dir.staging();
     let staged = staging.join("data");
-    let marker = Marker { dbms: spec.build.dbms, build: spec.build.label(), password: random_password()? };
+    let marker = Marker { dbms: spec.build.dbms, build: spec.build.label() };
+    let password = random_password()?;
     create_dir(&staging, 0o755)?;
     write_marker(&staging, &marker, user)?;
     create_dir(&staged, 0o700)?;
     user.give(&staged)?;
-    let making = Making { spec, data_dir, user, listen, staging, staged, password: marker.password.clone() };
+    let making = Making { spec, data_dir, user, listen, staging, staged, password: password.clone() };
     let applied = dbms::of(spec.build.dbms).fill(&making)?;
     let Making { staging, staged, .. } = making;
     write_marker(&staged, &marker, user)?;
+    data_dir.keep_password(&password)?;
     fs::rename(&staged, &data_dir.path)
         .map_err(Error::file("move the new data directory to", &data_dir.path))?;
     fs::remove_dir_all(&staging).map_err(Error::file("remove", &staging))?;
@@ -64,6 +66,20 @@ fn random_password() -> Result<String> {
         .and_then(|mut file| file.read_exact(&mut bytes))
         .map_err(Error::file("read", source))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What a program reads that a secret is passed to: its standard input.
+pub(crate) const PASSED: &str = "/dev/stdin";
+
+/// A few lines for one program alone, on no disk. The program opens what it reads by [`PASSED`], so that belongs to its
+/// user.
+pub(crate) fn passed(text: &str, user: &ServerUser) -> Result<PipeReader> {
+    let pipe = Path::new("a pipe");
+    let (reader, mut writer) = std::io::pipe().map_err(Error::file("make", pipe))?;
+    user.give_open(&reader, pipe)?;
+    // It fits into the pipe, so nobody has to read yet.
+    writer.write_all(format!("{text}\n").as_bytes()).map_err(Error::file("write", pipe))?;
+    Ok(reader)
 }
 
 impl Making<'_> {

@@ -8,13 +8,13 @@
 mod threads;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::data_dir::read_private;
 use crate::dirs::create_open_dir;
 use crate::error::{Error, Result};
-use crate::user::ServerUser;
+use crate::user::{ServerUser, server_user};
 
 pub use threads::ThreadCounter;
 
@@ -97,11 +97,10 @@ pub fn available() -> Option<String> {
 /// # Errors
 /// When the file cannot be read.
 pub fn instructions_of(counts_dir: &Path, pid: u32) -> Result<Option<u64>> {
-    let path = counts_dir.join(pid.to_string());
-    match fs::read(&path) {
+    match read_private(&counts_dir.join(pid.to_string()), server_user()?.uid) {
         Ok(content) => Ok(summary(&content)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::file("read", &path)(error)),
+        Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

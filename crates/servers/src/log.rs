@@ -2,7 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use crate::dirs::create_open_dir;
 use crate::error::{Error, Result};
@@ -25,8 +28,12 @@ impl Log {
     pub fn open(dir: &Path, name: &str) -> Result<(Log, File)> {
         create_open_dir(dir)?;
         let path = dir.join(format!("{name}.log"));
-        let file =
-            OpenOptions::new().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .map_err(Error::file("open", &path))?;
         let start_bytes = file.metadata().map_err(Error::file("examine", &path))?.len();
         Ok((Log { path, start_bytes }, file))
     }

@@ -104,14 +104,9 @@ impl Server {
         }
         let system = dbms::of(spec.build.dbms);
         system.check_data_dir(&data_dir, &spec.build, &marker)?;
-        let launch = Launch {
-            spec,
-            data_dir: &data_dir,
-            user: &user,
-            password: &marker.password,
-            lock: &lock,
-            interrupted,
-        };
+        let password = data_dir.password()?;
+        let launch =
+            Launch { spec, data_dir: &data_dir, user: &user, password: &password, lock: &lock, interrupted };
         let mut attempt = 1;
         loop {
             match launch.once() {

@@ -2,18 +2,19 @@
 //!
 //! A snapshot is a data directory that nobody starts a server on: it carries the same marker, and is removed as any.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek, syncfs};
+use rustix::fs::{FileType, Mode, SeekFrom, copy_file_range, fchmod, fstat, ioctl_ficlone, seek, syncfs};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
 use crate::dbms;
 use crate::error::{Error, Result};
+use crate::held_dir::HeldDir;
 use crate::user::ServerUser;
 
 /// How the files of a data directory were copied.
@@ -76,13 +77,15 @@ fn copy(from: &Path, to: &Path) -> Result<Copied> {
     let _from_lock = from.lock()?;
     from.reap()?;
     dbms::of(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
+    let password = from.password()?;
     let user = prepare_parent(&to)?;
     let _to_lock = to.lock()?;
     to.reap()?;
     to.remove()?;
     let mut copying =
         Copying { from: &from.path, to: &to.path, user: &user, clones: true, files: 0, bytes: 0 };
-    if let Err(error) = copying.whole(&marker, &to.staging()) {
+    let copied = to.keep_password(&password).and_then(|()| copying.whole(&marker, &to.staging()));
+    if let Err(error) = copied {
         // The first error is the one to tell.
         let _cleaned = to.remove().and_then(|()| to.remove_lock());
         return Err(error);
@@ -109,35 +112,35 @@ impl Copying<'_> {
         DirBuilder::new().mode(0o755).create(staging).map_err(Error::file("create", staging))?;
         write_marker(staging, marker, self.user)?;
         let staged = staging.join("data");
-        self.directory(self.from, &staged)?;
+        let held = HeldDir::open(staging)?.make_dir("data", 0o700)?;
+        self.directory(&HeldDir::open(self.from)?, &held)?;
         fs::rename(&staged, self.to).map_err(Error::file("move the copied data directory to", self.to))?;
         fs::remove_dir_all(staging).map_err(Error::file("remove", staging))?;
         let top = File::open(self.to).map_err(Error::file("open", self.to))?;
         syncfs(&top).map_err(|error| Error::file("flush", self.to)(error.into()))
     }
 
-    fn directory(&mut self, from: &Path, to: &Path) -> Result<()> {
-        let meta = fs::metadata(from).map_err(Error::file("examine", from))?;
-        DirBuilder::new().mode(0o700).create(to).map_err(Error::file("create", to))?;
-        for entry in fs::read_dir(from).map_err(Error::file("list", from))? {
-            let entry = entry.map_err(Error::file("list", from))?;
-            let (path, target) = (entry.path(), to.join(entry.file_name()));
-            let kind = entry.file_type().map_err(Error::file("examine", &path))?;
-            if kind.is_dir() {
-                self.directory(&path, &target)?;
-            } else if kind.is_symlink() {
-                symlink(self.link_target(&path)?, &target).map_err(Error::file("create", &target))?;
-            } else if kind.is_file() {
-                self.file(&path, &target)?;
-            } else if !kind.is_socket() {
-                return Err(
-                    self.cannot(format!("{} is neither file nor directory: remove it", path.display()))
-                );
+    /// Fills the new directory `to`, which nobody else gets into before it is given away in the end.
+    fn directory(&mut self, from: &HeldDir, to: &HeldDir) -> Result<()> {
+        for entry in from.entries()? {
+            let name = Path::new(&entry.name);
+            match entry.kind() {
+                FileType::Directory => self.directory(&from.dir(name)?, &to.make_dir(name, 0o700)?)?,
+                FileType::Symlink => to.make_link(name, &self.link_target(from, name)?)?,
+                FileType::RegularFile => self.file(from, to, name)?,
+                FileType::Socket => {}
+                _ => {
+                    let path = from.path().join(name);
+                    return Err(
+                        self.cannot(format!("{} is neither file nor directory: remove it", path.display()))
+                    );
+                }
             }
         }
-        fs::set_permissions(to, Permissions::from_mode(meta.mode() & 0o7777))
-            .map_err(Error::file("set permissions of", to))?;
-        self.user.give(to)
+        let mode = fstat(from).map_err(|error| Error::file("examine", from.path())(error.into()))?.st_mode;
+        fchmod(to, Mode::from_raw_mode(mode & 0o7777))
+            .map_err(|error| Error::file("set permissions of", to.path())(error.into()))?;
+        self.user.give_open(to, to.path())
     }
 
     fn cannot(&self, reason: String) -> Error {
@@ -145,9 +148,10 @@ impl Copying<'_> {
     }
 
     /// Where the copy of a link leads: as the original when that is relative, else to the same file of the copy.
-    fn link_target(&self, link: &Path) -> Result<PathBuf> {
-        let text = fs::read_link(link).map_err(Error::file("read", link))?;
-        let (real, root) = (fs::canonicalize(link), fs::canonicalize(self.from));
+    fn link_target(&self, from: &HeldDir, name: &Path) -> Result<PathBuf> {
+        let text = from.link_target(name)?;
+        let link = from.path().join(name);
+        let (real, root) = (fs::canonicalize(&link), fs::canonicalize(self.from));
         let inside = match (&real, &root) {
             (Ok(real), Ok(root)) => real.strip_prefix(root).ok(),
             _ => None,
@@ -164,25 +168,22 @@ impl Copying<'_> {
         }
     }
 
-    fn file(&mut self, from: &Path, to: &Path) -> Result<()> {
-        let source = File::open(from).map_err(Error::file("open", from))?;
-        let meta = source.metadata().map_err(Error::file("examine", from))?;
-        let target = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(to)
-            .map_err(Error::file("create", to))?;
-        self.clones = self.clones && clone(&source, &target).map_err(Error::file("clone to", to))?;
+    fn file(&mut self, from: &HeldDir, to: &HeldDir, name: &Path) -> Result<()> {
+        let source = from.open_file(name, Some(self.user.uid))?;
+        let from = from.path().join(name);
+        let meta = source.metadata().map_err(Error::file("examine", &from))?;
+        let target = to.create_file(name, 0o600)?;
+        let to = to.path().join(name);
+        self.clones = self.clones && clone(&source, &target).map_err(Error::file("clone to", &to))?;
         if !self.clones {
-            copy_data(&source, &target, meta.len()).map_err(Error::file("copy to", to))?;
+            copy_data(&source, &target, meta.len()).map_err(Error::file("copy to", &to))?;
         }
         target
             .set_permissions(Permissions::from_mode(meta.mode() & 0o7777))
-            .map_err(Error::file("set permissions of", to))?;
+            .map_err(Error::file("set permissions of", &to))?;
         self.files += 1;
         self.bytes += meta.len();
-        self.user.give(to)
+        self.user.give_open(&target, &to)
     }
 }
 

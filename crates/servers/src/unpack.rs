@@ -1,14 +1,17 @@
-//! Unpacking archives of builds: only what a server needs to run, readable for every user, and nothing beside the
-//! target.
+//! Unpacking archives of builds: only what a server needs to run, readable for every user. Nothing beside the target is
+//! made, changed or read, whatever an archive holds.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use liblzma::read::XzDecoder;
 use tar::EntryType;
+
+use crate::held_dir::HeldDir;
 
 /// Longer than the target of any link in a build.
 const LINK_BYTES_MAX: u64 = 4096;
@@ -22,6 +25,7 @@ pub(crate) type Filter = fn(&Path) -> bool;
 /// Unpacks the files below `folder` of a zip archive (a jar is one).
 pub(crate) fn zip_folder(archive: &Path, folder: &str, target: &Path, wanted: Filter) -> io::Result<()> {
     let mut archive = open_zip(archive)?;
+    let mut unpacking = Unpacking::to(target)?;
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(io::Error::other)?;
         let Some(path) = entry.enclosed_name() else {
@@ -30,23 +34,20 @@ pub(crate) fn zip_folder(archive: &Path, folder: &str, target: &Path, wanted: Fi
         let Ok(relative) = path.strip_prefix(folder) else {
             continue;
         };
-        if entry.is_dir() || !wanted(relative) {
+        let relative = names(relative).collect::<PathBuf>();
+        if entry.is_dir() || !wanted(&relative) {
             continue;
         }
-        let Some(place) = place_for(target, relative)? else {
-            continue;
-        };
         if entry.is_symlink() {
             let mut link = String::new();
             (&mut entry).take(LINK_BYTES_MAX).read_to_string(&mut link)?;
-            symlink(link, &place)?;
+            unpacking.link(&relative, PathBuf::from(link))?;
             continue;
         }
         let mode = entry.unix_mode().unwrap_or(0o644);
-        io::copy(&mut entry, &mut File::create(&place)?)?;
-        open_up(&place, relative, mode)?;
+        unpacking.file(&relative, &mut entry, mode)?;
     }
-    Ok(())
+    unpacking.finish()
 }
 
 /// Unpacks a gzipped tarball that lies in a zip archive.
@@ -74,63 +75,136 @@ fn open_zip(archive: &Path) -> io::Result<zip::ZipArchive<BufReader<File>>> {
 
 /// `strip`: how many directories are taken off the front of each path.
 fn tar_stream(stream: impl Read, strip: usize, target: &Path, wanted: Filter) -> io::Result<()> {
-    let stripped = |path: &Path| path.components().filter(is_name).skip(strip).collect::<PathBuf>();
+    let stripped = |path: &Path| names(path).skip(strip).collect::<PathBuf>();
+    let mut unpacking = Unpacking::to(target)?;
     for entry in tar::Archive::new(stream).entries()? {
         let mut entry = entry?;
-        let path = entry.path()?.into_owned();
-        let relative = stripped(&path);
+        let relative = stripped(&entry.path()?);
         if !wanted(&relative) {
             continue;
         }
         let link = entry.link_name()?.map(|link| link.into_owned());
         match (entry.header().entry_type(), link) {
             (EntryType::Regular | EntryType::Continuous, _) => {
-                let Some(place) = place_for(target, &relative)? else { continue };
                 let mode = entry.header().mode().unwrap_or(0o644);
-                io::copy(&mut entry, &mut File::create(&place)?)?;
-                open_up(&place, &relative, mode)?;
+                unpacking.file(&relative, &mut entry, mode)?;
             }
-            (EntryType::Symlink, Some(link)) => {
-                let Some(place) = place_for(target, &relative)? else { continue };
-                symlink(link, place)?;
-            }
-            (EntryType::Link, Some(link)) => {
-                let Some(place) = place_for(target, &relative)? else { continue };
-                fs::copy(target.join(stripped(&link)), place)?;
-            }
+            (EntryType::Symlink, Some(link)) => unpacking.link(&relative, link)?,
+            (EntryType::Link, Some(link)) => unpacking.another_name(&relative, &stripped(&link))?,
+            // Directories are made for what lies in them; a build needs neither devices nor pipes.
             _ => {}
         }
     }
-    Ok(())
+    unpacking.finish()
 }
 
 /// Everything but names (`..`, a leading `/`) is dropped from paths, so they cannot leave the target.
-fn is_name(component: &Component<'_>) -> bool {
-    matches!(component, Component::Normal(_))
+fn names(path: &Path) -> impl Iterator<Item = Component<'_>> {
+    path.components().filter(|component| matches!(component, Component::Normal(_)))
 }
 
-/// Where a file goes, its directory made; none for the top itself. Refuses to write through a link out of the target.
-fn place_for(target: &Path, relative: &Path) -> io::Result<Option<PathBuf>> {
-    let (Some(parent), Some(_)) = (relative.parent(), relative.file_name()) else {
-        return Ok(None);
-    };
-    let directory = target.join(parent);
-    fs::create_dir_all(&directory)?;
-    if !fs::canonicalize(&directory)?.starts_with(fs::canonicalize(target)?) {
-        return Err(io::Error::other(format!("{} leads out of the archive", parent.display())));
+/// A target that is being filled. Links are made when all files are there: until then there is none that anything
+/// could be written or read through.
+struct Unpacking {
+    target: HeldDir,
+    /// Place and text of each link.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Unpacking {
+    fn to(target: &Path) -> io::Result<Unpacking> {
+        fs::create_dir_all(target)?;
+        let target = HeldDir::open(target).map_err(io::Error::other)?;
+        Ok(Unpacking { target, links: BTreeMap::new() })
     }
-    let place = target.join(relative);
-    match fs::remove_file(&place) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(Some(place)),
+
+    /// Takes away what an earlier entry put there. Returns the directory and the last name; none for the top itself.
+    fn place<'p>(&mut self, relative: &'p Path) -> io::Result<Option<(HeldDir, &'p Path)>> {
+        if relative.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        self.links.remove(relative);
+        let (dir, name) = self.target.walk(relative, true).map_err(io::Error::other)?;
+        dir.remove_file(name).map_err(io::Error::other)?;
+        Ok(Some((dir, name)))
+    }
+
+    fn file(&mut self, relative: &Path, content: &mut impl Read, mode: u32) -> io::Result<()> {
+        let Some((dir, name)) = self.place(relative)? else { return Ok(()) };
+        let mut file = dir.create_file(name, 0o644).map_err(io::Error::other)?;
+        io::copy(content, &mut file)?;
+        open_up(&file, relative, mode)
+    }
+
+    fn link(&mut self, relative: &Path, text: PathBuf) -> io::Result<()> {
+        if self.place(relative)?.is_some() {
+            self.links.insert(relative.to_path_buf(), text);
+        }
+        Ok(())
+    }
+
+    /// A hard link: the file's content once more.
+    fn another_name(&mut self, relative: &Path, of: &Path) -> io::Result<()> {
+        if relative == of {
+            return Ok(());
+        }
+        if let Some(text) = self.links.get(of).cloned() {
+            return self.link(relative, text);
+        }
+        let mut content = self.target.open_file(of, None).map_err(io::Error::other)?;
+        let mode = content.metadata()?.permissions().mode();
+        self.file(relative, &mut content, mode)
+    }
+
+    /// Makes the links. One that leads out, or nowhere, is left out.
+    fn finish(self) -> io::Result<()> {
+        let top = fs::canonicalize(self.target.path())?;
+        let mut made = Vec::new();
+        let outcome =
+            self.links.iter().filter(|(place, text)| stays_in(place, text)).try_for_each(|(place, text)| {
+                let (dir, name) = self.target.walk(place, true)?;
+                dir.make_link(name, text)?;
+                made.push(top.join(place));
+                Ok::<(), crate::Error>(())
+            });
+        // Several links may together lead where none does by its text; without one, another may lead nowhere.
+        loop {
+            let stays = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|real| real.starts_with(&top));
+            let (kept, out): (Vec<_>, Vec<_>) = made.into_iter().partition(stays);
+            if out.is_empty() {
+                return outcome.map_err(io::Error::other);
+            }
+            out.iter().try_for_each(fs::remove_file)?;
+            made = kept;
+        }
     }
 }
 
-fn open_up(place: &Path, relative: &Path, mode: u32) -> io::Result<()> {
+/// Whether the text of a link at this place never goes above the target, as far as the text tells.
+fn stays_in(place: &Path, text: &Path) -> bool {
+    let mut depth = place.components().count() - 1;
+    text.components().all(|component| match component {
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        Component::CurDir => true,
+        Component::ParentDir if depth > 0 => {
+            depth -= 1;
+            true
+        }
+        _ => false,
+    })
+}
+
+fn open_up(file: &File, relative: &Path, mode: u32) -> io::Result<()> {
     let top = relative.components().next().and_then(|first| first.as_os_str().to_str());
     let is_program = top.is_some_and(|top| PROGRAM_DIRS.contains(&top)) || mode & 0o111 != 0;
-    fs::set_permissions(place, Permissions::from_mode(if is_program { 0o755 } else { 0o644 }))
+    file.set_permissions(Permissions::from_mode(if is_program { 0o755 } else { 0o644 }))
 }
+
+#[cfg(test)]
+mod fuzz;
 
 #[cfg(test)]
 mod tests {
@@ -144,7 +218,7 @@ mod tests {
             header.set_mode(0o640);
             // Set by hand: the builder refuses paths that a malicious archive may have.
             header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
-            if *kind == EntryType::Symlink {
+            if matches!(*kind, EntryType::Symlink | EntryType::Link) {
                 header.set_size(0);
                 header.set_link_name(content).unwrap();
                 header.set_cksum();
@@ -174,17 +248,46 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_cannot_write_beside_its_target() {
+    fn nothing_is_made_outside_through_a_link_of_the_archive() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
-        fs::create_dir_all(&inside).unwrap();
         fs::create_dir_all(&outside).unwrap();
         let tar = tar_of(&[
             ("lib", EntryType::Symlink, outside.to_str().unwrap()),
-            ("lib/evil", EntryType::Regular, "x"),
+            ("lib/sub/evil", EntryType::Regular, "x"),
         ]);
-        let error = tar_stream(tar.as_slice(), 0, &inside, |_| true).unwrap_err().to_string();
-        assert!(error.contains("leads out of the archive"), "{error}");
+        tar_stream(tar.as_slice(), 0, &inside, |_| true).unwrap();
         assert!(fs::read_dir(&outside).unwrap().next().is_none());
+        assert!(inside.join("lib/sub/evil").is_file() && !inside.join("lib").is_symlink());
+    }
+
+    #[test]
+    fn no_file_outside_is_copied_by_a_hard_link_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret"), "secret").unwrap();
+        let tar = tar_of(&[
+            ("way", EntryType::Symlink, outside.to_str().unwrap()),
+            ("bin/stolen", EntryType::Link, "way/secret"),
+        ]);
+        tar_stream(tar.as_slice(), 0, &inside, |_| true).unwrap_err();
+        assert!(!inside.join("bin/stolen").exists());
+    }
+
+    #[test]
+    fn links_stay_where_they_lead_to_something_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        let tar = tar_of(&[
+            ("lib/libx.so", EntryType::Symlink, "libx.so.1"),
+            ("lib/libx.so.1", EntryType::Regular, "x"),
+            ("bin/x", EntryType::Symlink, "../lib/libx.so"),
+            ("bin/y", EntryType::Link, "lib/libx.so.1"),
+            ("bin/gone", EntryType::Symlink, "nowhere"),
+        ]);
+        tar_stream(tar.as_slice(), 0, dir.path(), |_| true).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("bin/x")).unwrap(), "x");
+        assert_eq!(fs::read_to_string(dir.path().join("bin/y")).unwrap(), "x");
+        assert!(!dir.path().join("bin/gone").is_symlink());
     }
 }

@@ -1,13 +1,15 @@
 //! The user servers run as: database servers refuse root, and one that is broken into should own nothing else.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
+use crate::held_dir;
 
 /// The name of the user that root creates for its servers.
 const SERVER_USER: &str = "rqps";
@@ -93,10 +95,15 @@ impl ServerUser {
         }
     }
 
-    /// Gives a file or directory to this user.
+    /// Gives a file or directory to this user; of a link, the link itself.
     pub(crate) fn give(&self, path: &Path) -> Result<()> {
+        if self.switches { held_dir::give(path, self.uid, self.gid) } else { Ok(()) }
+    }
+
+    /// Gives an open file or directory to this user. `path` is its name for people.
+    pub(crate) fn give_open(&self, open: impl AsFd, path: &Path) -> Result<()> {
         if self.switches {
-            chown(path, Some(self.uid), Some(self.gid)).map_err(Error::file("change the owner of", path))?;
+            fchown(open, Some(self.uid), Some(self.gid)).map_err(Error::file("change the owner of", path))?;
         }
         Ok(())
     }

@@ -220,7 +220,7 @@ fn commits_of_one_repository_are_builds_of_their_own() {
     let (bare, phases) = scene.build(&bare.to_string_lossy());
     assert!(bare.unwrap().hash == new.hash && !phases.contains("compiling"));
     let (elsewhere, phases) = scene.build(&format!("file://{}@main", scene.source().display()));
-    assert!(elsewhere.unwrap().hash == new.hash && phases == BTreeSet::from(["fetching"]));
+    assert!(elsewhere.unwrap().hash == new.hash && phases == BTreeSet::new());
     // A checkout is what lies there, not what was committed, without what git is told to ignore.
     scene.write("postgres.c", &POSTGRES.replace("return text", "return 3 + text"));
     let dirty = scene.build_source();
@@ -233,4 +233,94 @@ fn commits_of_one_repository_are_builds_of_their_own() {
     let (outcome, _) = scene.build(&format!("{}@no-such-branch", scene.source().display()));
     let message = outcome.unwrap_err().to_string();
     assert!(message.contains("no commit, tag or branch `no-such-branch`"), "{message}");
+}
+
+/// Sets a repository up to run a program wherever git runs one, and returns where that would leave its traces.
+fn plant(scene: &Scene) -> PathBuf {
+    let traces = scene.dir.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    fs::set_permissions(&traces, fs::Permissions::from_mode(0o1777)).unwrap();
+    let trap = scene.dir.path().join("trap");
+    // Filters have to pass their input on, or git takes them for broken.
+    let script = format!("#!/bin/sh\nid -u >>{}/\"$1\"\ncat\nexit 0\n", traces.display());
+    fs::write(&trap, script).unwrap();
+    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    let git = scene.source().join(".git");
+    let trap = trap.display();
+    let config = format!(
+        "[filter \"t\"]\n\tsmudge = {trap} smudge\n\tclean = {trap} clean\n\tprocess = {trap} process\n\
+         [core]\n\tfsmonitor = {trap} fsmonitor\n\thooksPath = {}/hooks\n\tsshCommand = {trap} ssh\n\
+         \tpager = {trap} pager\n\teditor = {trap} editor\n\
+         [diff \"t\"]\n\ttextconv = {trap} textconv\n\tcommand = {trap} diff\n\
+         [uploadpack]\n\tpackObjectsHook = {trap} pack\n\
+         [alias]\n\tclone = !{trap} alias\n\
+         [remote \"origin\"]\n\turl = ext::{trap} remote\n\tuploadpack = {trap} uploadpack\n\tpromisor = true\n\
+         [include]\n\tpath = {}/more\n",
+        git.display(),
+        git.display()
+    );
+    let old = fs::read_to_string(git.join("config")).unwrap();
+    fs::write(git.join("config"), old + &config).unwrap();
+    fs::write(git.join("more"), format!("[filter \"u\"]\n\tsmudge = {trap} included\n")).unwrap();
+    fs::create_dir_all(git.join("info")).unwrap();
+    fs::write(git.join("info/attributes"), "* filter=t diff=t\n").unwrap();
+    for hook in
+        ["post-checkout", "pre-commit", "post-index-change", "reference-transaction", "fsmonitor-watchman"]
+    {
+        let path = git.join("hooks").join(hook);
+        fs::create_dir_all(git.join("hooks")).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{trap} {hook}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    traces
+}
+
+#[test]
+fn nothing_that_a_repository_is_set_up_with_runs() {
+    let scene = Scene::new();
+    scene.write(".gitattributes", "*.c filter=t\n*.in filter=u\n");
+    scene.git(&["init", "--quiet"]);
+    let commit = scene.commit(POSTGRES);
+    let worktree = scene.dir.path().join("worktree");
+    scene.git(&["worktree", "add", "--quiet", "--detach", &worktree.to_string_lossy()]);
+    let traces = plant(&scene);
+    // Files whose times say that they may have changed are looked into.
+    scene.write("initdb.c", "int main(void) { return 0; }\n");
+    let bare = scene.dir.path().join("bare.git");
+    let copied = Command::new("cp").arg("-a").arg(scene.source().join(".git")).arg(&bare).status();
+    assert!(copied.unwrap().success());
+    let source = scene.source().display().to_string();
+    let places = [
+        source.clone(),
+        format!("{source}@{commit}"),
+        format!("file://{source}@HEAD"),
+        format!("{}@HEAD", bare.display()),
+        worktree.display().to_string(),
+    ];
+    for place in places {
+        let build = scene.build(&place).0.unwrap();
+        assert_eq!(build.version, "13.99", "{place}");
+        let left: Vec<_> = fs::read_dir(&traces).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.is_empty(), "{place} ran {left:?}");
+    }
+    let git = fs::read_dir(scene.dirs.cache.join("source/git")).unwrap();
+    assert_eq!(git.count(), 0, "twins were left behind");
+}
+
+#[test]
+fn an_index_that_names_a_file_elsewhere_is_refused() {
+    let scene = Scene::new();
+    scene.write(".gitattributes", "*.x binary\n");
+    scene.git(&["init", "--quiet"]);
+    scene.commit(POSTGRES);
+    fs::write(scene.dir.path().join("secret-file"), "secret").unwrap();
+    // Of the same length, so that no other byte of the index has to change.
+    let index = scene.source().join(".git/index");
+    let mut content = fs::read(&index).unwrap();
+    let name = b".gitattributes";
+    let at = content.windows(name.len()).position(|window| window == name).unwrap();
+    content[at..at + name.len()].copy_from_slice(b"../secret-file");
+    fs::write(&index, content).unwrap();
+    let message = scene.build(&scene.source().to_string_lossy()).0.unwrap_err().to_string();
+    assert!(message.contains("secret-file"), "{message}");
 }

@@ -3,16 +3,30 @@
 use crate::args::{CleanArgs, OutputFormat};
 use crate::context::Context;
 use crate::out;
+use rqps_executor::Orphans;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "what is removed is no table")?;
-    let removed: Vec<PathBuf> = match &args.run {
-        Some(name) => rqps_executor::clean(&context.run_path(name)?, &context.dirs)?.into_iter().collect(),
+    let Orphans { removed, unsure } = match &args.run {
+        Some(name) => {
+            // A whole path may be of a folder that is gone.
+            let whole = Some(PathBuf::from(name)).filter(|path| path.is_absolute());
+            let path = whole.map_or_else(|| context.run_path(name), Ok)?;
+            let removed = rqps_executor::clean(&path, &context.dirs)?.into_iter().collect();
+            Orphans { removed, unsure: Vec::new() }
+        }
         None => rqps_executor::clean_orphans(&context.dirs)?,
     };
+    for folder in &unsure {
+        let folder = folder.display();
+        out::tell(&format!(
+            "left alone: the data of {folder}, which is not there, nor is the directory that it was in (is its disk \
+             mounted?); if it is gone for good: rqps clean {folder}"
+        ));
+    }
     if removed.is_empty() {
         out::tell("nothing to remove");
     }

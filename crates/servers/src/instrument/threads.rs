@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::data_dir::read_private;
 use crate::error::{Error, Result};
 use crate::user::{ServerUser, server_user};
 
@@ -66,7 +67,7 @@ impl ThreadCounter {
             let path = entry.map_err(Error::file("list", &self.counts_dir))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let Some(thread) = thread_of(&name, self.pid) else { continue };
-            let content = fs::read(&path).map_err(Error::file("read", &path))?;
+            let content = read_private(&path, self.user.uid)?;
             let total = total(&content)
                 .ok_or_else(|| Error::NoCounts { pid: self.pid, reason: format!("{name} has no total") })?;
             *counts.entry(thread).or_default() += total;

@@ -8,10 +8,8 @@ use rqps_plan::Dbms;
 use super::layout::Layout;
 use super::programs;
 use crate::build::Build;
-use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::identity::ProgramFiles;
-use crate::known_hash;
 use crate::libraries;
 use crate::user::server_user;
 
@@ -41,7 +39,7 @@ const OWN_PROGRAMS: [&str; 18] = [
 ];
 
 /// See [`crate::resolve`].
-pub(crate) fn resolve(dirs: &Dirs, dbms: Dbms, path: &Path) -> Result<Build> {
+pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
     let layout = Layout::find(path)?;
     let user = server_user()?;
     // Before it is asked for its version: a run names one missing library only.
@@ -57,7 +55,7 @@ pub(crate) fn resolve(dirs: &Dirs, dbms: Dbms, path: &Path) -> Result<Build> {
     let mut build = Build {
         dbms,
         version: identity.version,
-        hash: known_hash::of(dirs, dbms, &layout.basedir, &files)?,
+        hash: files.hash()?,
         hash_covers,
         origin: format!("directory {}", layout.basedir.display()),
         root: layout.basedir.clone(),

@@ -16,10 +16,9 @@ use super::layout::Layout;
 use super::settings::Settings;
 use super::start::{is_ready, note_shut_down};
 use super::{SOCKET, settings};
-use crate::data_dir::write_private;
 use crate::error::{Error, Result};
 use crate::guard::{DeathSignal, Guarded};
-use crate::init::{Making, clone};
+use crate::init::{Making, PASSED, clone, passed};
 use crate::launch::{Listen, START_MAX};
 use crate::log::{Log, TAIL_LINES};
 use crate::process;
@@ -124,8 +123,9 @@ impl Work<'_> {
             sql.push_str(&fs::read_to_string(&path).map_err(Error::file("read", &path))?);
             sql.push('\n');
         }
+        // Our own directory, and our own file: the server only gets it opened.
         let path = self.making.staging.join("system.sql");
-        write_private(&path, sql.as_bytes(), self.making.user)?;
+        fs::write(&path, sql).map_err(Error::file("write", &path))?;
         let file = File::open(&path).map_err(Error::file("open", &path))?;
         self.by_server("bootstrap", "--bootstrap", file.into())
     }
@@ -147,16 +147,15 @@ impl Work<'_> {
     /// Has a server execute the statements, and stops it. It stops by itself at the first that fails, or goes on
     /// without the rest; the database is made last.
     fn accounts(&self) -> Result<()> {
-        let Making { data_dir, user, staging, staged, .. } = self.making;
-        let path = staging.join("accounts.sql");
-        write_private(&path, self.statements().as_bytes(), user)?;
+        let Making { data_dir, user, staged, .. } = self.making;
         let socket = data_dir.create_socket_dir(user)?.join(SOCKET);
         let (log, file) = self.making.log()?;
         let mut guarded = Guarded::new(&self.layout.server, user, DeathSignal::Kill)?;
         guarded
             .command()
             .arg(self.defaults_file())
-            .arg(format!("--init-file={}", path.display()))
+            .arg(format!("--init-file={PASSED}"))
+            .stdin(passed(&self.statements(), user)?)
             .stdout(clone(&file, &log)?)
             .stderr(file);
         let mut child = guarded.spawn()?;

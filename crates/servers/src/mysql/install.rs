@@ -119,7 +119,8 @@ impl Installer<'_> {
         let mut builds = self.cache.builds()?;
         builds.retain(|build| build.version == version);
         let count = builds.len();
-        let chosen = builds.into_iter().min_by_key(|build| build.origin.starts_with(tarball::ORIGIN));
+        builds.sort_by_key(|build| build.origin.starts_with(tarball::ORIGIN));
+        let chosen = builds.into_iter().find(|build| self.cache.is_whole(build));
         Ok(chosen.map(|mut build| {
             if count > 1 {
                 let choice = format!(

@@ -80,8 +80,8 @@ impl System for Mysql {
         install::published(self.dbms).map(Some)
     }
 
-    fn directory(&self, dirs: &Dirs, path: &Path) -> Result<Build> {
-        directory::resolve(dirs, self.dbms, path)
+    fn directory(&self, path: &Path) -> Result<Build> {
+        directory::resolve(self.dbms, path)
     }
 
     fn source_code(&self) -> &'static dyn SourceCode {

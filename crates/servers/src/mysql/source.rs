@@ -1,9 +1,8 @@
 //! How MySQL and MariaDB are built from their sources: both by cmake, with a file of the same form for the version.
 
-use std::fs;
 use std::path::Path;
 
-use crate::source::{Site, SourceCode, Step, System, text};
+use crate::source::{Site, SourceCode, Step, System, file_of, text};
 
 /// The source code of one of the two.
 pub(crate) struct MysqlSource {
@@ -18,7 +17,7 @@ impl SourceCode for MysqlSource {
     /// MariaDB's file alone says how mature the server is; MySQL's was called `VERSION` too until 8.0.
     fn version(&self, tree: &Path) -> Option<String> {
         let files = ["MYSQL_VERSION", "VERSION"];
-        let file = files.iter().find_map(|name| fs::read_to_string(tree.join(name)).ok())?;
+        let file = files.iter().find_map(|name| file_of(tree, name))?;
         let value = |key: &str| {
             let line = file.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))?;
             Some(line.trim().trim_matches('"').to_owned())
@@ -71,6 +70,7 @@ fn linker_options(ldflags: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_two_are_told_apart_by_their_version_files() {

@@ -1,6 +1,6 @@
 //! Starting MySQL and MariaDB: what is checked before, how one sees that a server is ready, what its last words mean.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use rqps_plan::Dbms;
 
 use crate::build::Build;
-use crate::data_dir::{DataDir, Marker};
+use crate::data_dir::{DataDir, Marker, write_private};
 use crate::dbms::advice;
 use crate::error::{Error, Result};
 use crate::instrument;
@@ -65,9 +65,7 @@ pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String
 
 /// Notes a clean shutdown.
 pub(crate) fn note_shut_down(data_dir: &Path, user: &ServerUser) -> Result<()> {
-    let path = data_dir.join(SHUT_DOWN);
-    File::create(&path).map_err(Error::file("create", &path))?;
-    user.give(&path)
+    write_private(&data_dir.join(SHUT_DOWN), b"", user)
 }
 
 /// Takes the note away: what is started may end in any way.

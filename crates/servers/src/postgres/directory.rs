@@ -7,11 +7,9 @@ use rqps_plan::Dbms;
 
 use super::programs::{self, NEEDED};
 use crate::build::Build;
-use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::identity::ProgramFiles;
-use crate::known_hash;
 
 /// What belongs to a build in a prefix of its own.
 const BUILD_SUBDIRECTORIES: [&str; 3] = ["bin", "lib", "share"];
@@ -50,11 +48,11 @@ pub(crate) fn check(path: &Path) -> Result<()> {
 }
 
 /// See [`crate::resolve`].
-pub(crate) fn resolve(dirs: &Dirs, path: &Path) -> Result<Build> {
+pub(crate) fn resolve(path: &Path) -> Result<Build> {
     check(path)?;
     let (root, bin_dir) = real_place(path)?;
     let (files, hash_covers) = program_files(&root)?;
-    let hash = known_hash::of(dirs, Dbms::Postgres, &root, &files)?;
+    let hash = files.hash()?;
     let (version, version_text) = programs::identify(&root, &bin_dir)?;
     let build = Build {
         dbms: Dbms::Postgres,

@@ -8,10 +8,9 @@ use std::process::Stdio;
 
 use super::programs;
 use super::settings::Settings;
-use crate::data_dir::write_private;
 use crate::error::{Error, Result};
 use crate::guard::DeathSignal;
-use crate::init::{Making, clone};
+use crate::init::{Making, PASSED, clone, passed};
 use crate::log::TAIL_LINES;
 use crate::server::{DATABASE, USER};
 use crate::spec::Applied;
@@ -34,8 +33,6 @@ struct Work<'a> {
 impl Work<'_> {
     fn initdb(&self) -> Result<()> {
         let Making { spec, user, staged, .. } = self.making;
-        let password_path = self.making.staging.join("password");
-        write_private(&password_path, format!("{}\n", self.making.password).as_bytes(), user)?;
         let authentication = if spec.build.version_num() < 100_000 { "md5" } else { "scram-sha-256" };
         let (log, file) = self.making.log()?;
         let mut initdb = programs::program(&spec.build, "initdb", user, DeathSignal::Kill)?;
@@ -44,8 +41,9 @@ impl Work<'_> {
             .arg("-D")
             .arg(staged)
             .args(["-U", USER, "-A", authentication])
-            .arg("--pwfile")
-            .arg(password_path)
+            // Not a file: whoever runs code as the server's user could read it.
+            .args(["--pwfile", PASSED])
+            .stdin(passed(&self.making.password, user)?)
             .args(["--encoding=UTF8", "--no-locale", "--data-checksums", "-N"])
             .stdout(clone(&file, &log)?)
             .stderr(file);

@@ -58,8 +58,8 @@ impl System for Postgres {
         Ok(None)
     }
 
-    fn directory(&self, dirs: &Dirs, path: &Path) -> Result<Build> {
-        directory::resolve(dirs, path)
+    fn directory(&self, path: &Path) -> Result<Build> {
+        directory::resolve(path)
     }
 
     fn source_code(&self) -> &'static dyn SourceCode {

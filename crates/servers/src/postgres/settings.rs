@@ -7,7 +7,6 @@
 //! and reported; a known one with a value that the build refuses is an error.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::process::Output;
 
@@ -15,7 +14,7 @@ use super::programs;
 use crate::applied::{self, Options};
 use crate::build::Build;
 use crate::config::Config;
-use crate::data_dir::write_private;
+use crate::data_dir::{read_private, write_private};
 use crate::error::{Error, Result};
 use crate::launch::Listen;
 use crate::option::quoted;
@@ -52,14 +51,14 @@ impl Settings<'_> {
     /// After initdb: keeps its file as the stock one.
     pub fn keep_stock(&self) -> Result<()> {
         let path = self.data_dir.join("postgresql.conf");
-        let stock = fs::read(&path).map_err(Error::file("read", &path))?;
+        let stock = read_private(&path, self.user.uid)?;
         write_private(&self.data_dir.join(STOCK), &stock, self.user)
     }
 
     /// Writes the server's `postgresql.conf` and has the build check it.
     pub fn apply(&self, config: &Config, listen: &Listen) -> Result<Applied> {
-        let stock_path = self.data_dir.join(STOCK);
-        let stock = fs::read_to_string(&stock_path).map_err(Error::file("read", &stock_path))?;
+        let stock = read_private(&self.data_dir.join(STOCK), self.user.uid)?;
+        let stock = String::from_utf8_lossy(&stock);
         self.write(&stock)?;
         let (kept, left_out) = self.sort_out(config)?;
         let mut applied = Applied { left_out, added: own_settings(listen), config_as_used: String::new() };

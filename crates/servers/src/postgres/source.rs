@@ -1,9 +1,8 @@
 //! How Postgres is built from its source: by `configure` and make, or by meson from 16 on.
 
-use std::fs;
 use std::path::Path;
 
-use crate::source::{Site, SourceCode, Step, System, text};
+use crate::source::{Site, SourceCode, Step, System, file_of, text};
 
 /// Extensions that tell what is in tables, indexes and the buffer pool, where the release has them.
 const EXTENSIONS: [&str; 6] =
@@ -26,14 +25,13 @@ impl SourceCode for PostgresSource {
 
     fn version(&self, tree: &Path) -> Option<String> {
         let is_postgres = |text: &str| text.contains("PostgreSQL") || text.contains("postgresql");
-        let configure = fs::read(tree.join("configure")).unwrap_or_default();
-        let configure = String::from_utf8_lossy(&configure);
+        let configure = file_of(tree, "configure").unwrap_or_default();
         if let Some((_, rest)) = configure.split_once("PACKAGE_VERSION='")
             && is_postgres(&configure)
         {
             return rest.split('\'').next().map(str::to_owned);
         }
-        let meson = fs::read_to_string(tree.join("meson.build")).ok()?;
+        let meson = file_of(tree, "meson.build")?;
         let (_, rest) = meson.split_once("version: '").filter(|_| is_postgres(&meson))?;
         rest.split('\'').next().map(str::to_owned)
     }

@@ -8,11 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::build::Build;
-use crate::data_dir::DataDir;
+use crate::data_dir::{DataDir, read_private};
 use crate::dbms::advice;
 use crate::error::{Error, Result};
+use crate::held_dir::HeldDir;
 use crate::instrument;
 use crate::process;
+use crate::user::server_user;
 
 /// Holds the pid and the state of the server at work.
 const PID_FILE: &str = "postmaster.pid";
@@ -32,8 +34,8 @@ const ANSWER_BYTES_MAX: u64 = 1024;
 
 /// Refuses a data directory of another major version.
 pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
-    let version_path = data_dir.path.join("PG_VERSION");
-    let version = fs::read_to_string(&version_path).map_err(Error::file("read", &version_path))?;
+    let version = read_private(&data_dir.path.join("PG_VERSION"), server_user()?.uid)?;
+    let version = String::from_utf8_lossy(&version);
     let version = version.trim();
     let same_series = build
         .version
@@ -54,8 +56,8 @@ pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
 
 /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is at work.
 pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String> {
-    let path = data_dir.join("global/pg_control");
-    let content = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let read = |owner| HeldDir::open(data_dir)?.read(Path::new("global/pg_control"), Some(owner));
+    let content = server_user().and_then(|user| read(user.uid)).map_err(|error| error.to_string())?;
     let state = content.get(STATE_AT..STATE_AT + 4).and_then(|bytes| bytes.try_into().ok());
     if state.map(u32::from_ne_bytes) == Some(STATE_SHUT_DOWN) {
         return Ok(());
@@ -81,9 +83,13 @@ fn remove_stale_pid_file(data_dir: &DataDir) -> Result<()> {
     }
 }
 
+fn pid_file(path: &Path) -> Option<String> {
+    let text = read_private(path, server_user().ok()?.uid).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
 fn postmaster_pid(path: &Path) -> Option<u32> {
-    let text = fs::read_to_string(path).ok()?;
-    text.lines().next()?.trim().parse().ok()
+    pid_file(path)?.lines().next()?.trim().parse().ok()
 }
 
 /// Whether the server accepts sessions now.
@@ -94,8 +100,7 @@ pub(crate) fn is_ready(data_dir: &Path, build: &Build, pid: u32, socket: &Path) 
 
 /// From 10 on, the eighth line of `postmaster.pid` holds the state.
 fn says_ready(data_dir: &Path, pid: u32) -> bool {
-    let path = data_dir.join(PID_FILE);
-    let Ok(text) = fs::read_to_string(&path) else {
+    let Some(text) = pid_file(&data_dir.join(PID_FILE)) else {
         return false;
     };
     let lines: Vec<&str> = text.lines().map(str::trim).collect();

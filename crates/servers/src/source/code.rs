@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::flavour::{Flavour, System};
+use crate::held_dir::HeldDir;
 
 /// What a DBMS knows of its own source code.
 pub(crate) trait SourceCode: Sync {
@@ -60,6 +61,12 @@ impl Step {
         self.arguments.extend(arguments);
         self
     }
+}
+
+/// A file of a source's tree, which somebody else may have made: no link is followed, and no pipe waited for.
+pub(crate) fn file_of(tree: &Path, name: &str) -> Option<String> {
+    let content = HeldDir::open(tree).and_then(|tree| tree.read(Path::new(name), None)).ok()?;
+    Some(String::from_utf8_lossy(&content).into_owned())
 }
 
 /// A path as an argument.

@@ -1,7 +1,10 @@
 //! What is asked of git, by its ordinary program: which commit a name means, and that commit's files.
+//!
+//! A repository's own configuration names programs: filters, hooks, a monitor of files, transports. A repository may be
+//! somebody else's, or hold what a download brought. So git never opens one: it opens a [`Twin`], as the server's user.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rqps_plan::SourceSpec;
@@ -11,83 +14,82 @@ use super::watch::Watch;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::identity::sha256_hex;
+use crate::user::server_user;
+
+pub(crate) use super::twin::Twin;
+
+/// How a local repository may be written, too.
+const LOCAL: &str = "file://";
 
 /// A commit of a repository on this machine.
 #[derive(Debug)]
 pub(crate) struct Repository {
     /// As its user named it.
     pub place: String,
-    /// The repository itself, or a mirror of it.
-    path: PathBuf,
+    twin: Twin,
     /// Its whole id.
     pub commit: String,
 }
 
 impl Repository {
     /// A checkout or bare repository; without a reference what it has checked out.
-    pub fn local(path: &Path, reference: Option<&str>) -> Result<Repository> {
-        let place = path.to_string_lossy().into_owned();
-        let commit = commit_of(path, &place, reference.unwrap_or("HEAD"))?;
-        Ok(Repository { place, path: path.to_path_buf(), commit })
+    pub fn local(dirs: &Dirs, path: &Path, reference: Option<&str>) -> Result<Repository> {
+        Repository::at(dirs, path, path.to_string_lossy().into_owned(), reference.unwrap_or("HEAD"))
+    }
+
+    fn at(dirs: &Dirs, path: &Path, place: String, reference: &str) -> Result<Repository> {
+        let twin = Twin::of(dirs, path)?;
+        let commit = twin.commit_of(reference)?;
+        Ok(Repository { place, twin, commit })
     }
 
     /// A repository elsewhere, by a mirror in the cache that is brought up to date; where the mirror has the very
     /// commit that is named, nothing is fetched.
     pub fn mirror(dirs: &Dirs, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Repository> {
+        if let Some(path) = spec.place.strip_prefix(LOCAL) {
+            return Repository::local(dirs, Path::new(path), spec.reference.as_deref());
+        }
         let mirrors = dirs.cache.join("source/git");
         create_open_dir(&mirrors)?;
         let path = mirrors.join(format!("{}.git", &sha256_hex(spec.place.as_bytes())[..16]));
         let reference = spec.reference.as_deref().unwrap_or("HEAD");
-        let of = |commit| Repository { place: spec.place.clone(), path: path.clone(), commit };
         if is_commit_id(reference)
-            && let Ok(commit) = commit_of(&path, &spec.place, reference)
+            && path.is_dir()
+            && let Ok(repository) = Repository::at(dirs, &path, spec.place.clone(), reference)
         {
-            return Ok(of(commit));
+            return Ok(repository);
         }
         watch.says(&spec.place, "fetching");
         if path.is_dir() {
-            run(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
+            fetch(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
         } else {
             let partial = path.with_extension("partial");
             let _absent = fs::remove_dir_all(&partial);
             let into = partial.to_string_lossy();
-            run(&mirrors, "clone", &spec.place, &["clone", "--quiet", "--mirror", "--", &spec.place, &into])?;
+            let clone = ["clone", "--quiet", "--mirror", "--template=", "--", &spec.place, &into];
+            fetch(&mirrors, "clone", &spec.place, &clone)?;
             fs::rename(&partial, &path).map_err(Error::file("move the clone to", &path))?;
         }
-        Ok(of(commit_of(&path, &spec.place, reference)?))
+        Repository::at(dirs, &path, spec.place.clone(), reference)
     }
 
     /// The commit's files in an empty directory, those of its submodules too.
     pub fn check_out(&self, into: &Path) -> Result<()> {
-        let place = &self.place;
-        let (from, to) = (self.path.to_string_lossy(), into.to_string_lossy());
-        let clone = ["clone", "--quiet", "--no-checkout", "--shared", "--", &from, &to];
-        run(Path::new("/"), "clone", place, &clone)?;
-        run(into, "check out a commit of", place, &["checkout", "--quiet", "--detach", &self.commit])?;
-        if into.join(".gitmodules").is_file() {
+        server_user()?.give(into)?;
+        let (twin, place) = (&self.twin, &self.place);
+        let (from, to) = (twin.path().to_string_lossy(), into.to_string_lossy());
+        let clone = ["clone", "--quiet", "--no-checkout", "--shared", "--template=", "--", &from, &to];
+        twin.run(Path::new("/"), "clone", &clone)?;
+        twin.run(into, "check out a commit of", &["checkout", "--quiet", "--detach", &self.commit])?;
+        if into.join(".gitmodules").exists() {
+            // Addresses of submodules may be relative to that of the repository.
+            twin.run(into, "check out", &["config", "remote.origin.url", place])?;
             let update = ["submodule", "--quiet", "update", "--init", "--recursive"];
-            run(into, "fetch the submodules of", place, &update)?;
+            twin.run(into, "fetch the submodules of", &update)?;
         }
         let own = into.join(".git");
         fs::remove_dir_all(&own).map_err(Error::file("remove", &own))
     }
-}
-
-/// The commit that a name means; a branch that is only known of the repository that this one was cloned from counts.
-fn commit_of(repository: &Path, place: &str, reference: &str) -> Result<String> {
-    let ask = |name: String| {
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-        run(repository, "look into", place, &arguments).ok().map(|text| text.trim().to_owned())
-    };
-    ask(format!("{reference}^{{commit}}"))
-        .or_else(|| ask(format!("refs/remotes/origin/{reference}^{{commit}}")))
-        .ok_or_else(|| {
-            let reason = match run(repository, "look into", place, &["rev-parse", "--git-dir"]) {
-                Ok(_) => format!("it has no commit, tag or branch `{reference}`"),
-                Err(_) => "it is no git repository".to_owned(),
-            };
-            SourceError::Git { action: "look into", place: place.to_owned(), reason }.into()
-        })
 }
 
 /// Whether a name is the whole id of a commit.
@@ -105,49 +107,29 @@ pub(crate) fn is_checkout(path: &Path) -> bool {
     path.join(".git").exists()
 }
 
-/// The files of a checkout that belong to the source, sorted: those that git knows and new ones that it is not told to
-/// ignore, so what an earlier build left is none. Nothing where there is no checkout, or one with submodules, whose
-/// files git does not list.
-pub(crate) fn files_of_checkout(path: &Path) -> Result<Option<Vec<PathBuf>>> {
-    if !is_checkout(path) || path.join(".gitmodules").is_file() {
-        return Ok(None);
-    }
-    let place = path.to_string_lossy();
-    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let listed = run(path, "list the files of", &place, &arguments)?;
-    let mut files: Vec<PathBuf> =
-        listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect();
-    // What is removed in the checkout is still known to git.
-    files.retain(|file| fs::symlink_metadata(path.join(file)).is_ok_and(|meta| !meta.is_dir()));
-    files.sort();
-    files.dedup();
-    Ok(Some(files))
-}
-
-/// The commit of a checkout, with `-dirty` where files differ from it; nothing where there is none.
-pub(crate) fn description(path: &Path) -> Option<String> {
-    if !is_checkout(path) {
-        return None;
-    }
-    let arguments = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
-    run(path, "look into", "", &arguments).ok().map(|text| text.trim().to_owned())
-}
-
-/// Runs git in a directory and returns what it printed. Repositories of other users are allowed: nothing of them is
-/// executed but their build, which was asked for.
-fn run(directory: &Path, action: &'static str, place: &str, arguments: &[&str]) -> Result<String> {
-    let failed = |reason: String| SourceError::Git { action, place: place.to_owned(), reason };
-    let output = Command::new("git")
-        .args(["-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
-        .args(["-c", "advice.detachedHead=false"])
+/// Runs git for what comes over the network, as the caller, whose keys that may take, and into a mirror that git itself
+/// made. Everybody may read that: it is read as the server's user.
+fn fetch(directory: &Path, action: &'static str, place: &str, arguments: &[&str]) -> Result<()> {
+    let mut git = Command::new("git");
+    git.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
+        .args(["-c", "core.sharedRepository=0644"])
         .args(arguments)
         .current_dir(directory)
         .env("GIT_TERMINAL_PROMPT", "0")
         .env_remove("GIT_DIR")
-        .env_remove("GIT_WORK_TREE")
-        .stdin(Stdio::null())
-        .output();
-    let output = match output {
+        .env_remove("GIT_WORK_TREE");
+    output_of(git, directory, action, place).map(|_nothing| ())
+}
+
+/// Runs git and returns what it printed.
+pub(super) fn output_of(
+    mut git: Command,
+    directory: &Path,
+    action: &'static str,
+    place: &str,
+) -> Result<String> {
+    let failed = |reason: String| SourceError::Git { action, place: place.to_owned(), reason };
+    let output = match git.stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && directory.is_dir() => {
             return Err(
@@ -156,8 +138,10 @@ fn run(directory: &Path, action: &'static str, place: &str, arguments: &[&str]) 
         }
         Err(error) => return Err(failed(error.to_string()).into()),
     };
-    if !output.status.success() {
-        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()).into());
+    let said = String::from_utf8_lossy(&output.stderr);
+    // A directory that it may not enter would otherwise be left out with no more than a warning.
+    if !output.status.success() || said.contains("could not open directory") {
+        return Err(failed(said.trim().to_owned()).into());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -11,6 +11,7 @@ mod git;
 mod place;
 mod runner;
 mod tools;
+mod twin;
 mod watch;
 
 use std::fs::{self, File, TryLockError};
@@ -26,16 +27,17 @@ use crate::dbms;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::family::system_libc;
+use crate::held_dir::HeldDir;
 use crate::identity::sha256_hex;
 use crate::user::server_user;
 
-pub(crate) use code::{Site, SourceCode, Step, text};
+pub(crate) use code::{Site, SourceCode, Step, file_of, text};
 pub use error::SourceError;
 use flavour::Flavour;
 pub(crate) use flavour::System;
 pub use flavour::shipped_flavours;
 use place::Source;
-use runner::{Runner, give_tree};
+use runner::Runner;
 pub use watch::{BuildProgress, Watch};
 
 /// Changes when the same source and flavour become another build by a change of this program.
@@ -56,18 +58,18 @@ pub fn build(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) 
     if let Some(identity) = place::identity_by_name(spec)
         && let Some(build) = cache.find_made_from(&key_of(dbms, &identity, &flavour)?)?
     {
-        return checked(dirs, build);
+        return checked(build);
     }
     let source = Source::find(dirs, dbms, spec, watch)?;
     let key = key_of(dbms, &source.identity, &flavour)?;
-    let job = Job { dirs, cache, dbms, code, spec, flavour, source };
+    let job = Job { cache, dbms, code, spec, flavour, source };
     if let Some(build) = job.cache.find_made_from(&key)? {
-        return checked(dirs, build);
+        return checked(build);
     }
     let what = format!("{dbms} from {}, flavour {}", job.source.origin, job.flavour.name);
     let lock = job.lock(&key, &what, watch)?;
     if let Some(build) = job.cache.find_made_from(&key)? {
-        return checked(dirs, build);
+        return checked(build);
     }
     job.remove_leftovers(&key)?;
     let site = job.cache.dir().join(format!("{SITE_PREFIX}{}", &key[..16]));
@@ -75,7 +77,7 @@ pub fn build(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) 
     let build = job.make(&key, &site, watch)?;
     drop(removed_in_the_end);
     drop(lock);
-    checked(dirs, build)
+    checked(build)
 }
 
 /// Says what is wrong with a spec as far as that can be said without looking into the source.
@@ -102,8 +104,8 @@ fn key_of(dbms: Dbms, identity: &str, flavour: &Flavour) -> Result<String> {
 }
 
 /// A cached build may have lost a library of the system since.
-fn checked(dirs: &Dirs, build: Build) -> Result<Build> {
-    dbms::of(build.dbms).directory(dirs, &build.root)?;
+fn checked(build: Build) -> Result<Build> {
+    dbms::of(build.dbms).directory(&build.root)?;
     Ok(build)
 }
 
@@ -122,7 +124,6 @@ fn log_beside(root: &Path) -> PathBuf {
 
 /// One build to be made.
 struct Job<'a> {
-    dirs: &'a Dirs,
     cache: Cache,
     dbms: Dbms,
     code: &'static dyn SourceCode,
@@ -181,7 +182,10 @@ impl Job<'_> {
         let (site, what) = self.prepare(root, watch)?;
         let user = server_user()?;
         if user.switches {
-            give_tree(root, user.uid, user.gid)?;
+            // Not their common directory: what is to become a build is found there by its name.
+            for directory in [&site.tree, &site.build, &site.prefix] {
+                HeldDir::open(directory)?.give_tree(user.uid, user.gid, user.uid)?;
+            }
         }
         user.check_reachable(root, "move the cache to where everybody can enter with RQPS_CACHE")?;
         let log = self.cache.dir().join(format!("unfinished-{}.log", &key[..16]));
@@ -233,8 +237,8 @@ impl Job<'_> {
     /// Takes the installed programs away from the user who made them, and gives them their place in the cache.
     fn keep(&self, key: &str, site: &Site<'_>, log: &Path) -> Result<Build> {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        give_tree(&site.prefix, uid, gid)?;
-        let mut build = dbms::of(self.dbms).directory(self.dirs, &site.prefix)?;
+        HeldDir::open(&site.prefix)?.give_tree(uid, gid, server_user()?.uid)?;
+        let mut build = dbms::of(self.dbms).directory(&site.prefix)?;
         build.origin = format!("{}, flavour {}", self.source.origin, self.flavour.name);
         build.commit = self.source.commit().map(str::to_owned);
         let flags = format!("{} {}", self.flavour.cflags, site.options.join(" "));

@@ -2,19 +2,23 @@
 //! built in; a copy of it is.
 
 use std::fs;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rqps_plan::{Dbms, SourceSpec};
+use rustix::fs::FileType;
 use sha2::{Digest, Sha256};
 
 use super::error::SourceError;
-use super::git::{self, Repository};
+use super::git::{self, Repository, Twin};
 use super::watch::Watch;
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
+use crate::held_dir::HeldDir;
 use crate::identity::{hex, sha256_hex};
+use crate::user::server_user;
 
 /// More files than any DBMS's source has: a directory with more is something else.
 const FILES_MAX: usize = 400_000;
@@ -34,7 +38,11 @@ pub(crate) struct Source {
 
 #[derive(Debug)]
 enum Kind {
-    Directory { path: PathBuf, files: Vec<PathBuf> },
+    /// Its path without links, and its files.
+    Directory {
+        path: PathBuf,
+        files: Vec<PathBuf>,
+    },
     Tarball(PathBuf),
     Git(Repository),
 }
@@ -66,13 +74,13 @@ impl Source {
             return Err(not_source("only git repositories have references: leave out `@REF`".to_owned()));
         }
         if spec.reference.is_some() || git::is_bare(path) {
-            return Source::of_git(Repository::local(path, spec.reference.as_deref())?);
+            return Source::of_git(Repository::local(dirs, path, spec.reference.as_deref())?);
         }
         if let Some(left) = BUILT_IN.iter().find(|left| path.join(left).exists() && !git::is_checkout(path)) {
             let remedy = "run `make distclean` in it, or name a fresh copy or a git repository";
             return Err(not_source(format!("{left} shows that it was built in: {remedy}")));
         }
-        Source::of_directory(path, &not_source)
+        Source::of_directory(dirs, path, &not_source)
     }
 
     fn of_git(repository: Repository) -> Result<Source> {
@@ -96,21 +104,25 @@ impl Source {
         })
     }
 
-    fn of_directory(path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
-        let files = match git::files_of_checkout(path)? {
-            Some(files) => files,
-            None => files_below(path)?,
+    fn of_directory(dirs: &Dirs, path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
+        let real = fs::canonicalize(path).map_err(Error::file("examine", path))?;
+        let twin = git::is_checkout(path).then(|| Twin::of(dirs, &real)).transpose()?;
+        // Git does not list files of submodules.
+        let files = match &twin {
+            Some(twin) if !real.join(".gitmodules").exists() => twin.files_of_checkout()?,
+            _ => files_below(&real)?,
         };
         if files.len() > FILES_MAX {
             return Err(not_source(format!(
                 "it holds more than {FILES_MAX} files: name the source's own folder"
             )));
         }
-        let at = git::description(path).map(|commit| format!(" at commit {commit}")).unwrap_or_default();
+        let at = twin.and_then(|twin| twin.description());
+        let at = at.map(|commit| format!(" at commit {commit}")).unwrap_or_default();
         Ok(Source {
-            identity: format!("tree {}", hash_of(path, &files)?),
+            identity: format!("tree {}", hash_of(&real, &files)?),
             origin: format!("directory {}{at}", path.display()),
-            kind: Kind::Directory { path: path.to_path_buf(), files },
+            kind: Kind::Directory { path: real, files },
         })
     }
 
@@ -122,7 +134,7 @@ impl Source {
         }
     }
 
-    /// Copies it into an empty directory.
+    /// Copies it into an empty directory. What others made is unpacked by the server's user, whose directory it becomes.
     pub fn lay_out(&self, into: &Path) -> Result<()> {
         match &self.kind {
             Kind::Directory { path, files } => copy(path, files, into),
@@ -158,17 +170,20 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
 /// sha256 over path, mode (whether it can be executed) and content of each file; of a link its target.
 fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
     let mut hasher = Sha256::new();
+    let root = HeldDir::open(root)?;
     for relative in files {
-        let path = root.join(relative);
-        let meta = fs::symlink_metadata(&path).map_err(Error::file("examine", &path))?;
         hasher.update(relative.as_os_str().as_encoded_bytes());
-        if meta.is_symlink() {
-            let target = fs::read_link(&path).map_err(Error::file("examine", &path))?;
+        let (dir, name) = root.walk(relative, false)?;
+        if is_link(&dir, name)? {
             hasher.update(b"\0link\0");
-            hasher.update(target.as_os_str().as_encoded_bytes());
+            hasher.update(dir.link_target(name)?.as_os_str().as_encoded_bytes());
         } else {
-            let content = fs::read(&path).map_err(Error::file("read", &path))?;
+            let path = dir.path().join(name);
+            let mut file = dir.open_file(name, None)?;
+            let meta = file.metadata().map_err(Error::file("examine", &path))?;
             let executable = meta.permissions().mode() & 0o100 != 0;
+            let mut content = Vec::new();
+            file.read_to_end(&mut content).map_err(Error::file("read", &path))?;
             hasher.update(format!("\0{executable}\0{}\n", content.len()));
             hasher.update(&content);
         }
@@ -176,41 +191,53 @@ fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
+fn is_link(dir: &HeldDir, name: &Path) -> Result<bool> {
+    Ok(FileType::from_raw_mode(dir.stat(name)?.st_mode) == FileType::Symlink)
+}
+
 /// Times are kept: generated files that are older than what they are made from would be made again, by programs that
 /// the build does not need otherwise.
 fn copy(root: &Path, files: &[PathBuf], into: &Path) -> Result<()> {
+    fs::create_dir_all(into).map_err(Error::file("create", into))?;
+    let (root, into) = (HeldDir::open(root)?, HeldDir::open(into)?);
     for relative in files {
-        let (from, to) = (root.join(relative), into.join(relative));
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(Error::file("create", parent))?;
-        }
-        let meta = fs::symlink_metadata(&from).map_err(Error::file("examine", &from))?;
-        if meta.is_symlink() {
-            let target = fs::read_link(&from).map_err(Error::file("examine", &from))?;
-            std::os::unix::fs::symlink(target, &to).map_err(Error::file("create", &to))?;
+        let ((from, name), (to, _)) = (root.walk(relative, false)?, into.walk(relative, true)?);
+        if is_link(&from, name)? {
+            to.make_link(name, &from.link_target(name)?)?;
             continue;
         }
-        fs::copy(&from, &to).map_err(Error::file("copy", &from))?;
-        let modified = meta.modified().map_err(Error::file("examine", &from))?;
-        let kept = fs::File::options().write(true).open(&to).and_then(|file| file.set_modified(modified));
-        // A file that its own mode protects from us keeps the copy's time.
-        drop(kept);
+        let path = from.path().join(name);
+        let mut source = from.open_file(name, None)?;
+        let meta = source.metadata().map_err(Error::file("examine", &path))?;
+        let mut target = to.create_file(name, 0o600)?;
+        io::copy(&mut source, &mut target)
+            .and_then(|_bytes| target.set_permissions(meta.permissions()))
+            .and_then(|()| target.set_modified(meta.modified()?))
+            .map_err(Error::file("copy", &path))?;
     }
     Ok(())
 }
 
 /// By the system's `tar`, which knows every compression that sources are published in. The one folder that a source's
-/// tarball holds is left out of the paths.
+/// tarball holds is left out of the paths. As the server's user, who may be unable to get to the tarball.
 fn unpack(tarball: &Path, into: &Path) -> Result<()> {
+    let user = server_user()?;
+    user.give(into)?;
+    let copy = into.with_extension("tar");
+    fs::copy(tarball, &copy).map_err(Error::file("copy", tarball))?;
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o644))
+        .map_err(Error::file("set permissions of", &copy))?;
     let mut tar = Command::new("tar");
-    tar.args(["--extract", "--no-same-owner", "--strip-components=1", "--file"]).arg(tarball);
-    tar.arg("--directory").arg(into);
+    tar.args(["--extract", "--no-same-owner", "--strip-components=1", "--file"]).arg(&copy);
+    tar.arg("--directory").arg(into).current_dir("/").stdin(Stdio::null());
+    user.apply(&mut tar);
     let output = tar.output().map_err(Error::file("run tar on", tarball))?;
+    fs::remove_file(&copy).map_err(Error::file("remove", &copy))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Error::file("unpack", tarball)(std::io::Error::other(said)))
+    Err(Error::file("unpack", tarball)(io::Error::other(said)))
 }
 
 #[cfg(test)]

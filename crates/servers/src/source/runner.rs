@@ -1,7 +1,7 @@
 //! Runs the programs of a build one after the other: as the unprivileged user, into one log, told about while they
 //! work, and ended with everything they started when somebody wants to stop.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
@@ -175,19 +175,6 @@ fn tail(log: &Path) -> String {
     let text = String::from_utf8_lossy(&end);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
-}
-
-/// Gives a directory and all in it to a user; links themselves, not what they point to.
-pub(crate) fn give_tree(path: &Path, uid: u32, gid: u32) -> Result<()> {
-    std::os::unix::fs::lchown(path, Some(uid), Some(gid))
-        .map_err(Error::file("change the owner of", path))?;
-    let meta = fs::symlink_metadata(path).map_err(Error::file("examine", path))?;
-    if meta.is_dir() {
-        for entry in fs::read_dir(path).map_err(Error::file("list", path))?.flatten() {
-            give_tree(&entry.path(), uid, gid)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,166 @@
+//! Hostile archives, drawn by chance from few names so that entries meet one another: whatever they hold, a tree beside
+//! the target stays as it was, and nothing of it is in the target.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tar::{EntryType, Header};
+
+use super::{tar_stream, zip_folder};
+
+const ARCHIVES: u64 = 1000;
+const ENTRIES_MAX: u64 = 14;
+
+/// What only the canary holds.
+const SECRET: &str = "canary-secret";
+
+/// Parts of paths; `@` stands for the canary's own path.
+const PARTS: [&str; 14] =
+    ["a", "b", "c", "bin", "a/b", "b/c", "..", "../..", ".", "/", "../canary", "@", "secret", "sub"];
+
+const KINDS: [EntryType; 8] = [
+    EntryType::Regular,
+    EntryType::Regular,
+    EntryType::Directory,
+    EntryType::Symlink,
+    EntryType::Symlink,
+    EntryType::Link,
+    EntryType::Char,
+    EntryType::Fifo,
+];
+
+/// The generator SplitMix64.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit
+    }
+
+    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    fn path(&mut self, canary: &Path) -> String {
+        let parts: Vec<&str> = (0..=self.below(4)).map(|_| self.one_of(&PARTS)).collect();
+        parts.join("/").replace('@', &canary.to_string_lossy())
+    }
+}
+
+fn tar_of(draws: &mut Draws, canary: &Path) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for _ in 0..=draws.below(ENTRIES_MAX) {
+        let kind = draws.one_of(&KINDS);
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(draws.one_of(&[0o644, 0o4755, 0o2777, 0]));
+        header.set_uid(0);
+        // Set by hand: the builder refuses paths that a malicious archive may have.
+        let (name, link) = (draws.path(canary), draws.path(canary));
+        let bytes = header.as_mut_bytes();
+        let length = name.len().min(99);
+        bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+        if matches!(kind, EntryType::Symlink | EntryType::Link) {
+            let length = link.len().min(99);
+            bytes[157..157 + length].copy_from_slice(&link.as_bytes()[..length]);
+        }
+        let content: &[u8] = if kind == EntryType::Regular { b"unpacked" } else { b"" };
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        builder.append(&header, content).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+fn zip_of(draws: &mut Draws, canary: &Path) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().unix_permissions(0o4755);
+    for _ in 0..=draws.below(ENTRIES_MAX) {
+        let (name, link) = (draws.path(canary), draws.path(canary));
+        // A name that is there already is refused by the writer.
+        if draws.below(2) == 0 {
+            let _refused = writer.add_symlink(name, link, options);
+        } else if writer.start_file(name, options).is_ok() {
+            writer.write_all(b"unpacked").unwrap();
+        }
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// Everything that can be seen of a tree but when it was read.
+fn state_of(root: &Path) -> BTreeMap<PathBuf, (u32, u32, u64, i64, i64, Vec<u8>)> {
+    let mut state = BTreeMap::new();
+    let mut open = vec![root.to_path_buf()];
+    while let Some(path) = open.pop() {
+        let meta = fs::symlink_metadata(&path).unwrap();
+        let mut content = Vec::new();
+        if meta.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if meta.is_file() {
+            content = fs::read(&path).unwrap();
+        }
+        state.insert(path, (meta.mode(), meta.uid(), meta.nlink(), meta.mtime(), meta.mtime_nsec(), content));
+    }
+    state
+}
+
+/// Fails for what a target must not hold.
+fn expect_harmless(target: &Path, archive: u64) {
+    let top = fs::canonicalize(target).unwrap();
+    for (path, (mode, _, links, _, _, content)) in state_of(target) {
+        let shown = path.display();
+        assert!(
+            !content.windows(SECRET.len()).any(|w| w == SECRET.as_bytes()),
+            "{archive}: {shown} is a copy"
+        );
+        let meta = fs::symlink_metadata(&path).unwrap();
+        if meta.is_symlink() {
+            let real = fs::canonicalize(&path).unwrap_or_else(|_| panic!("{archive}: {shown} leads nowhere"));
+            assert!(real.starts_with(&top), "{archive}: {shown} leads to {}", real.display());
+            continue;
+        }
+        assert!(meta.is_dir() || meta.is_file(), "{archive}: {shown} is something odd");
+        assert!(mode & 0o7000 == 0 || meta.is_dir(), "{archive}: {shown} has mode {mode:o}");
+        assert!(meta.is_dir() || links == 1, "{archive}: {shown} has {links} names");
+    }
+}
+
+#[test]
+fn no_archive_reaches_beside_its_target() {
+    let dir = tempfile::tempdir().unwrap();
+    let canary = dir.path().join("canary");
+    fs::create_dir_all(canary.join("sub")).unwrap();
+    for file in ["secret", "sub/secret"] {
+        fs::write(canary.join(file), SECRET).unwrap();
+        fs::set_permissions(canary.join(file), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let before = state_of(&canary);
+    let (scratch, target) = (dir.path().join("archive"), dir.path().join("target"));
+    let mut unpacked = 0;
+    for archive in 0..ARCHIVES {
+        let mut draws = Draws(archive);
+        // An archive that cannot be unpacked as a whole is refused, which is as good.
+        let outcome = if archive % 4 == 0 {
+            fs::write(&scratch, zip_of(&mut draws, &canary)).unwrap();
+            zip_folder(&scratch, "", &target, |_| true)
+        } else {
+            let strip = (archive % 2) as usize;
+            tar_stream(tar_of(&mut draws, &canary).as_slice(), strip, &target, |_| true)
+        };
+        unpacked += u64::from(outcome.is_ok());
+        assert!(state_of(&canary) == before, "archive {archive} changed what lies beside its target");
+        let mut beside: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        beside.retain(|name| name != "canary" && name != "archive" && name != "target");
+        assert!(beside.is_empty(), "archive {archive} made {beside:?}");
+        expect_harmless(&target, archive);
+        fs::remove_dir_all(&target).unwrap();
+    }
+    assert!(unpacked > ARCHIVES / 10, "only {unpacked} of {ARCHIVES} could be unpacked");
+}
