@@ -145,8 +145,8 @@ pub fn clean(path: &Path, dirs: &Dirs) -> Result<Option<PathBuf>> {
         }
         Err(error) => {
             let gone = std::path::absolute(path).map_err(failed("find", path))?;
-            let places = places(dirs)?.into_iter().map(|(place, _)| place);
-            places.filter(|place| place.owner == gone).last().ok_or(error)?
+            let mut places = places(dirs)?.into_iter().map(|(place, _)| place);
+            places.find(|place| place.owner == gone).ok_or(error)?
         }
     };
     let Some(root) = place.path().map(Path::to_owned) else {
