@@ -247,7 +247,7 @@ mod tests {
     fn data_whose_folder_is_gone_from_its_results_are_removed() {
         let (_dir, dirs, place) = scene();
         fs::remove_dir(&place.owner).unwrap();
-        assert_eq!(clean_orphans(&dirs).unwrap().removed, [place.root.clone()]);
+        assert_eq!(clean_orphans(&dirs).unwrap().removed, std::slice::from_ref(&place.root));
         assert!(!place.root.exists());
     }
 

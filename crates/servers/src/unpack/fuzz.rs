@@ -94,8 +94,11 @@ fn zip_of(draws: &mut Draws, canary: &Path) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// Mode, owner, number of names, time of the last change, content.
+type State = (u32, u32, u64, (i64, i64), Vec<u8>);
+
 /// Everything that can be seen of a tree but when it was read.
-fn state_of(root: &Path) -> BTreeMap<PathBuf, (u32, u32, u64, i64, i64, Vec<u8>)> {
+fn state_of(root: &Path) -> BTreeMap<PathBuf, State> {
     let mut state = BTreeMap::new();
     let mut open = vec![root.to_path_buf()];
     while let Some(path) = open.pop() {
@@ -106,7 +109,10 @@ fn state_of(root: &Path) -> BTreeMap<PathBuf, (u32, u32, u64, i64, i64, Vec<u8>)
         } else if meta.is_file() {
             content = fs::read(&path).unwrap();
         }
-        state.insert(path, (meta.mode(), meta.uid(), meta.nlink(), meta.mtime(), meta.mtime_nsec(), content));
+        state.insert(
+            path,
+            (meta.mode(), meta.uid(), meta.nlink(), (meta.mtime(), meta.mtime_nsec()), content),
+        );
     }
     state
 }
@@ -114,7 +120,7 @@ fn state_of(root: &Path) -> BTreeMap<PathBuf, (u32, u32, u64, i64, i64, Vec<u8>)
 /// Fails for what a target must not hold.
 fn expect_harmless(target: &Path, archive: u64) {
     let top = fs::canonicalize(target).unwrap();
-    for (path, (mode, _, links, _, _, content)) in state_of(target) {
+    for (path, (mode, _, links, _, content)) in state_of(target) {
         let shown = path.display();
         assert!(
             !content.windows(SECRET.len()).any(|w| w == SECRET.as_bytes()),
