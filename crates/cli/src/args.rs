@@ -243,8 +243,8 @@ pub struct CalibrateArgs {
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// The run: its folder (also one that is gone), its name, or `last`; without one, the data of all runs whose folder is
-    /// gone from a results directory that is there
+    /// The run: its folder (also one that is gone), its name, or `last`; without one, the data of all runs whose
+    /// folder is gone from a results directory that is there
     pub run: Option<String>,
 }
 

@@ -134,7 +134,7 @@ impl Source {
         }
     }
 
-    /// Copies it into an empty directory. What others made is unpacked by the server's user, whose directory it becomes.
+    /// Copies it into an empty directory. What others made is unpacked by the server's user, who gets the directory.
     pub fn lay_out(&self, into: &Path) -> Result<()> {
         match &self.kind {
             Kind::Directory { path, files } => copy(path, files, into),

@@ -112,7 +112,7 @@ impl Twin {
         output_of(cp, Path::new("/"), "read", &self.of.to_string_lossy()).map(|_nothing| ())
     }
 
-    /// The commit that a name means; a branch that is only known of the repository that this one was cloned from counts.
+    /// The commit that a name means; a branch that is only known of the repository that it was cloned from counts.
     pub fn commit_of(&self, reference: &str) -> Result<String> {
         let ask = |name: String| {
             let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
