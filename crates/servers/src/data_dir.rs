@@ -1,9 +1,9 @@
 //! A server's data directory and what rqps keeps beside it.
 //!
 //! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.password`, the superuser's,
-//! which servers cannot read: they all run as one user; `X.lock`, locked while an rqps works on it; `X.server.json`, the
-//! process that serves it; `X.sock/`, its Unix socket; `X.server.tmp/`, its temporary files, where it needs a place for
-//! them; `X.initdb/`, the next `X` while it is being made. Only what carries the marker is ever removed.
+//! which servers cannot read: they all run as one user; `X.lock`, locked while an rqps works on it; `X.server.json`,
+//! the process that serves it; `X.sock/`, its Unix socket; `X.server.tmp/`, its temporary files, where it needs a place
+//! for them; `X.initdb/`, the next `X` while it is being made. Only what carries the marker is ever removed.
 //!
 //! `X` belongs to the server's user. What is done in it goes by `held_dir`, since links may have been planted there.
 
