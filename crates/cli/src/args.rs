@@ -262,7 +262,7 @@ pub struct StatusArgs {
 /// What to show of one or more runs.
 #[derive(Debug, Args, Default)]
 pub struct SectionArgs {
-    /// Only these sections, in this order: verdicts, arrivals, evidence, blocks, arms, host, headline, relative,
+    /// Only these sections, in this order: verdicts, costs, arrivals, evidence, blocks, arms, host, headline, relative,
     /// absolute, chain, per-op, rates, latency, counters, connections, loads, settles, left-out, fingerprints, plans,
     /// remarks
     #[arg(long = "section", value_name = "SECTION,…", value_delimiter = ',')]

@@ -119,6 +119,15 @@ pub(crate) struct Debt<'a> {
     pub cap: Duration,
 }
 
+/// What a change to a page has with it in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageImages {
+    /// An image of the whole page, since it is the first change to any page after a checkpoint.
+    Dense,
+    /// None, as late in a checkpoint cycle.
+    Bare,
+}
+
 /// A session for administration.
 pub(crate) trait Admin: Send {
     /// Runs SQL and keeps the answer.
@@ -160,6 +169,12 @@ pub(crate) trait Admin: Send {
         let QueryPlan { text, json } = self.explain(&sql)?;
         Ok(rqps_store::QueryPlan { statement: kind.to_owned(), sql, text, json })
     }
+
+    /// Has changes come with images of their pages, or without. False where the server writes none anyway.
+    fn page_images(&mut self, images: PageImages) -> std::result::Result<bool, Wire>;
+
+    /// Bytes of the log of changes that were ever written; none where the server does not tell.
+    fn log_bytes(&mut self) -> std::result::Result<Option<f64>, Wire>;
 
     /// How sessions hand their statistics in; none where the server has them at any time.
     fn flush(&self) -> Option<FlushProcedure>;

@@ -94,7 +94,7 @@ fn check_step_name(
         (Some(near), Some(suffix)) if near != "settle" => format!("Did you mean \"{near}.{suffix}\"?"),
         (Some(near), _) => format!("Did you mean \"{near}\"?"),
         (None, _) => {
-            "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show demo` lists them all."
+            "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show small-server` lists them all."
                 .to_owned()
         }
     };

@@ -13,6 +13,8 @@ use crate::tables;
 pub enum Section {
     /// Which differences are real, test by test: runs with blocks.
     Verdicts,
+    /// What an operation costs, then the rate, with intervals from few replicates: runs with blocks or passes.
+    Costs,
     /// In which version a change arrived: runs with three versions or more.
     Arrivals,
     /// Every figure behind the verdicts.
@@ -69,8 +71,9 @@ pub enum Section {
 
 impl Section {
     /// All sections with their names, in the order of a full report.
-    pub const ALL: [(Section, &'static str); 27] = [
+    pub const ALL: [(Section, &'static str); 28] = [
         (Section::Verdicts, "verdicts"),
+        (Section::Costs, "costs"),
         (Section::Arrivals, "arrivals"),
         (Section::Evidence, "evidence"),
         (Section::Blocks, "blocks"),
@@ -106,6 +109,9 @@ impl Section {
     /// The same of runs with blocks.
     pub const DEFAULT_WITH_BLOCKS: [Section; 4] =
         [Section::Verdicts, Section::Arrivals, Section::Absolute, Section::Remarks];
+
+    /// What is shown at the end of a run that is too short for verdicts.
+    pub const OF_A_LOOK: [Section; 3] = [Section::Costs, Section::Absolute, Section::Remarks];
 
     /// The same of runs whose steps share a table that is a queue.
     pub const DEFAULT_OF_QUEUE: [Section; 9] = [
@@ -178,6 +184,7 @@ impl Section {
         }
         match self {
             Section::Verdicts => tables::verdicts::blocks(sides),
+            Section::Costs => tables::costs::blocks(sides),
             Section::Arrivals => tables::arrivals::blocks(sides),
             Section::Evidence => tables::evidence::blocks(sides),
             Section::Blocks => Ok(tables::blocks::blocks(sides)),

@@ -200,6 +200,10 @@ pub(crate) fn remark(remark: &Remark) -> String {
             "layout suspect: the rate moved and instructions did not, so it waits, or its code lies worse in memory"
                 .to_owned()
         }
+        Remark::CountsPart { instructions, cpu_us } => format!(
+            "counts not used: {instructions:.2} times the instructions were counted and {cpu_us:.2} times the CPU time was \
+             taken, so what was counted is not what the windows did"
+        ),
     }
 }
 

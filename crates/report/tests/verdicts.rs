@@ -145,3 +145,22 @@ fn a_table_about_one_arm_warns_of_no_other_arms_build() {
     let folded: Vec<&str> = gate.markdown.split("<details>").collect();
     assert!(times(folded[0]) == 1 && times(folded[1]) == 0 && times(folded[2]) > 0, "{}", gate.markdown);
 }
+
+/// Two passes: a test that another program disturbed in one of them has its own wide interval, and the cost comes first.
+#[test]
+fn a_look_leads_with_the_cost_and_shows_no_ratio_without_its_interval() {
+    let spec = Spec {
+        protocol: "sequence",
+        arms: vec![("old", "17.7"), ("new", "18.1")],
+        effects: vec![(1, "hot-points", 0.80, 1.0)],
+        blocks: 2,
+        counted: false,
+        ..Spec::default()
+    };
+    let text = shown(&spec, &[Section::Costs], Format::Text);
+    assert_snapshot!("costs_text", text);
+    let header = text.lines().find(|line| line.ends_with("test")).unwrap();
+    assert!(header.find("cost/op").unwrap() < header.find("rQPS").unwrap(), "{header}");
+    assert_eq!(header.matches("from").count(), 2, "{header}");
+    assert!(text.contains("dearer: hot-points"), "{text}");
+}

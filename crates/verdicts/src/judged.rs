@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Rules, Tag, Verdict};
+use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Metric, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Run};
 
+use crate::agreement::{Agreement, agreements};
 use crate::alarm::FalseAlarmCheck;
 use crate::data::{InstructionSource, done_blocks, experiment, instruction_source};
 use crate::error::{Error, Result};
@@ -22,6 +23,8 @@ pub struct RunVerdicts {
     pub judgement: Judgement,
     /// Who counted instructions.
     pub source: InstructionSource,
+    /// How far counted instructions and CPU time agree, where a program counted.
+    pub agreements: Vec<Agreement>,
     /// Blocks that count.
     pub blocks_done: usize,
     /// Blocks that the host spoilt. Blocks that were cut off with their rqps are not among them.
@@ -89,23 +92,35 @@ pub fn judge_run_relative_to(run: &Run, rules: &Rules, base: usize) -> Result<Ru
     judge(run, rules, Experiment { base, control, ..experiment })
 }
 
-fn judge(run: &Run, rules: &Rules, experiment: Experiment) -> Result<RunVerdicts> {
+fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerdicts> {
+    let source = instruction_source(run);
+    let agreements = match source {
+        InstructionSource::Counted(_) => agreements(run, &experiment),
+        InstructionSource::Processor | InstructionSource::None => Vec::new(),
+    };
+    for parted in agreements.iter().filter(|agreement| agreement.is_parted()) {
+        // What was counted is not what the windows did: CPU time decides.
+        for test in experiment.tests.iter_mut().filter(|test| test.name == parted.test) {
+            test.metrics.retain(|data| data.metric != Metric::Instructions);
+        }
+    }
     let judgement = rqps_stats::judge(&experiment, rules, &Archive::default())
         .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
     let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
     let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
     let (blocks_done, blocks_void) = (done_blocks(run).len(), void.count());
     Ok(RunVerdicts {
-        source: instruction_source(run),
+        source,
         blocks_done,
         blocks_void,
-        remarks: remarks::of_tests(run, rules, &judgement)?,
+        remarks: remarks::of_tests(run, rules, &judgement, &agreements)?,
         host: remarks::of_host(run, blocks_done, blocks_void),
         timing: Timing::of(run),
         false_alarms: FalseAlarmCheck::of(&judgement, experiment.control),
         experiment,
         rules: rules.clone(),
         judgement,
+        agreements,
     })
 }
 

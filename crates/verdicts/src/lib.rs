@@ -5,9 +5,11 @@
 //! of base against itself, seconds that a further block takes, and remarks that need more than one test's figures.
 //! Nothing here computes a probability: that is the business of `rqps-stats`.
 
+mod agreement;
 mod alarm;
 mod data;
 mod error;
+mod estimates;
 mod judged;
 mod latency;
 mod pairing;
@@ -22,9 +24,11 @@ mod timing;
 mod variance;
 mod versions;
 
+pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
 pub use data::{InstructionSource, experiment, instruction_source};
 pub use error::{Error, Result};
+pub use estimates::{Estimate, estimates};
 pub use judged::{RunVerdicts, Tally, has_blocks, judge_run, judge_run_relative_to};
 pub use protocols::{StateDependent, state_dependent};
 pub use remarks::{HostRemark, Remark};

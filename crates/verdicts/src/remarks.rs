@@ -8,6 +8,7 @@ use rqps_stats::{
 };
 use rqps_store::{BlockStatus, Recorded, Run, Window};
 
+use crate::agreement::Agreement;
 use crate::data::{done_blocks, figure, is_result};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
@@ -22,6 +23,13 @@ pub enum Remark {
     },
     /// The rate has changed and instructions have not: waiting, or where code and data happen to lie in memory.
     LayoutSuspect,
+    /// Counted instructions are not of the work that the windows did: its cost rests on CPU time.
+    CountsPart {
+        /// Counted instructions over base's.
+        instructions: f64,
+        /// CPU time of the windows over base's.
+        cpu_us: f64,
+    },
 }
 
 /// What makes one doubt the host.
@@ -55,7 +63,12 @@ const SECONDS_MIN_US: u64 = 20_000_000;
 pub(crate) type Remarks = BTreeMap<(String, usize), Vec<Remark>>;
 
 /// All remarks on tests.
-pub(crate) fn of_tests(run: &Run, rules: &Rules, judgement: &Judgement) -> Result<Remarks> {
+pub(crate) fn of_tests(
+    run: &Run,
+    rules: &Rules,
+    judgement: &Judgement,
+    agreements: &[Agreement],
+) -> Result<Remarks> {
     let mut remarks = Remarks::new();
     for (key, ratio) in drifts(run, rules)? {
         remarks.entry(key).or_default().push(Remark::NoSteadyState { last_over_first: Some(ratio) });
@@ -68,6 +81,10 @@ pub(crate) fn of_tests(run: &Run, rules: &Rules, judgement: &Judgement) -> Resul
     }
     for key in layout_suspects(judgement) {
         remarks.entry(key).or_default().push(Remark::LayoutSuspect);
+    }
+    for parted in agreements.iter().filter(|agreement| agreement.is_parted()) {
+        let remark = Remark::CountsPart { instructions: parted.instructions, cpu_us: parted.cpu_us };
+        remarks.entry((parted.test.clone(), parted.arm)).or_default().push(remark);
     }
     Ok(remarks)
 }

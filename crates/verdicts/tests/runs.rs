@@ -164,6 +164,24 @@ fn slower_with_the_same_instructions_is_remarked_on() {
 }
 
 #[test]
+fn counts_that_are_not_the_windows_work_decide_nothing() {
+    let effects = vec![(2, "insert", 1.0, 12.9), (2, "hot-points", 1.0, 1.03)];
+    let (_results, run) = made(&Spec { effects, ..Spec::default() });
+    let verdicts = judged(&run);
+    let cost = |test| verdicts.verdict(test, 2, Detector::Cost).unwrap();
+    assert_eq!(cost("insert").deciding().metric, Metric::CpuUs, "{:?}", cost("insert"));
+    assert!(!cost("insert").class.is_change(), "{:?}", cost("insert"));
+    let remarks = verdicts.remarks_on("insert", 2);
+    assert!(
+        matches!(remarks, [Remark::CountsPart { instructions, cpu_us }] if *instructions > 12.0 && *cpu_us < 1.1)
+    );
+    assert_eq!(cost("hot-points").deciding().metric, Metric::Instructions, "counts that agree do decide");
+    let of = |test, arm| verdicts.agreements.iter().find(|one| one.test == test && one.arm == arm).unwrap();
+    assert!((of("hot-points", 2).factor() - 1.03).abs() < 0.02, "{:?}", of("hot-points", 2));
+    assert!(of("insert", 1).factor() < 1.02, "{:?}", of("insert", 1));
+}
+
+#[test]
 fn a_rate_that_moves_within_each_block_is_no_steady_state() {
     let (_results, run) = made(&Spec { settling: 1.05, ..Spec::default() });
     let verdicts = judged(&run);

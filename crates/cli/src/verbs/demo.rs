@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::{Usage, out};
 use rqps_plan::shipped::shipped_plan;
 use rqps_plan::{Arm, BuildSource, BuildSpec, Dbms, Plan, PlanContext};
+use rqps_report::Section;
 use std::process::ExitCode;
 
 /// Runs the verb.
@@ -14,7 +15,10 @@ pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
         "the microbenchmarks on {}, at demo scale: a look at the tool, not a verdict",
         args.versions.join(" and ")
     ));
-    super::run::carry_out(context, super::run::begin(context, plan)?)
+    super::run::carry_out_to(context, super::run::begin(context, plan)?, |folder| {
+        super::run::conclude(context, folder, &Section::OF_A_LOOK)?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The shipped demo plan with other versions.

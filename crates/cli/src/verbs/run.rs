@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
 use rqps_executor::{Execution, Finish, Ingredients};
 use rqps_plan::Plan;
+use rqps_report::Section;
 use rqps_store::RunFolder;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -64,7 +65,7 @@ fn warn_of_families(plan: &Plan, ingredients: &[Ingredients]) {
 /// Runs what is left of an execution, writes the report and prints the tables.
 pub fn carry_out(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
     carry_out_to(context, execution, |folder| {
-        conclude(context, folder)?;
+        conclude(context, folder, &[])?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -116,10 +117,12 @@ pub fn carry_out_to(
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
+/// Writes the report and prints these sections, or what suits the run.
+pub fn conclude(context: &Context, folder: &Path, sections: &[Section]) -> anyhow::Result<()> {
     let report = write_report(folder)?;
     let run = RunFolder::open(folder)?;
-    let options = super::show::options(context, &SectionArgs::default());
+    let wanted = SectionArgs { sections: sections.to_vec(), ..SectionArgs::default() };
+    let options = super::show::options(context, &wanted);
     out::print_line(&rqps_report::show(&run, &options)?)?;
     out::tell(&format!("\npage        {}", report.display()));
     out::tell(&format!("report      {}", folder.join(REPORT_FILE).display()));

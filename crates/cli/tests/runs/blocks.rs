@@ -88,6 +88,22 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
             assert!((ratio - 1.0).abs() < 0.01, "{test}: base again / base = {ratio}");
             assert!(of("a", test) > 1_000.0, "{test}: {}", of("a", test));
         }
+        for count in &run.counts {
+            let of = |name: &str| count.metric(name);
+            let Some((dense, bare)) = of("count_dense_instructions").zip(of("count_bare_instructions"))
+            else {
+                assert!(["point-query", "scan"].contains(&count.result.test.as_str()), "{count:?}");
+                continue;
+            };
+            // With images an event writes much more log; windows write images of some of their events' pages.
+            let (dense_log, bare_log) =
+                (of("count_dense_wal_bytes").unwrap(), of("count_bare_wal_bytes").unwrap());
+            assert!(dense_log > 3.0 * bare_log, "{dense_log} {bare_log}");
+            let share = of("count_dense_share").unwrap();
+            assert!(share < 0.9, "{}: windows had written images before: {share}", count.result.test);
+            let mixed = bare + share * (dense - bare);
+            assert!((count.result.instructions - mixed).abs() < 1.0, "{count:?}");
+        }
     }
     assert!(ended.stdout.contains("inconclusive"), "one block proves nothing: {}", ended.stdout);
     bench.expect_no_process();

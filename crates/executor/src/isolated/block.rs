@@ -31,7 +31,9 @@ impl Blocks<'_> {
         self.writer.put_canaries(&canaries(number, Moment::Before, &folder)?)?;
         self.measure_all(&drawn, hand, outside)?;
         self.writer.put_canaries(&canaries(number, Moment::After, &folder)?)?;
-        self.count(&drawn, hand, outside)?;
+        let of_block = drawn.tests.iter().map(|turns| turns.test).filter(|test| !self.ages(test, hand));
+        let of_block: Vec<&Test> = of_block.collect();
+        self.count((&drawn, &of_block), None, hand, outside)?;
         let run = rqps_store::RunFolder::open(self.writer.folder().path())?;
         Ok(match spoilt(&run, number) {
             Some(why) => Ended::Void(why),
@@ -61,7 +63,8 @@ impl Blocks<'_> {
         }
     }
 
-    /// Reads share one restart; every test that writes has its own.
+    /// Reads share one restart; every test that writes has its own. A test that changes much of the tables is counted on
+    /// what it leaves.
     fn measure_all(&mut self, drawn: &BlockPlan, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<()> {
         let mut servers: Option<Servers> = None;
         for (at, turns) in drawn.tests.iter().enumerate() {
@@ -76,7 +79,11 @@ impl Blocks<'_> {
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
             outside.watcher.begins(drawn.number, &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, hand, outside)?;
-            servers = Some(ready);
+            if self.ages(turns.test, hand) {
+                self.count((drawn, &[turns.test]), Some(ready), hand, outside)?;
+            } else {
+                servers = Some(ready);
+            }
         }
         Ok(())
     }
@@ -90,7 +97,8 @@ impl Blocks<'_> {
         let mut servers = Servers::default();
         for &arm in &drawn.starts {
             Self::go_on(outside)?;
-            let seat = Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None };
+            let seat =
+                Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None, as_left: false };
             let mut active = hand.data.start(self, arm, &seat, outside)?;
             warm(&active, self.plan, WARM_ROWS_MAX)?;
             active.server.freeze()?;
@@ -141,7 +149,7 @@ impl Blocks<'_> {
         outside.serve(arm);
         let begun = self.begin()?;
         let step = window_step(self.plan, test);
-        let visit = Visit::fixed(work, step.clients, placement.window);
+        let visit = Visit::fixed(work, step.clients, (placement.block, placement.window));
         // Plans and state are the same all over a run: the first block that counts shows them.
         let describes = hand.describes && placement.window == 1;
         let gives_way = hand.data.session_cpus(step.clients, 0).is_some();
@@ -169,20 +177,30 @@ impl Blocks<'_> {
     }
 }
 
+/// Numbers of draws that a block has; it has at most 64 windows of a test.
+pub(crate) const DRAWS_OF_A_BLOCK: u32 = 100;
+
 /// How a step of a block is run.
 pub(crate) struct Visit {
-    /// Windows of the same number repeat the same operations, on every arm and in every block.
-    pub window: u32,
+    /// Steps of the same number repeat the same operations.
+    pub draws: u32,
     pub limit: Limit,
     pub warmup: Warmup,
 }
 
 impl Visit {
     /// The fixed work of a window.
-    fn fixed(work: &TestWork, clients: u32, window: u32) -> Self {
+    fn fixed(work: &TestWork, clients: u32, (block, window): (u32, u32)) -> Self {
         let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
         let work = Work { warmup: each(work.warmup_events), window: each(work.window_events) };
-        Self { window, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
+        let draws = Self::draws_of(block, window);
+        Self { draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
+    }
+
+    /// Windows of the same number repeat the same operations on every arm; those of another block are others, so that no
+    /// verdict rests on the keys that happened to be drawn.
+    pub fn draws_of(block: u32, window: u32) -> u32 {
+        block * DRAWS_OF_A_BLOCK + window
     }
 
     pub fn spec(&self, (plan, step): (&Plan, &Measure), dialect: Dialect) -> StepSpec {
@@ -193,7 +211,7 @@ impl Visit {
             tables: plan.workload.tables,
             clients: step.clients,
             seed: plan.seed,
-            draws: self.window,
+            draws: self.draws,
             warmup: self.warmup.clone(),
             limit: self.limit.clone(),
             removed_rows_max: None,

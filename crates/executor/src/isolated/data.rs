@@ -38,6 +38,8 @@ pub(super) struct Seat<'a> {
     pub cpu_turn: u32,
     /// Run under an instrumenting program.
     pub instrument: Option<&'a Instrument>,
+    /// On what the server before it has left there, instead of restored data.
+    pub as_left: bool,
 }
 
 impl Data {
@@ -80,7 +82,7 @@ impl Data {
         &self.online
     }
 
-    /// Restores an arm's data on a side and starts its server there.
+    /// Restores an arm's data on a side, unless they are there as they should be, and starts its server there.
     pub fn start(
         &self,
         blocks: &Blocks<'_>,
@@ -93,7 +95,9 @@ impl Data {
         let clients = if seat.instrument.is_some() { 1 } else { plan.workload.clients };
         let session_cpus = self.session_cpus(clients, seat.cpu_turn);
         let data_dir = self.place.data_dir(&side_name(seat.side));
-        restore(&self.snapshots[arm], &data_dir).map_err(not_started(name, &data_dir))?;
+        if !seat.as_left {
+            restore(&self.snapshots[arm], &data_dir).map_err(not_started(name, &data_dir))?;
+        }
         let spec = ServerSpec {
             cpus: match seat.instrument {
                 Some(_) => session_cpus.clone(),

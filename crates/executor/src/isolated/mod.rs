@@ -2,11 +2,13 @@
 //! the budget is used up.
 //!
 //! `data` makes each arm's data once and restores them on the sides of a block; `pilot` finds the fixed work of every
-//! test; `block` measures one block; `count` counts instructions where the host has no counters for them;
+//! test; `block` measures one block; `count` and
+//! `counted` count instructions where the host has no counters for them;
 //! `environment` judges whether the host was itself; `next` says what the next block measures, or that there is none.
 
 mod block;
 mod count;
+mod counted;
 mod data;
 mod environment;
 mod next;

@@ -50,7 +50,7 @@ impl Blocks<'_> {
         }
         outside.watcher.says(&format!("finding the work of {} tests on base", reads.len() + writes.len()));
         let base = self.plan.base_index();
-        let seat = Seat { side: 0, cpu_turn: 0, instrument: None };
+        let seat = Seat { side: 0, cpu_turn: 0, instrument: None, as_left: false };
         let mut arm: Option<ActiveArm> = None;
         for test in reads.into_iter().chain(writes) {
             Self::go_on(outside)?;
@@ -87,7 +87,7 @@ impl Blocks<'_> {
         let gives_way = data.session_cpus(clients as u32, 0).is_some();
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
             let step = window_step(self.plan, test);
-            let visit = Visit { window: PILOT_DRAWS + window, limit, warmup };
+            let visit = Visit { draws: PILOT_DRAWS + window, limit, warmup };
             let spec = visit.spec((self.plan, &step), arm.adapter.dialect());
             Ok::<_, crate::Error>(
                 measure_as(arm, self.plan, &step, Specified { spec, describes: false, gives_way }, outside)?

@@ -1,7 +1,7 @@
 //! A MySQL or MariaDB session for administration.
 
 use super::binlog::drop_binlogs;
-use crate::adapter::Admin;
+use crate::adapter::{Admin, PageImages};
 use crate::error::Result;
 use rqps_probe::counters::CounterSet;
 use rqps_probe::mysql::{about, counters, explain, fingerprint, queue, threads, waits};
@@ -49,6 +49,15 @@ impl Admin for Connection {
 
     fn debt(&mut self) -> Result<f64> {
         Ok(queue::history_list_length(self)? as f64)
+    }
+
+    /// Torn pages are mended from the doublewrite buffer, which no session writes.
+    fn page_images(&mut self, _images: PageImages) -> std::result::Result<bool, Wire> {
+        Ok(false)
+    }
+
+    fn log_bytes(&mut self) -> std::result::Result<Option<f64>, Wire> {
+        Ok(None)
     }
 
     /// MySQL plans without a look at the index's ends, and does not count what planning takes.

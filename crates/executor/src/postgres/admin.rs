@@ -1,6 +1,7 @@
 //! A Postgres session for administration.
 
-use crate::adapter::Admin;
+use super::images;
+use crate::adapter::{Admin, PageImages};
 use crate::error::Result;
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
@@ -60,6 +61,17 @@ impl Admin for Connection {
 
     fn explain(&mut self, sql: &str) -> Result<QueryPlan> {
         Ok(explain::explain(self, sql)?)
+    }
+
+    fn page_images(&mut self, images: PageImages) -> std::result::Result<bool, Wire> {
+        match images {
+            PageImages::Dense => images::dense(self),
+            PageImages::Bare => images::bare(self),
+        }
+    }
+
+    fn log_bytes(&mut self) -> std::result::Result<Option<f64>, Wire> {
+        images::log_bytes(self)
     }
 
     fn flush(&self) -> Option<FlushProcedure> {

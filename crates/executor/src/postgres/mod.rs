@@ -2,6 +2,7 @@
 
 mod admin;
 mod cancel;
+mod images;
 mod load;
 mod log;
 mod settle;

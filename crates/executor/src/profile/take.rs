@@ -127,7 +127,7 @@ impl<'a> Sampling<'a> {
         let (least, most) = WARMUP_SECONDS;
         let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
         let visit = Visit {
-            window: PROFILE_DRAWS,
+            draws: PROFILE_DRAWS,
             limit: Limit::Time(Duration::from_secs_f64(self.seconds)),
             warmup: Warmup::Time(Duration::from_secs_f64(warmup)),
         };

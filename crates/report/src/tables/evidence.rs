@@ -12,6 +12,18 @@
 //! | `could show` | smallest change for the worse that would have been shown with 80 % probability |
 //! | `matters` | smallest change that matters |
 //! | `metric`, `arm`, `test` | of what |
+//!
+//! Where a program counted instructions, a second table holds them against the windows:
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `counted` | counted instructions of an operation, over base's |
+//! | `CPU` | CPU time of an operation in the windows, over base's; `error`: its standard error |
+//! | `apart` | by how much the one ratio is above the other |
+//! | `used` | whether the counts decide on the cost |
+//! | `user` | share of the server's CPU time in the windows that is in user mode, which alone is counted |
+//! | `images` | of counted writes, the share that come with images of their pages, as those of windows do |
+//! | `arm`, `test` | of what |
 
 use rqps_stats::{MetricVerdict, Verdict};
 
@@ -25,7 +37,46 @@ use crate::words;
 /// One table for each run that has blocks.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let judged = Judged::of_all(sides)?;
-    Ok(judged.iter().map(|judged| Block::Table(table(sides, judged))).collect())
+    let of = |judged: &Judged<'_>| [Some(table(sides, judged)), agreements(sides, judged)];
+    Ok(judged.iter().flat_map(of).flatten().map(Block::Table).collect())
+}
+
+/// Counts beside windows; none where no program counted.
+fn agreements(sides: &Sides<'_>, judged: &Judged<'_>) -> Option<Table> {
+    let number = Column::number;
+    let columns = vec![
+        number("counted", "instructions_ratio"),
+        number("CPU", "cpu_ratio"),
+        number("error", "cpu_error"),
+        number("apart", "apart"),
+        Column::words("used"),
+        number("user", "user_share"),
+        number("images", "dense_share"),
+        Column::words("arm"),
+        Column::words("test"),
+    ];
+    let title = format!("Counted instructions and the windows of {}", judged.run.folder.name());
+    let mut table = Table::new("agreement", title, columns, 2);
+    table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
+    let share = |value: Option<f64>| {
+        value
+            .filter(|value| value.is_finite())
+            .map_or_else(Cell::missing, |value| Cell::number(value, format!("{:.1} %", value * 100.0)))
+    };
+    for one in judged.verdicts.agreements.iter().filter(|one| sides.shows(&one.test)) {
+        table.row(vec![
+            Cell::fixed(Some(one.instructions), 4),
+            Cell::fixed(Some(one.cpu_us), 4),
+            share(Some(one.cpu_error)),
+            share(Some(one.factor() - 1.0)),
+            Cell::words(if one.is_parted() { "no" } else { "yes" }),
+            share(one.user_share),
+            share(one.dense_share),
+            Cell::words(&*judged.run.arms[one.arm].name),
+            Cell::words(&*one.test),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 fn table(sides: &Sides<'_>, judged: &Judged<'_>) -> Table {

@@ -6,6 +6,7 @@ pub(crate) mod arrivals;
 pub(crate) mod blocks;
 pub(crate) mod chain;
 pub(crate) mod connections;
+pub(crate) mod costs;
 pub(crate) mod counters;
 pub(crate) mod disturbed;
 pub(crate) mod evidence;

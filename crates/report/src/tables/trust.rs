@@ -1,6 +1,6 @@
 //! What must be known to believe a run's verdicts: base against itself, who counted, which blocks were left out.
 
-use rqps_verdicts::{FalseAlarmCheck, InstructionSource};
+use rqps_verdicts::{Agreement, FalseAlarmCheck, InstructionSource};
 
 use crate::verdict_lines::Judged;
 use crate::words;
@@ -8,6 +8,7 @@ use crate::words;
 /// A line for each thing.
 pub(crate) fn lines(judged: &Judged<'_>) -> Vec<String> {
     let mut lines = vec![false_alarms(judged), source(judged)];
+    lines.extend(agreement(judged));
     lines.push(blocks(judged));
     lines.extend(words::host_remarks(&judged.verdicts.host));
     lines
@@ -60,6 +61,39 @@ fn source(judged: &Judged<'_>) -> String {
             if told.is_empty() { ": none" } else { &told }
         ),
     }
+}
+
+/// How far counts and windows agree, over all tests and arms.
+fn agreement(judged: &Judged<'_>) -> Option<String> {
+    let mut all: Vec<&Agreement> = judged.verdicts.agreements.iter().collect();
+    all.sort_by(|a, b| a.factor().total_cmp(&b.factor()));
+    let (median, most) = (all.get(all.len() / 2)?, all.last()?);
+    let share = |one: &Agreement| words::percent(one.factor() - 1.0);
+    let mut text = format!(
+        "counted instructions and CPU time of the windows, as ratios to base: {} apart in the median of {} tests and arms, \
+         at most {} ({} on {}: {:.3} and {:.3})",
+        share(median),
+        all.len(),
+        share(most),
+        most.test,
+        judged.run.arms[most.arm].name,
+        most.instructions,
+        most.cpu_us,
+    );
+    let shares = || all.iter().filter_map(|one| one.user_share);
+    let (low, high) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
+    if low.is_finite() {
+        text.push_str(&format!(
+            "; counts are of user mode alone, {:.0} to {:.0} % of the server's CPU time",
+            low * 100.0,
+            high * 100.0
+        ));
+    }
+    let parted = all.iter().filter(|one| one.is_parted()).count();
+    if parted > 0 {
+        text.push_str(&format!("; {parted} not used, CPU time decides there (remarks, section evidence)"));
+    }
+    Some(text)
 }
 
 fn blocks(judged: &Judged<'_>) -> String {

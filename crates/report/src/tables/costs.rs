@@ -1,0 +1,108 @@
+//! A look at what differs, for runs that are too short for verdicts: what an operation costs the server, relative to base
+//! and with its interval, then the rate.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `cost/op` | cost of an operation, arm over base, mean over passes or blocks: instructions where they were counted in all tests, else CPU time of the server |
+//! | `rQPS` | rate, arm over base; other programs on the machine move it more than the cost |
+//! | `from`, `to` | interval of the ratio before it; see `estimates.rs` of the verdicts crate |
+//! | `test` | the test |
+
+use std::collections::BTreeMap;
+
+use rqps_stats::{Experiment, Metric};
+use rqps_verdicts::{Estimate, estimates};
+
+use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table};
+use crate::error::Result;
+use crate::groups;
+use crate::number;
+use crate::sides::{Sides, Which};
+use crate::tables::disturbed;
+use crate::verdict_lines::{Judged, Line};
+use crate::words;
+
+/// What other programs did, then a table for each arm; nothing for runs without passes or blocks.
+pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
+    let judged = Judged::of_all(sides)?;
+    if judged.is_empty() {
+        return Ok(Vec::new());
+    }
+    let disturbed = disturbed::sentences(sides, &sides.steps(Which::Tests));
+    let mut blocks: Vec<Block> = disturbed.into_iter().map(Block::Text).collect();
+    for judged in &judged {
+        blocks.extend(judged.candidates().flat_map(|arm| of_arm(sides, judged, arm)));
+    }
+    Ok(blocks)
+}
+
+/// The figure that tells most of what an operation costs.
+fn metric_of(experiment: &Experiment) -> Metric {
+    let has =
+        |metric| experiment.tests.iter().all(|test| test.metrics.iter().any(|data| data.metric == metric));
+    if has(Metric::Instructions) { Metric::Instructions } else { Metric::CpuUs }
+}
+
+fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
+    let experiment = &judged.verdicts.experiment;
+    let metric = metric_of(experiment);
+    let by_test = |metric| -> BTreeMap<String, Estimate> {
+        estimates(experiment, metric, arm).into_iter().map(|one| (one.test.clone(), one)).collect()
+    };
+    let (costs, rates) = (by_test(metric), by_test(Metric::Rate));
+    let lines = judged.lines(arm, |test| sides.shows(test));
+    let label = judged.label(sides, arm);
+    let number = Column::number;
+    let columns = vec![
+        number("cost/op", "cost_ratio"),
+        number("from", "cost_low"),
+        number("to", "cost_high"),
+        number("rQPS", "rqps"),
+        number("from", "rqps_low"),
+        number("to", "rqps_high"),
+        Column { align: Align::Left, ..Column::words("test") },
+    ];
+    let what = words::metric(metric);
+    let mut table = Table::new("costs", format!("{what} of an operation on {label}"), columns, 1);
+    table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
+    table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
+    for line in &lines {
+        let mut cells = figures(costs.get(line.test));
+        cells.extend(figures(rates.get(line.test)));
+        cells.push(Cell::words(line.test));
+        let group = Some(groups::title(line.group).to_owned());
+        table.rows.push(Row { group, kind: RowKind::Body, cells });
+    }
+    table.footnotes = vec![
+        format!("cost/op: {what} of the server for an operation; below 1 is cheaper. rQPS: rate; below 1 is slower"),
+        "from, to: 2.6 standard errors; a test's noise is that of the median test, or its own where that is larger. \
+         An interval with 1 in it shows no difference"
+            .to_owned(),
+    ];
+    [Block::Text(sentence(&label, what, &lines, &costs)), Block::Table(table)]
+}
+
+fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
+    let interval = estimate.and_then(|one| one.interval);
+    let ends = [estimate.map(|one| one.ratio), interval.map(|ends| ends.0), interval.map(|ends| ends.1)];
+    ends.map(|ratio| Cell::fixed(ratio, 2)).to_vec()
+}
+
+/// `new: CPU time of an operation 0.97 of base's in the median of 32 tests; shown to be dearer: 2, cheaper: 5.`
+fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String, Estimate>) -> String {
+    let shown: Vec<&Estimate> = lines.iter().filter_map(|line| costs.get(line.test)).collect();
+    let ratios: Vec<f64> = shown.iter().map(|one| one.ratio).collect();
+    let names = |is: fn((f64, f64)) -> bool| {
+        let names: Vec<&str> =
+            shown.iter().filter(|one| one.interval.is_some_and(is)).map(|one| one.test.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let median =
+        number::median(&ratios).map_or_else(|| "not known".to_owned(), |ratio| format!("{ratio:.2}"));
+    format!(
+        "{label}: {what} of an operation relative to base, median of {} tests: {median}. Beyond noise dearer: {}; cheaper: {}.",
+        shown.len(),
+        names(|(low, _)| low > 1.0),
+        names(|(_, high)| high < 1.0),
+    )
+}

@@ -1,0 +1,111 @@
+//! Ratios with an interval from few replicates, for runs that are too short for verdicts: what a look at a run may say.
+//!
+//! Two passes tell next to nothing of one test's noise, but those of all tests together do. So a test's noise is taken to
+//! be that of the median test, or its own where that is larger: another program that ran in one of its windows widens
+//! its interval.
+
+use rqps_stats::{BlockData, Experiment, Metric, TestData};
+
+/// Standard errors to either side; 99 % where noise is normal.
+const ERRORS: f64 = 2.6;
+
+/// One test's ratio to base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// The test.
+    pub test: String,
+    /// Arm over base.
+    pub ratio: f64,
+    /// Lower and upper end of its interval; none where no test was measured twice.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A metric of an arm relative to base, for every test that has it.
+pub fn estimates(experiment: &Experiment, metric: Metric, arm: usize) -> Vec<Estimate> {
+    let tests: Vec<(&TestData, Vec<f64>)> = experiment
+        .tests
+        .iter()
+        .map(|test| (test, contrasts(test, metric, (experiment.base, arm))))
+        .filter(|(_, contrasts)| !contrasts.is_empty())
+        .collect();
+    let mut variances: Vec<f64> =
+        tests.iter().filter_map(|(_, contrasts)| scaled_variance(contrasts)).collect();
+    variances.sort_by(f64::total_cmp);
+    let common = variances.get(variances.len() / 2).copied();
+    let estimate = |(test, contrasts): (&TestData, Vec<f64>)| {
+        let mean = mean(&contrasts);
+        let own = variance(&contrasts).unwrap_or(0.0);
+        let half = common.map(|common| ERRORS * (common.max(own) / contrasts.len() as f64).sqrt());
+        Estimate {
+            test: test.name.clone(),
+            ratio: mean.exp(),
+            interval: half.map(|half| ((mean - half).exp(), (mean + half).exp())),
+        }
+    };
+    tests.into_iter().map(estimate).collect()
+}
+
+/// The logarithms of arm over base, one for each block.
+fn contrasts(test: &TestData, metric: Metric, (base, arm): (usize, usize)) -> Vec<f64> {
+    let blocks = test.metrics.iter().filter(|data| data.metric == metric).flat_map(|data| &data.blocks);
+    let contrast = |block: &BlockData| Some(block.ln[arm]? - block.ln[base]?);
+    blocks.filter_map(contrast).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn variance(values: &[f64]) -> Option<f64> {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+}
+
+/// A variance such that the median of many is the true one: half of all variances of few values are far below it. The
+/// median of chi-square by Wilson and Hilferty 1931.
+fn scaled_variance(values: &[f64]) -> Option<f64> {
+    let df = values.len() as f64 - 1.0;
+    Some(variance(values)? / (1.0 - 2.0 / (9.0 * df)).powi(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_stats::MetricData;
+
+    /// Two passes of tests whose contrasts are these.
+    fn experiment(contrasts: &[[f64; 2]]) -> Experiment {
+        let block = |(at, ln): (usize, &f64)| BlockData {
+            block: at as u32 + 1,
+            values: vec![Some(1.0), Some(ln.exp())],
+            ln: vec![Some(0.0), Some(*ln)],
+        };
+        let test = |(number, contrasts): (usize, &[f64; 2])| TestData {
+            name: format!("test-{number}"),
+            group: "point".to_owned(),
+            metrics: vec![MetricData {
+                metric: Metric::CpuUs,
+                blocks: contrasts.iter().enumerate().map(block).collect(),
+                windows: Vec::new(),
+            }],
+        };
+        let tests = contrasts.iter().enumerate().map(test).collect();
+        Experiment { arms: 2, base: 0, control: None, tests }
+    }
+
+    #[test]
+    fn a_disturbed_window_widens_its_own_interval_alone() {
+        let mut contrasts = vec![[0.0, 0.05]; 20];
+        // Two passes that happen to agree don't make a test exact.
+        contrasts.push([0.02, 0.02]);
+        contrasts.push([0.0, -1.0]);
+        let found = estimates(&experiment(&contrasts), Metric::CpuUs, 1);
+        let width = |at: usize| found[at].interval.map(|(low, high)| (high / low).ln()).unwrap();
+        assert!(width(0) > 0.1 && width(0) < 0.4, "{}", width(0));
+        assert!((width(20) - width(0)).abs() < 1e-9, "{} {}", width(20), width(0));
+        let (low, high) = found[21].interval.unwrap();
+        assert!(low < 0.37 && high > 1.0, "0.37 in one pass and 1 in the other: {low} to {high}");
+        assert!(estimates(&experiment(&contrasts), Metric::Rate, 1).is_empty());
+    }
+}
