@@ -99,10 +99,12 @@ const BLOCKS_SHARE: f64 = 0.85;
 const WINDOW_MAX_SECONDS: f64 = 5.0;
 const WINDOW_MIN_SECONDS: f64 = 0.2;
 /// Seconds of a block that are no window, measured with tables of 200,000 rows on 2 virtual CPUs: a restart of an arm,
-/// what surrounds a window, counting the instructions of a test on an arm.
+/// what surrounds a window, counting the instructions of a test that reads on an arm, and of one that writes, which has
+/// a third session.
 const RESTART_SECONDS: f64 = 1.5;
 const AROUND_WINDOW_SECONDS: f64 = 0.15;
 const COUNT_SECONDS: f64 = 0.9;
+const COUNT_WRITES_SECONDS: f64 = 1.5;
 /// Warm-up on top of a window, as a share of it.
 const WARMUP_SHARE: f64 = 0.2;
 
@@ -131,10 +133,12 @@ fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
     let (arms, tests) = (plan.arms.len() as f64, tests as f64);
     let names = plan.workload.steps.iter();
     let writes = names.filter_map(|name| microbenchmarks::test_by_name(name)).filter(|test| test.writes());
-    let restarts = arms * (1.0 + (writes.count() as f64).min(tests));
+    let writes = (writes.count() as f64).min(tests);
+    let restarts = arms * (1.0 + writes);
     let windows = arms * tests * f64::from(isolated.windows);
-    let counts = if isolated.count_instructions { arms * tests } else { 0.0 };
-    let around = restarts * RESTART_SECONDS + windows * AROUND_WINDOW_SECONDS + counts * COUNT_SECONDS;
+    let counting = arms * ((tests - writes) * COUNT_SECONDS + writes * COUNT_WRITES_SECONDS);
+    let counting = if isolated.count_instructions { counting } else { 0.0 };
+    let around = restarts * RESTART_SECONDS + windows * AROUND_WINDOW_SECONDS + counting;
     (windows, around)
 }
 

@@ -201,8 +201,8 @@ pub(crate) fn remark(remark: &Remark) -> String {
                 .to_owned()
         }
         Remark::CountsPart { instructions, cpu_us } => format!(
-            "counts not used: {instructions:.2} times the instructions were counted and {cpu_us:.2} times the CPU time was \
-             taken, so what was counted is not what the windows did"
+            "counts not used: {instructions:.2} times the instructions and {cpu_us:.2} times the CPU time are too far apart for \
+             one to stand for the other"
         ),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A program counts the user instructions of one session apart from the windows: no kernel, no background process, and
 //! a state of the server that only resembles theirs. Where an arm's counts say one thing and the CPU time of its windows
-//! quite another, the counts are not of the work that windows did, and nothing is concluded from them.
+//! quite another, the one does not stand for the other, and nothing is concluded from counts.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Agreement {
         (self.instructions.ln() - self.cpu_us.ln()).abs()
     }
 
-    /// Whether the counts are not of the work that the windows did.
+    /// Whether counts are too far from the windows to stand for them.
     pub fn is_parted(&self) -> bool {
         self.apart() - NOISE * self.cpu_error > PARTED_FACTOR.ln()
     }

@@ -99,7 +99,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
         InstructionSource::Processor | InstructionSource::None => Vec::new(),
     };
     for parted in agreements.iter().filter(|agreement| agreement.is_parted()) {
-        // What was counted is not what the windows did: CPU time decides.
+        // What was counted does not stand for what the windows did: CPU time decides.
         for test in experiment.tests.iter_mut().filter(|test| test.name == parted.test) {
             test.metrics.retain(|data| data.metric != Metric::Instructions);
         }

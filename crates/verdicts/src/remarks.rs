@@ -23,7 +23,7 @@ pub enum Remark {
     },
     /// The rate has changed and instructions have not: waiting, or where code and data happen to lie in memory.
     LayoutSuspect,
-    /// Counted instructions are not of the work that the windows did: its cost rests on CPU time.
+    /// Counted instructions are too far from the windows' CPU time to stand for it: the cost rests on CPU time.
     CountsPart {
         /// Counted instructions over base's.
         instructions: f64,
