@@ -47,9 +47,13 @@ impl Agreement {
         (self.instructions.ln() - self.cpu_us.ln()).abs()
     }
 
-    /// Whether counts are too far from the windows to stand for them.
+    /// Whether counts are too far from the windows to stand for them: so far apart, and not dearer or cheaper alike beyond
+    /// the noise of CPU time.
     pub fn is_parted(&self) -> bool {
-        self.apart() - NOISE * self.cpu_error > PARTED_FACTOR.ln()
+        let noise = NOISE * self.cpu_error;
+        let (instructions, cpu) = (self.instructions.ln(), self.cpu_us.ln());
+        let is_alike = instructions * cpu > 0.0 && cpu.abs() > noise;
+        self.apart() - noise > PARTED_FACTOR.ln() && !is_alike
     }
 }
 
@@ -154,8 +158,10 @@ mod tests {
 
     #[test]
     fn counts_part_from_windows_beyond_noise_alone() {
-        assert!(agreement(44.0, 5.6, 0.1).is_parted());
+        assert!(agreement(12.9, 0.97, 0.02).is_parted());
         assert!(agreement(0.97, 12.9, 0.1).is_parted());
+        assert!(agreement(2.0, 1.05, 0.1).is_parted(), "dearer by no more than noise");
+        assert!(!agreement(44.0, 5.6, 0.1).is_parted(), "dearer both, whatever the size");
         assert!(!agreement(1.30, 1.10, 0.02).is_parted(), "instructions that take less time each");
         assert!(!agreement(1.0, 1.6, 0.2).is_parted(), "CPU time that varies so much says nothing");
         assert!(!agreement(44.0, 5.6, f64::INFINITY).is_parted(), "one block says nothing");
