@@ -5,6 +5,7 @@ mod mysql;
 mod postgres;
 
 pub(crate) use mysql::pages_touched;
+pub(crate) use postgres::{autovacuumed, checkpoints};
 
 use crate::context::Context;
 use crate::figures::Cell;
@@ -65,6 +66,11 @@ pub(crate) fn blocks_touched(cx: &Context<'_>) -> Option<Quantity> {
             .map(|all| all / cell.operations())
     };
     cx.figures.of(touched)
+}
+
+/// Blocks or pages that were not in the buffers.
+pub(crate) fn misses(cell: Cell<'_>) -> Option<f64> {
+    postgres::misses(cell).or_else(|| mysql::misses(cell))
 }
 
 /// The figures that findings are made of, in the words of the DBMS that they are about.

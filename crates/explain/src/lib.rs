@@ -128,6 +128,35 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
+    let differences = settings::of_test(cx)?;
+    let (findings, remarks) = if is_shown(cx) { findings(cx, &differences)? } else { without_change(cx)? };
+    Ok(Explanation {
+        test: cx.test.to_owned(),
+        group: group.to_owned(),
+        arm: cx.arm,
+        base: cx.base,
+        findings,
+        decomposition: cx.decomposition.clone(),
+        differences,
+        remarks,
+    })
+}
+
+/// Whether there is something to explain: a verdict that shows a change, or a run that has none.
+fn is_shown(cx: &Context<'_>) -> bool {
+    let missed = queue::missed(cx.run, cx.test, cx.arm) || queue::missed(cx.run, cx.test, cx.base);
+    cx.judged.is_none() || missed || cx.changed() || queue::is_dearer(cx)
+}
+
+/// Where no verdict shows a change, some figures still stand out by chance: that the plan is another one is a fact, and
+/// no more is said.
+fn without_change(cx: &Context<'_>) -> Result<(Vec<Finding>, Vec<String>)> {
+    let remark = "no verdict shows a change of this test on this arm: causes are looked for where one does";
+    Ok((plans::of_test(cx)?, vec![remark.to_owned()]))
+}
+
+/// What was found, and what could not be looked at.
+fn findings(cx: &Context<'_>, differences: &[Difference]) -> Result<(Vec<Finding>, Vec<String>)> {
     let mut found: Vec<Item> = queue::of_test(cx).into_iter().map(Item::of).collect();
     // Where the two did not do the same, the time of an operation says nothing.
     if found.iter().all(|item| item.finding.word != Word::NotComparable) {
@@ -141,21 +170,12 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     found.extend(waits::of_test(cx)?.into_iter().map(Item::of));
     let profiled = profile::of_test(cx)?;
     found.extend(profiled.findings.into_iter().map(Item::of));
-    let differences = settings::of_test(cx)?;
-    let mut findings = rank::tell(cx, found);
-    mechanisms::attach(&mut findings, &differences);
+    let suspects = mechanisms::Suspects::of(cx, differences)?;
+    let mut findings = rank::tell(cx, found, &suspects);
+    suspects.attach(&mut findings);
     let mut remarks = remarks(cx);
     remarks.extend(profiled.remarks);
-    Ok(Explanation {
-        test: cx.test.to_owned(),
-        group: group.to_owned(),
-        arm: cx.arm,
-        base: cx.base,
-        findings,
-        decomposition: cx.decomposition.clone(),
-        differences,
-        remarks,
-    })
+    Ok((findings, remarks))
 }
 
 /// What could not be looked at, and what would make it visible.
@@ -174,6 +194,12 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         remarks.push(
             "no instructions: neither did the processor count them nor a program (`count_instructions` in \
              a plan of blocks); more work and slower work are told apart by counters only"
+                .to_owned(),
+        );
+    } else if decompose::is_counted_apart(cx.figures) {
+        remarks.push(
+            "instructions were counted apart from the windows, in few events after a start, and this test writes: what \
+             they and CPU time do not share is not said to be speed"
                 .to_owned(),
         );
     }

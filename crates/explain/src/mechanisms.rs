@@ -1,18 +1,28 @@
 //! By what a setting or another difference between two arms can act on a test, and which findings it is named beside.
 //!
-//! A difference alone is no finding: it is named only where what it acts by was itself seen, and then as a
-//! difference, not as the cause.
+//! A difference alone is no finding. One that can act in a test, since what it acts by was at work there, is a
+//! suspect. It is named beside findings of what it acts by. Where the arms are of one build, nothing else was varied:
+//! there findings that a suspect accounts for go first, and where none does, the suspects themselves are said.
 
 mod mysql;
+mod needs;
 mod postgres;
+mod statements;
 
+use crate::context::Context;
+use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding};
 use crate::settings::LEFT_OUT;
+use needs::Needs;
+use statements::Statement;
 
 /// More differences than these are not named in a sentence.
 const NAMED_MAX: usize = 4;
 /// Longer texts are cut in a sentence.
 const TEXT_MAX: usize = 90;
+
+/// A setting by name, or by its beginning where a `*` ends it; what it can act by; what has to be at work for that.
+type Rule = (&'static str, &'static [Cause], Needs);
 
 /// What code that is another, or is brought in from outside, can act by.
 const OF_CODE: [Cause; 5] =
@@ -20,6 +30,21 @@ const OF_CODE: [Cause; 5] =
 
 /// What an environment variable that loads a library can act by besides: the library can do anything.
 const OF_LIBRARY: [Cause; 3] = [Cause::Waiting, Cause::Fsync, Cause::Wal];
+
+/// What differs between two versions whatever their settings: a default that changed along is not named for it.
+const OF_VERSIONS: [Cause; 11] = [
+    Cause::Planning,
+    Cause::Instructions,
+    Cause::Cycles,
+    Cause::CpuTime,
+    Cause::KernelTime,
+    Cause::Function,
+    Cause::Waiting,
+    Cause::CpuQueue,
+    Cause::Locks,
+    Cause::Background,
+    Cause::Unknown,
+];
 
 /// What a difference can act by without a counter or a plan that would have shown it.
 const UNSEEN: [Cause; 8] = [
@@ -33,24 +58,10 @@ const UNSEEN: [Cause; 8] = [
     Cause::Waiting,
 ];
 
-/// Words of statements, and what such a statement can act by.
-const STATEMENTS: [(&str, &[Cause]); 6] = [
-    (
-        "INDEX",
-        &[Cause::QueryPlan, Cause::Wal, Cause::HeapBlocks, Cause::HotUpdates, Cause::Size, Cause::Rows],
-    ),
-    ("FILLFACTOR", &[Cause::HotUpdates, Cause::Size, Cause::HeapBlocks, Cause::Wal]),
-    ("AUTOVACUUM", postgres::AUTOVACUUM),
-    ("STATISTICS", &[Cause::QueryPlan]),
-    ("ANALYZE", &[Cause::QueryPlan]),
-    ("TRIGGER", &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Wal, Cause::Rows]),
-];
-
-/// What a setting can act by; none where nothing is known of it.
-pub(crate) fn causes_of(setting: &str) -> &'static [Cause] {
+/// The entry of a setting; none where nothing is known of it.
+fn rule_of(setting: &str) -> Option<&'static Rule> {
     // No two DBMSs give a name to different things, as long as the narrower patterns are asked first.
-    let mut all = mysql::SETTINGS.iter().chain(&postgres::SETTINGS);
-    all.find(|(pattern, _)| fits(pattern, setting)).map_or(&[], |(_, causes)| causes)
+    mysql::SETTINGS.iter().chain(&postgres::SETTINGS).find(|(pattern, ..)| fits(pattern, setting))
 }
 
 /// Whether a pattern of these tables means a setting.
@@ -64,64 +75,213 @@ fn fits(pattern: &str, setting: &str) -> bool {
     }
 }
 
-/// What a difference can act by.
-pub(crate) fn causes(difference: &Difference) -> Vec<Cause> {
-    match difference.kind {
+/// A difference that can act in the test.
+#[derive(Debug)]
+struct Suspect {
+    /// Of statements: one of them.
+    difference: Difference,
+    /// What it can act by.
+    causes: Vec<Cause>,
+    /// Whether somebody chose it, and no version brought it along.
+    chosen: bool,
+}
+
+/// What can act in a test of what differs between its two arms.
+#[derive(Debug, Default)]
+pub(crate) struct Suspects {
+    list: Vec<Suspect>,
+    /// Whether both arms run the same program: then nothing but these was varied.
+    alone: bool,
+}
+
+impl Suspects {
+    /// Those of the differences that can act.
+    pub fn of(cx: &Context<'_>, differences: &[Difference]) -> Result<Self> {
+        let (base, arm) = (cx.base_arm(), cx.its_arm());
+        let same_build = base.build_hash == arm.build_hash && base.dbms == arm.dbms;
+        // What one config comes to on two builds, nobody chose.
+        let same_config = base.config_hash == arm.config_hash;
+        let mut list = Vec::new();
+        for difference in differences {
+            let chosen = match difference.kind {
+                DifferenceKind::Setting => same_build || !same_config,
+                DifferenceKind::DefaultSetting | DifferenceKind::LeftOut => same_build,
+                _ => true,
+            };
+            match difference.kind {
+                DifferenceKind::AfterLoad => list.extend(statements(cx)?),
+                _ => list.extend(suspect(cx, difference.clone(), chosen)?),
+            }
+        }
+        Ok(Self { list, alone: same_build })
+    }
+
+    /// Whether a finding is what one of them makes, where nothing else was varied.
+    pub fn account_for(&self, finding: &Finding) -> bool {
+        self.alone && self.list.iter().any(|suspect| suspect.acts_by(finding))
+    }
+
+    /// Whether findings that none of them can account for are to give way to those that one can.
+    pub fn are_alone(&self) -> bool {
+        self.alone && !self.list.is_empty()
+    }
+
+    /// What is said where nothing that was looked at accounts for a change, and they are all that was varied.
+    pub fn remain(&self) -> Option<String> {
+        let left: Vec<&Difference> = self
+            .list
+            .iter()
+            .filter(|suspect| suspect.is_unseen())
+            .map(|suspect| &suspect.difference)
+            .collect();
+        self.alone.then(|| phrase(&left)).flatten()
+    }
+
+    /// Names in each finding's sentence the differences that can act by its cause; in one that is not explained, those
+    /// that could act on it unseen and are in no other finding.
+    pub fn attach(&self, findings: &mut [Finding]) {
+        let mut named: Vec<&Difference> = Vec::new();
+        for finding in findings.iter_mut().filter(|finding| finding.cause != Cause::Unknown) {
+            let acts = self.list.iter().filter(|suspect| suspect.acts_by(finding));
+            let theirs: Vec<&Difference> = acts.map(|suspect| &suspect.difference).collect();
+            named.extend(&theirs);
+            add(finding, phrase(&theirs), "");
+        }
+        for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Unknown) {
+            let could = |suspect: &&Suspect| {
+                suspect.chosen && suspect.is_unseen() && !named.contains(&&suspect.difference)
+            };
+            let theirs: Vec<&Difference> =
+                self.list.iter().filter(could).map(|suspect| &suspect.difference).collect();
+            add(finding, phrase(&theirs), ", which could be part of it");
+        }
+    }
+}
+
+impl Suspect {
+    fn acts_by(&self, finding: &Finding) -> bool {
+        let name = &self.difference.name;
+        let is_setting = self.difference.kind != DifferenceKind::AfterLoad;
+        self.causes.contains(&finding.cause)
+            && (self.chosen || !OF_VERSIONS.contains(&finding.cause))
+            && (!is_setting || is_its_evidence(name, finding))
+    }
+
+    /// Whether it can act without a counter or a plan that would have shown it. Statements change what is stored, and
+    /// of that little is counted.
+    fn is_unseen(&self) -> bool {
+        self.difference.kind == DifferenceKind::AfterLoad
+            || self.causes.iter().any(|cause| UNSEEN.contains(cause))
+    }
+}
+
+fn add(finding: &mut Finding, phrase: Option<String>, end: &str) {
+    if let Some(phrase) = phrase.filter(|phrase| !finding.sentence.contains(phrase)) {
+        finding.sentence.push_str(&format!("; {phrase}{end}"));
+    }
+}
+
+/// A difference as a suspect; none where it cannot act in this test.
+fn suspect(cx: &Context<'_>, difference: Difference, chosen: bool) -> Result<Option<Suspect>> {
+    let (causes, needs) = match difference.kind {
         DifferenceKind::Setting | DifferenceKind::DefaultSetting | DifferenceKind::LeftOut => {
-            causes_of(&difference.name).to_vec()
+            let rule = rule_of(&difference.name);
+            rule.map_or((Vec::new(), Needs::Nothing), |(_, causes, needs)| (causes.to_vec(), *needs))
         }
-        DifferenceKind::Build => OF_CODE.to_vec(),
         DifferenceKind::Environment if difference.name == "LD_PRELOAD" => {
-            [&OF_CODE[..], &OF_LIBRARY].concat()
+            ([&OF_CODE[..], &OF_LIBRARY].concat(), Needs::Nothing)
         }
-        DifferenceKind::Environment => OF_CODE.to_vec(),
-        DifferenceKind::AfterLoad => of_statements(difference),
-        DifferenceKind::Host | DifferenceKind::Version => Vec::new(),
-    }
-}
-
-/// Statements act by what they are about, and by each setting that they name.
-fn of_statements(difference: &Difference) -> Vec<Cause> {
-    let text =
-        [&difference.base, &difference.arm].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ");
-    let upper = text.to_uppercase();
-    let words = STATEMENTS.iter().filter(|(word, _)| upper.contains(word)).flat_map(|(_, causes)| *causes);
-    let names = text
-        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.'))
-        .filter(|name| name.contains('_'));
-    let mut causes: Vec<Cause> = words.copied().chain(names.flat_map(causes_of).copied()).collect();
-    causes.sort_unstable();
-    causes.dedup();
-    causes
-}
-
-/// Names in each finding's sentence the differences that can act by its cause; in one that is not explained, those that
-/// could act on it unseen and are in no other finding.
-pub(crate) fn attach(findings: &mut [Finding], differences: &[Difference]) {
-    let of_cause = |cause: Cause| -> Vec<&Difference> {
-        differences.iter().filter(|difference| causes(difference).contains(&cause)).collect()
+        DifferenceKind::Build | DifferenceKind::Environment => (OF_CODE.to_vec(), Needs::Nothing),
+        DifferenceKind::AfterLoad | DifferenceKind::Host | DifferenceKind::Version => return Ok(None),
     };
-    let mut named: Vec<String> = Vec::new();
-    for finding in findings.iter_mut().filter(|finding| finding.cause != Cause::Unknown) {
-        let mut theirs = of_cause(finding.cause);
-        if finding.cause == Cause::QueryPlan {
-            theirs.retain(|difference| acts_on_plan(&difference.name, &finding.sentence));
-        }
-        named.extend(theirs.iter().map(|difference| difference.name.clone()));
-        if let Some(phrase) = phrase(&theirs) {
-            finding.sentence.push_str("; ");
-            finding.sentence.push_str(&phrase);
+    let acts = !causes.is_empty() && needs.are_met(cx, &difference)?;
+    Ok(acts.then_some(Suspect { difference, causes, chosen }))
+}
+
+/// Statements that one of the two was given alone, each by itself.
+fn statements(cx: &Context<'_>) -> Result<Vec<Suspect>> {
+    let (before, after) = (&cx.base_arm().after_load, &cx.its_arm().after_load);
+    let only = |these: &[String], others: &[String]| -> Vec<String> {
+        these.iter().filter(|sql| !others.contains(sql)).cloned().collect()
+    };
+    let of_arm = only(after, before).into_iter().map(|sql| (None, Some(sql)));
+    let of_base = only(before, after).into_iter().map(|sql| (Some(sql), None));
+    let mut suspects = Vec::new();
+    for (base, arm) in of_arm.chain(of_base) {
+        let sql = arm.as_ref().or(base.as_ref()).cloned().unwrap_or_default();
+        let difference =
+            Difference { kind: DifferenceKind::AfterLoad, name: AFTER_LOAD.to_owned(), base, arm };
+        if let Some(causes) = causes_of_statement(cx, &sql, &difference)? {
+            suspects.push(Suspect { difference, causes, chosen: true });
         }
     }
-    for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Unknown) {
-        let could = |difference: &&Difference| {
-            difference.kind != DifferenceKind::DefaultSetting
-                && !named.contains(&difference.name)
-                && causes(difference).iter().any(|cause| UNSEEN.contains(cause))
-        };
-        if let Some(phrase) = phrase(&differences.iter().filter(could).collect::<Vec<_>>()) {
-            finding.sentence.push_str(&format!("; {phrase}, which could be part of it"));
+    Ok(suspects)
+}
+
+/// What a statement can act by in this test; none where it cannot.
+fn causes_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Result<Option<Vec<Cause>>> {
+    Ok(match Statement::of(sql) {
+        Statement::Nothing => None,
+        Statement::Unknown => Some(Cause::ALL.to_vec())
+            .map(|all| all.into_iter().filter(|cause| !OF_NO_STATEMENT.contains(cause)).collect()),
+        Statement::Kind(causes, needs) => needs.are_met(cx, difference)?.then(|| causes.to_vec()),
+        Statement::Settings(names) => {
+            let mut causes = Vec::new();
+            for (_, its, needs) in names.iter().filter_map(|name| rule_of(name)) {
+                if needs.are_met(cx, difference)? {
+                    causes.extend_from_slice(its);
+                }
+            }
+            (!causes.is_empty()).then_some(causes)
         }
+    })
+}
+
+/// What the machine does, or the client, and what is not known at all.
+const OF_NO_STATEMENT: [Cause; 8] = [
+    Cause::OtherLoad,
+    Cause::CpuSteal,
+    Cause::Canary,
+    Cause::Swap,
+    Cause::Client,
+    Cause::Frequency,
+    Cause::BackgroundRate,
+    Cause::Unknown,
+];
+
+/// Name of the difference that statements are.
+pub(crate) const AFTER_LOAD: &str = "statements after the load";
+
+/// Settings that act on some background processes alone, and words of which a finding about them must have one.
+const ROLES: [(&str, &[&str]); 10] = [
+    ("autovacuum*", &["autovacuum"]),
+    ("checkpoint_*", &["checkpointer"]),
+    ("max_wal_size", &["checkpointer"]),
+    ("wal_writer_*", &["wal writer", "walwriter"]),
+    ("synchronous_commit", &["wal writer", "walwriter"]),
+    ("bgwriter_*", &["background writer", "bgwriter"]),
+    ("io_*", &["io worker"]),
+    ("max_parallel_*", &["parallel", "ended"]),
+    ("innodb_purge_*", &["purge"]),
+    ("innodb_log_*", &["log"]),
+];
+
+/// Settings that a buffer of the log's acts by, and what shows that.
+const BUFFER_FULL: &str = "times that";
+
+/// Whether a finding is about what a setting acts by, and not about another thing of the same cause.
+fn is_its_evidence(setting: &str, finding: &Finding) -> bool {
+    match finding.cause {
+        Cause::QueryPlan => acts_on_plan(setting, &finding.sentence),
+        Cause::Background => {
+            let of_setting = ROLES.iter().find(|(pattern, _)| fits(pattern, setting));
+            let said = finding.sentence.to_lowercase();
+            of_setting.is_none_or(|(_, words)| words.iter().any(|word| said.contains(word)))
+        }
+        Cause::Wal if matches!(setting, "wal_buffers" | "innodb_log_buffer_size") => {
+            finding.evidence.iter().any(|figure| figure.what.starts_with(BUFFER_FULL))
+        }
+        _ => true,
     }
 }
 
@@ -162,7 +322,7 @@ fn phrase(differences: &[&Difference]) -> Option<String> {
         };
         parts.push(format!("the arms differ in {}{more}", names.join(", ")));
     }
-    for difference in statements {
+    for difference in statements.into_iter().take(NAMED_MAX) {
         let ran = |on: &str, text: &Option<String>| {
             text.as_ref().map(|text| format!("after the load {on} was given: {}", short(text)))
         };
@@ -193,100 +353,4 @@ fn short(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Certainty, Word};
-
-    fn finding(cause: Cause) -> Finding {
-        Finding {
-            word: Word::AnotherPlan,
-            cause,
-            sentence: "seen".into(),
-            weight: 1.0,
-            certainty: Certainty::Fact,
-            evidence: Vec::new(),
-        }
-    }
-
-    fn setting(name: &str, base: &str, arm: &str) -> Difference {
-        Difference {
-            kind: DifferenceKind::Setting,
-            name: name.into(),
-            base: Some(base.into()),
-            arm: Some(arm.into()),
-        }
-    }
-
-    #[test]
-    fn a_setting_is_named_only_beside_what_it_acts_by() {
-        let differences = [setting("random_page_cost", "4", "1.1"), setting("log_statement", "none", "all")];
-        let mut findings = [finding(Cause::QueryPlan), finding(Cause::Wal), finding(Cause::Instructions)];
-        attach(&mut findings, &differences);
-        let told = findings.map(|finding| finding.sentence);
-        assert_eq!(
-            told,
-            [
-                "seen; the arms differ in random_page_cost (1.1, base 4)",
-                "seen",
-                "seen; the arms differ in log_statement (all, base none)",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_setting_is_named_only_beside_nodes_that_it_acts_on() {
-        for (setting, change, acts) in [
-            ("hash_mem_multiplier", "Bitmap Heap Scan on t (k_1) became Index Only Scan", false),
-            ("hash_mem_multiplier", "Sort became HashAggregate", true),
-            ("enable_bitmapscan", "Bitmap Heap Scan on t (k_1) became Seq Scan", true),
-            ("enable_hashjoin", "Index Scan on t became Seq Scan", false),
-            ("max_parallel_workers_per_gather", "2 parallel workers planned (none before)", true),
-            ("random_page_cost", "Index Scan on t became Seq Scan", true),
-        ] {
-            assert_eq!(acts_on_plan(setting, change), acts, "{setting}: {change}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_explained_names_what_no_finding_has() {
-        let differences = [
-            setting("random_page_cost", "4", "1.1"),
-            setting("synchronous_commit", "off", "on"),
-            setting("autovacuum", "on", "off"),
-        ];
-        let mut findings = [finding(Cause::QueryPlan), finding(Cause::Unknown)];
-        attach(&mut findings, &differences);
-        assert_eq!(
-            findings[1].sentence,
-            "seen; the arms differ in synchronous_commit (on, base off), which could be part of it",
-            "autovacuum would have shown in counters"
-        );
-    }
-
-    #[test]
-    fn statements_after_the_load_act_by_what_they_are_about() {
-        let statement = |arm: &str| Difference {
-            kind: DifferenceKind::AfterLoad,
-            name: "statements after the load".into(),
-            base: None,
-            arm: Some(arm.into()),
-        };
-        assert!(causes(&statement("DROP INDEX k_1")).contains(&Cause::QueryPlan));
-        assert!(
-            causes(&statement("ALTER DATABASE rqps SET synchronous_commit = on")).contains(&Cause::Fsync)
-        );
-        assert!(causes(&statement("SELECT 1")).is_empty());
-        let mut findings = [finding(Cause::QueryPlan)];
-        attach(&mut findings, &[statement("DROP INDEX k_1")]);
-        assert_eq!(findings[0].sentence, "seen; after the load the arm alone was given: DROP INDEX k_1");
-    }
-
-    #[test]
-    fn the_longest_pattern_that_is_meant_counts() {
-        assert_eq!(causes_of("log_checkpoints"), []);
-        assert!(causes_of("log_statement").contains(&Cause::Instructions));
-        assert!(causes_of("autovacuum").contains(&Cause::DeadRows));
-        assert!(!causes_of("autovacuum_vacuum_cost_limit").contains(&Cause::Size));
-        assert_eq!(causes_of("port"), []);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use crate::counters::blocks_touched;
 use crate::decompose::queued_us;
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
+use crate::mechanisms::Suspects;
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::rank::Item;
 use crate::time::CLIENT_CPU;
@@ -74,15 +75,15 @@ const EACH_WAITS: f64 = 0.5;
 const FSYNC_SHARE: f64 = 0.25;
 
 /// All merging.
-pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>) -> Vec<Item> {
+pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> Vec<Item> {
     let mut items = same_cause(found);
     for (cause, takes) in MERGES {
-        merge(cx, &mut items, cause, takes);
+        merge(cx, &mut items, cause, takes, suspects);
     }
     vacuum_of_tail(&mut items);
     full_page_images(&mut items);
     queue_of_work(cx, &mut items);
-    waiting(cx, &mut items);
+    waiting(cx, &mut items, suspects);
     items
 }
 
@@ -161,7 +162,13 @@ fn of_the_host(cx: &Context<'_>, taker: Cause, item: &Item) -> bool {
     }
 }
 
-fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause]) {
+/// Whether a finding that none of the arms' differences can make would take one that a difference can: log that moved
+/// by chance takes no instructions of a constraint.
+fn is_foreign(suspects: &Suspects, taker: &Finding, taken: &Finding) -> bool {
+    taker.word != Word::TheHost && suspects.account_for(taken) && !suspects.account_for(taker)
+}
+
+fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause], suspects: &Suspects) {
     let Some(at) = items.iter().position(|item| item.finding.cause == cause) else { return };
     let mut taker = items.remove(at);
     let (direction, drive) = (taker.direction(), drive(cx, &taker));
@@ -172,7 +179,8 @@ fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause])
         let is_kernel = KERNEL_WORK.contains(&cause) && item.finding.cause == Cause::Cycles;
         let is_slow = taker.finding.word == Word::TheHost && is_of_the_host(&item);
         let is_taken = takes.contains(&item.finding.cause) && of_the_host(cx, cause, &item);
-        if agrees && (is_effect || is_slow || is_kernel || is_taken) {
+        let is_foreign = is_foreign(suspects, &taker.finding, &item.finding);
+        if agrees && !is_foreign && (is_effect || is_slow || is_kernel || is_taken) {
             also(cx, &mut taker.finding, &item);
             take(&mut taker, item);
         } else {
@@ -292,10 +300,12 @@ fn queue_of_work(cx: &Context<'_>, items: &mut Vec<Item>) {
 
 /// A counter of something to wait for is waiting only where clients do wait longer; else it is work. And waiting that
 /// nobody measured is for what the counters show.
-fn waiting(cx: &Context<'_>, items: &mut Vec<Item>) {
+fn waiting(cx: &Context<'_>, items: &mut Vec<Item>, suspects: &Suspects) {
     if let Some(at) = items.iter().position(|item| item.finding.cause == Cause::Waiting) {
         let waits = items.remove(at);
-        match waited_for(cx, items, &waits) {
+        match waited_for(cx, items, &waits)
+            .filter(|place| !is_foreign(suspects, &items[*place].finding, &waits.finding))
+        {
             Some(place) => {
                 if let Some((base, arm)) = waits.figure() {
                     let said = format!("; {}", longer(cx, base, arm));

@@ -8,6 +8,7 @@
 use crate::context::Context;
 use crate::counters;
 use crate::decompose::{SERVER, time_per_op};
+use crate::mechanisms::Suspects;
 use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
 use crate::time::{part, share_of};
@@ -50,25 +51,48 @@ impl Item {
 }
 
 /// Merges and orders.
-pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>) -> Vec<Finding> {
-    let mut items = merge_all(cx, found);
+pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> Vec<Finding> {
+    let mut items = merge_all(cx, found, suspects);
     same_work(cx, &mut items);
-    let left = left_over(cx, &items);
+    let left = left_over(cx, &items, suspects);
     let rose = time_rose(cx);
     let mut findings: Vec<Finding> = items.into_iter().map(|item| weighed(item, rose)).collect();
     findings.extend(left);
-    findings.sort_by(|a, b| place(a).cmp(&place(b)).then(b.weight.total_cmp(&a.weight)));
+    findings.sort_by(|a, b| place(a, suspects).cmp(&place(b, suspects)).then(b.weight.total_cmp(&a.weight)));
     findings
 }
 
 /// What makes rates incomparable goes before everything, what is explained before what is not, and all of that before
-/// what works against the change.
-fn place(finding: &Finding) -> u8 {
-    match (finding.weight >= 0.0, finding.word) {
-        (true, Word::NotComparable) => 0,
+/// what works against the change. Where nothing but known differences was varied, what they account for goes first,
+/// and what they do not account for comes behind them: it follows from something that is not seen, or is chance.
+fn place(finding: &Finding, suspects: &Suspects) -> u8 {
+    let along = finding.weight >= 0.0;
+    if finding.word == Word::NotComparable {
+        return 0;
+    }
+    if suspects.are_alone() && finding.word != Word::TheHost {
+        return match finding.cause {
+            Cause::Unknown => 3,
+            _ if suspects.account_for(finding) => {
+                if along {
+                    1
+                } else {
+                    2
+                }
+            }
+            _ => {
+                if along {
+                    4
+                } else {
+                    5
+                }
+            }
+        };
+    }
+    match (along, finding.word) {
         (true, Word::NotExplained) => 2,
         (true, _) => 1,
-        (false, _) => 3,
+        (false, _) => 4,
     }
 }
 
@@ -102,12 +126,19 @@ fn weighed(item: Item, time_rose: Option<bool>) -> Finding {
 }
 
 /// What no finding accounts for, where a change of the rate is to be explained.
-fn left_over(cx: &Context<'_>, items: &[Item]) -> Option<Finding> {
+fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Finding> {
     let is_comparable = !items.iter().any(|item| item.finding.word == Word::NotComparable);
     if !cx.changed() || !is_comparable {
         return None;
     }
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
+    if !items.iter().any(|item| suspects.account_for(&item.finding)) {
+        if let Some(remain) = suspects.remain() {
+            let sentence =
+                format!("no figure that was looked at accounts for how {arm} differs from {base}; {remain}");
+            return Some(unexplained(cx, sentence, 1.0));
+        }
+    }
     let split = cx.decomposition.as_ref();
     let whole = split.and_then(|split| share_of(cx, split, split.change_us_per_op()));
     let Some((split, whole)) = split.zip(whole) else {

@@ -325,7 +325,7 @@ fn environment(base: &Arm, arm: &Arm) -> Vec<Difference> {
 fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
     let text = |arm: &Arm| (!arm.after_load.is_empty()).then(|| arm.after_load.join("; "));
     let (before, after) = (text(base), text(arm));
-    differing(DifferenceKind::AfterLoad, "statements after the load", before.as_deref(), after.as_deref())
+    differing(DifferenceKind::AfterLoad, crate::mechanisms::AFTER_LOAD, before.as_deref(), after.as_deref())
 }
 
 /// How the servers were built, word by word: only what differs.

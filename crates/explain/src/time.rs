@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::decompose::{
     CLIENT, CPI, INSTRUCTIONS, KERNEL, LOG, PER_CYCLE, PER_INSTRUCTION, QUEUE, READS, SERVER, WAITING,
-    instructions_metric, off_cpu_per_op, time_per_op,
+    instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op,
 };
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, Word};
@@ -27,6 +27,7 @@ const CHANGE_MIN: f64 = 0.01;
 pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Item> {
     let Some(split) = &cx.decomposition else { return Vec::new() };
     let cpu = match instructions_metric(cx.figures) {
+        Some(metric) if is_counted_apart(cx.figures) => counted_apart(cx, split, metric),
         Some(metric) => {
             let found = [instructions(cx, split, metric), kernel(cx, split)];
             found.into_iter().flatten().chain(speed(cx, split)).collect()
@@ -69,8 +70,13 @@ fn certainty(cx: &Context<'_>, part: &Part) -> Certainty {
 }
 
 fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option<Item> {
-    let found = cx.figures.per_op(metric)?;
     let change_us = part(&split.parts, &[SERVER, INSTRUCTIONS])?.change_us_per_op;
+    executed(cx, split, metric, change_us)
+}
+
+/// More or fewer instructions, which make up `change_us` of the time of an operation.
+fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f64) -> Option<Item> {
+    let found = cx.figures.per_op(metric)?;
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
     (found.stands_out() && found.share() >= INSTRUCTIONS_SHARE).then(|| {
         sized(
@@ -93,6 +99,29 @@ fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option
             },
         )
     })
+}
+
+/// CPU time beside instructions that were counted apart from the windows. Where both moved the same way it is more or less
+/// work, and all of the CPU time's change is its; what they do not share is never said to be of the speed of that work.
+fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Item> {
+    let cpu = part(&split.parts, &[SERVER]).filter(|part| matters(split, part));
+    let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));
+    match (counted, cpu) {
+        (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
+            let said = quantity_of(cpu);
+            counted.finding.sentence.push_str(&format!(
+                "; it uses {} us of CPU, {}",
+                words::number(said.arm),
+                words::than(&said, &cx.base_arm().name)
+            ));
+            let evidence = Evidence::of("CPU time of the sessions", cx.per_op("us"), &said);
+            counted.finding.evidence.push(evidence);
+            vec![counted]
+        }
+        // What CPU time does not show has no share in it.
+        (Some(counted), None) => vec![Item { share: None, ..counted }],
+        _ => cpu_time(cx, split).into_iter().collect(),
+    }
 }
 
 /// A part of the change as evidence: the microseconds that it adds.
@@ -217,9 +246,15 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let found = part(&split.parts, &[SERVER]).filter(|part| matters(split, part))?;
     let said = quantity_of(found);
     let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let why = match is_counted_apart(cx.figures) {
+        true => {
+            "instructions, counted in few events after a start, did not move along, so more work and slower work \
+                 are not told apart"
+        }
+        false => "without counted instructions more work and slower work look alike",
+    };
     let mut sentence = format!(
-        "{arm} uses {} us of CPU per {operation}, {}; without counted instructions more work and \
-         slower work look alike",
+        "{arm} uses {} us of CPU per {operation}, {}; {why}",
         words::number(found.arm_us_per_op),
         words::than(&said, base),
     );

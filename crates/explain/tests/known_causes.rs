@@ -67,6 +67,15 @@ fn the_control_has_no_causes() {
 }
 
 #[test]
+fn figures_that_stand_out_where_no_verdict_does_are_no_findings() {
+    let heap = figure(counter(TABLES_IO, "heap_blks_hit"), 2.0, 7.0);
+    let read = figure(counter(TABLES_IO, "heap_blks_read"), 0.0, 0.0);
+    let found = explained(&spec((1.0, 1.0), 180.0, vec![heap, read]), 2);
+    assert_eq!(causes(&found), [], "{found:?}");
+    assert!(found.remarks.iter().any(|remark| remark.contains("no verdict shows a change")), "{found:?}");
+}
+
+#[test]
 fn dead_rows_are_one_finding_with_all_its_figures() {
     let entries = figure(counter("pg_stat_all_indexes", "idx_tup_read"), 1.0, 6.0);
     let fetched = figure(counter(TABLES, "idx_tup_fetch"), 1.0, 1.0);
@@ -79,7 +88,16 @@ fn dead_rows_are_one_finding_with_all_its_figures() {
     let first = &found.findings[0];
     assert!(first.sentence.contains("6 index entries for each row that it fetches"), "{}", first.sentence);
     assert!(first.sentence.contains("instructions per query up 12 %"), "{}", first.sentence);
-    assert_eq!(first.evidence.len(), 3, "entries, table blocks, instructions: {:?}", first.evidence);
+    let evidence: Vec<&str> = first.evidence.iter().map(|figure| figure.what.as_str()).collect();
+    assert_eq!(
+        evidence,
+        [
+            "index entries read for each row fetched",
+            "instructions in user mode",
+            "CPU time of the sessions",
+            "table blocks touched"
+        ]
+    );
 }
 
 #[test]
@@ -95,11 +113,31 @@ fn few_more_blocks_are_not_blamed_for_many_more_instructions() {
 
 #[test]
 fn the_same_instructions_in_more_time_are_slower_work() {
-    let found = explained(&spec((0.9, 1.0), 207.0, vec![]), 2);
+    // Counted by the processor in the same windows.
+    let found = explained(&Spec { counted: false, ..spec((0.9, 1.0), 207.0, vec![]) }, 2);
     assert_eq!(causes(&found)[0], (Word::SlowerWork, Cause::Cycles), "{found:?}");
     let split = found.decomposition.unwrap();
     let instructions = &split.parts[0].of[0];
     assert!(instructions.change_us_per_op.abs() < 0.1, "{instructions:?}");
+}
+
+/// A count is of few events after a start, where each change of a page writes it whole: it saw 44 times the instructions
+/// where the windows took 5.6 times the CPU time, and the other way round.
+#[test]
+fn what_a_count_and_the_windows_do_not_share_is_no_speed_of_a_write() {
+    for (rate, work, session_us) in
+        [(0.23, 44.0, 1008.0), (0.9, 1.0, 207.0), (0.9, 0.9, 207.0), (1.1, 1.1, 160.0)]
+    {
+        let found = explained(&spec((rate, work), session_us, vec![]), 2);
+        let is_of_speed = |word: Word| matches!(word, Word::SlowerWork | Word::FasterWork);
+        assert!(!causes(&found).iter().any(|(word, _)| is_of_speed(*word)), "{found:?}");
+        let instructions = found.findings.iter().find(|its| its.cause == Cause::Instructions);
+        assert_eq!(instructions.is_some(), work > 1.1, "{found:?}");
+        if let Some(first) = instructions {
+            assert!(first.weight > 0.9 && first.sentence.contains("44 times"), "{found:?}");
+            assert!(first.sentence.contains("us of CPU, 5.59 times"), "{found:?}");
+        }
+    }
 }
 
 #[test]
@@ -149,12 +187,15 @@ fn a_background_process_is_named_when_it_takes_a_share_that_counts() {
             figure(Observed::Metric("server_role.checkpointer_us"), 0.1, 0.1),
         ]
     };
-    let busy = explained(&spec((1.0, 1.0), 180.0, roles(20.0)), 2);
-    assert_eq!(causes(&busy), [(Word::MoreWork, Cause::Background)], "{busy:?}");
-    assert!(busy.findings[0].sentence.contains("us of CPU per query in the wal writer"), "{busy:?}");
+    let background = |found: &Explanation| {
+        found.findings.iter().find(|its| its.cause == Cause::Background).map(|its| its.sentence.clone())
+    };
+    let busy = explained(&spec((0.9, 1.0), 180.0, roles(20.0)), 2);
+    let said = background(&busy).unwrap_or_default();
+    assert!(said.contains("us of CPU per query in the wal writer"), "{busy:?}");
     assert!(busy.decomposition.unwrap().background.unwrap().change_us_per_op > 18.0);
-    let idle = explained(&spec((1.0, 1.0), 180.0, roles(3.0)), 2);
-    assert_eq!(causes(&idle), [], "2 us beside 250 are nothing: {idle:?}");
+    let idle = explained(&spec((0.9, 1.0), 180.0, roles(3.0)), 2);
+    assert_eq!(background(&idle), None, "2 us beside 250 are nothing: {idle:?}");
 }
 
 #[test]

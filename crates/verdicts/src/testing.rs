@@ -59,6 +59,10 @@ pub struct Spec {
     pub details: Vec<Detail>,
     /// Settings of arms: arm, name, value.
     pub settings: Vec<(usize, &'static str, &'static str)>,
+    /// Settings of arms that nobody set: arm, name, value.
+    pub defaults: Vec<(usize, &'static str, &'static str)>,
+    /// Statements that an arm was given after its load.
+    pub after_load: Vec<(usize, &'static str)>,
     /// Arms that stall once in each window of a test, their rate being the same: arm, test, microseconds. The windows
     /// of such a test have latencies on all arms.
     pub stalls: Vec<(usize, &'static str, u64)>,
@@ -122,6 +126,8 @@ impl Default for Spec {
             extra: vec![],
             details: vec![],
             settings: vec![],
+            defaults: vec![],
+            after_load: vec![],
             stalls: vec![],
             profiles: vec![],
             seed: 1,
@@ -398,7 +404,11 @@ fn noise(spec: &Spec, (test, arm, block, salt): (&str, usize, u32, u32), sd: f64
 }
 
 fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
-    let settings = spec.settings.iter().filter(|(arm, ..)| spec.arms[*arm].0 == name);
+    let of_arm = |(arm, ..): &&(usize, &str, &str)| spec.arms[*arm].0 == name;
+    let set = spec.settings.iter().filter(of_arm);
+    let defaults = spec.defaults.iter().filter(of_arm);
+    let config: Vec<String> = set.clone().map(|(_, name, value)| format!("{name}={value}")).collect();
+    let after_load = spec.after_load.iter().filter(|(arm, _)| spec.arms[*arm].0 == name);
     Arm {
         name: name.into(),
         role: if spec.arms[0].0 == name { Role::Base } else { Role::Candidate },
@@ -409,23 +419,26 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
         build_origin: "registry".into(),
         build_version_text: format!("PostgreSQL {version} on x86_64-pc-linux-gnu, compiled by gcc"),
         config_name: "sized".into(),
-        config_hash: "c0ffee00".into(),
+        config_hash: format!("c0ffee00{}", config.join(";")),
         config_text: "jit=off\n".into(),
         left_out: vec![],
         managed: vec![],
         env: BTreeMap::new(),
-        after_load: vec![],
+        after_load: after_load.map(|(_, sql)| (*sql).to_owned()).collect(),
         facts: vec![],
-        settings: settings.map(|(_, name, value)| setting(name, value)).collect(),
+        settings: set
+            .map(|(_, name, value)| setting(name, value, false))
+            .chain(defaults.map(|(_, name, value)| setting(name, value, true)))
+            .collect(),
     }
 }
 
-fn setting(name: &str, value: &str) -> ServerSetting {
+fn setting(name: &str, value: &str, default: bool) -> ServerSetting {
     ServerSetting {
         name: name.to_owned(),
         value: value.to_owned(),
-        source: "configuration file".into(),
-        default: false,
+        source: if default { "default" } else { "configuration file" }.into(),
+        default,
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         phrase: "reads {} pages into the buffer pool",
         per: Per::Operation,
         floor: 0.05,
-        value: |cell| status(cell, "innodb_pages_read"),
+        value: misses,
     },
     Entry {
         cause: Cause::Reads,
@@ -113,7 +113,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         floor: 1.0,
         value: |cell| {
             let written = status(cell, "binlog_bytes_written");
-            written.or_else(|| cell.counter(FILES, BINARY_LOG, "bytes_write"))
+            written.or_else(|| of_binary_log(cell, "bytes_write"))
         },
     },
     Entry {
@@ -144,7 +144,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         phrase: "syncs the binary log or asks for its state {} times",
         per: Per::Operation,
         floor: 0.01,
-        value: |cell| cell.counter(FILES, BINARY_LOG, "count_misc"),
+        value: |cell| of_binary_log(cell, "count_misc"),
     },
     Entry {
         cause: Cause::Checkpoint,
@@ -247,6 +247,17 @@ pub(super) static ENTRIES: [Entry; 23] = [
         value: |cell| Some(status(cell, "com_stmt_prepare")? + status(cell, "com_stmt_reprepare")?),
     },
 ];
+
+/// A figure of the binary log's file. A server that has written none does not list it among its files.
+fn of_binary_log(cell: Cell<'_>, column: &str) -> Option<f64> {
+    let all = cell.counter_sum(FILES, column, |_| true);
+    cell.counter(FILES, BINARY_LOG, column).or(all.map(|_| 0.0))
+}
+
+/// Pages read into the buffer pool.
+pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
+    status(cell, "innodb_pages_read")
+}
 
 const US_PER_MS: f64 = 1000.0;
 

@@ -78,7 +78,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         phrase: "reads {} blocks into shared buffers",
         per: Per::Operation,
         floor: 0.05,
-        value: |cell| sum(cell, TABLES_IO, ["heap_blks_read", "idx_blks_read"]),
+        value: misses,
     },
     Entry {
         cause: Cause::Reads,
@@ -210,7 +210,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         phrase: "tables that autovacuum went through in the windows: {}",
         per: Per::Windows,
         floor: 0.0,
-        value: |cell| cell.counter(TABLES, ALL, "autovacuum_count"),
+        value: autovacuumed,
     },
     Entry {
         cause: Cause::Autovacuum,
@@ -241,6 +241,16 @@ fn sum(cell: Cell<'_>, view: &str, columns: [&str; 2]) -> Option<f64> {
     columns.iter().try_fold(0.0, |sum, column| Some(sum + cell.counter(view, ALL, column)?))
 }
 
+/// Blocks read into shared buffers.
+pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
+    sum(cell, TABLES_IO, ["heap_blks_read", "idx_blks_read"])
+}
+
+/// Tables that autovacuum finished.
+pub(crate) fn autovacuumed(cell: Cell<'_>) -> Option<f64> {
+    cell.counter(TABLES, ALL, "autovacuum_count")
+}
+
 /// Blocks of tables and indexes touched.
 pub(super) fn blocks_touched(cell: Cell<'_>) -> Option<f64> {
     let heap = sum(cell, TABLES_IO, ["heap_blks_hit", "heap_blks_read"])?;
@@ -261,7 +271,7 @@ fn hot_percent(cell: Cell<'_>) -> Option<f64> {
 }
 
 /// Checkpoints that were begun, as each version counts them.
-fn checkpoints(cell: Cell<'_>) -> Option<f64> {
+pub(crate) fn checkpoints(cell: Cell<'_>) -> Option<f64> {
     let both = |view: &str, columns: [&str; 2]| {
         columns.iter().try_fold(0.0, |sum, column| Some(sum + cell.counter(view, "", column)?))
     };

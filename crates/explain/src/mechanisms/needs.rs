@@ -1,0 +1,116 @@
+//! What has to be at work in a test for a setting or a statement to act there at all.
+
+use crate::context::Context;
+use crate::counters;
+use crate::error::Result;
+use crate::figures::Cell;
+use crate::model::Difference;
+
+/// Log per operation, in bytes, above what background threads write.
+const LOG_BYTES_MIN: f64 = 16.0;
+/// Events per operation below which there are next to none.
+const EVENTS_MIN: f64 = 0.01;
+/// Full-page images per operation below which there are next to none.
+const IMAGES_MIN: f64 = 0.002;
+
+/// What has to be at work on one of the two arms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Needs {
+    /// It acts on every statement, or the counter that it acts by tells.
+    Nothing,
+    /// Statements write to the log.
+    Log,
+    /// Pages go whole into the log.
+    Images,
+    /// Blocks are read into the buffers.
+    Misses,
+    /// Autovacuum ran, in the windows or before.
+    Autovacuum,
+    /// A checkpoint began in the windows.
+    Checkpoint,
+    /// A statement's plan is compiled.
+    Jit,
+    /// The difference's text on one of the arms has this in it.
+    Value(&'static str),
+    /// A statement of the test has this in it.
+    Sql(&'static str),
+    /// A status variable rises.
+    Status(&'static str),
+    /// A metric of InnoDB rises.
+    Metric(&'static str),
+}
+
+impl Needs {
+    /// Whether what is needed for `difference` to act was there on either arm.
+    pub fn are_met(self, cx: &Context<'_>, difference: &Difference) -> Result<bool> {
+        Ok(match self {
+            Needs::Nothing => true,
+            Needs::Log => is_above(cx, LOG_BYTES_MIN, |cell| cell.metric("server_wal_bytes")),
+            Needs::Images => match has(cx, images) {
+                true => is_above(cx, IMAGES_MIN, images),
+                // Versions before 14 do not count them.
+                false => Needs::Log.are_met(cx, difference)?,
+            },
+            Needs::Misses => is_above(cx, EVENTS_MIN, counters::misses),
+            // Where the two differ in whether it is on at all, it need not have come by before the debt is there.
+            Needs::Autovacuum => difference.name == "autovacuum" || autovacuum(cx)?,
+            Needs::Checkpoint => is_above(cx, 0.0, counters::checkpoints),
+            Needs::Jit => plans_have(cx, |plan| plan.text.contains("JIT:") || plan.json.contains("\"JIT\""))?,
+            Needs::Value(part) => [&difference.base, &difference.arm]
+                .into_iter()
+                .flatten()
+                .any(|value| value.to_lowercase().contains(part)),
+            Needs::Sql(part) => plans_have(cx, |plan| plan.sql.to_uppercase().contains(part))?,
+            Needs::Status(name) => is_above(cx, EVENTS_MIN, |cell| cell.counter("global_status", "", name)),
+            Needs::Metric(name) => is_above(cx, EVENTS_MIN, |cell| cell.counter("innodb_metrics", "", name)),
+        })
+    }
+}
+
+fn images(cell: Cell<'_>) -> Option<f64> {
+    cell.counter("pg_stat_wal", "", "wal_fpi")
+}
+
+/// Whether a total is known of either arm.
+fn has(cx: &Context<'_>, value: fn(Cell<'_>) -> Option<f64>) -> bool {
+    [false, true].into_iter().any(|of_arm| cx.figures.total(of_arm, value).is_some())
+}
+
+/// Whether either arm has more than `floor` of something per operation. Arms may count unlike things, so each counts
+/// by itself.
+fn is_above(cx: &Context<'_>, floor: f64, value: impl Fn(Cell<'_>) -> Option<f64>) -> bool {
+    [false, true].into_iter().any(|of_arm| {
+        let operations = cx.figures.total(of_arm, |cell| Some(cell.operations())).unwrap_or(0.0);
+        cx.figures.total(of_arm, &value).is_some_and(|total| total > floor * operations && total > 0.0)
+    })
+}
+
+/// Whether autovacuum went through a table, while the test was measured or between the load and then.
+fn autovacuum(cx: &Context<'_>) -> Result<bool> {
+    if is_above(cx, 0.0, counters::autovacuumed) {
+        return Ok(true);
+    }
+    for arm in [cx.base, cx.arm] {
+        for window in cx.windows(arm) {
+            let fingerprint = cx.run.fingerprint(window.action.seq)?;
+            let ran = |(key, value): &(String, String)| {
+                key.ends_with(".autovacuums") && value.parse::<f64>().is_ok_and(|count| count > 0.0)
+            };
+            if fingerprint.iter().any(ran) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn plans_have(cx: &Context<'_>, matches: impl Fn(&rqps_store::QueryPlan) -> bool) -> Result<bool> {
+    for arm in [cx.base, cx.arm] {
+        for window in cx.windows(arm) {
+            if cx.run.plans(window.action.seq)?.iter().any(&matches) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}

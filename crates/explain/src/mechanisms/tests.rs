@@ -1,0 +1,149 @@
+//! Tests of what settings are named for: tables alone, and findings that were made up.
+
+use std::fmt::Write as _;
+
+use super::*;
+use crate::model::{Certainty, Evidence, Word};
+
+/// Every setting whose default differs between Postgres 9.6 to 18, or MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.4, as servers of
+/// these versions said, and every option of a shipped config, which some version may not know: by what it may be named
+/// where a version brought the difference along, and what has to be at work then; `-` where it is never named.
+const DEFAULTS: &str = include_str!("defaults.txt");
+
+fn finding(cause: Cause, sentence: &str) -> Finding {
+    Finding {
+        word: Word::MoreWork,
+        cause,
+        sentence: sentence.into(),
+        weight: 1.0,
+        certainty: Certainty::Fact,
+        evidence: Vec::new(),
+    }
+}
+
+fn suspects(kind: DifferenceKind, chosen: bool, names: &[&str]) -> Suspects {
+    let suspect = |name: &&str| Suspect {
+        difference: Difference { kind, name: (*name).into(), base: Some("1".into()), arm: Some("2".into()) },
+        causes: rule_of(name).map_or(Vec::new(), |(_, causes, _)| causes.to_vec()),
+        chosen,
+    };
+    Suspects { list: names.iter().map(suspect).collect(), alone: false }
+}
+
+fn told(suspects: &Suspects, cause: Cause, sentence: &str) -> String {
+    let mut findings = [finding(cause, sentence)];
+    suspects.attach(&mut findings);
+    let [finding] = findings;
+    finding.sentence
+}
+
+#[test]
+fn what_a_version_brought_along_is_named_by_its_own_counter_only() {
+    let mut found = String::new();
+    for line in DEFAULTS.lines() {
+        let setting = line.split(':').next().unwrap();
+        let name = setting.split(' ').nth(1).unwrap();
+        let (causes, needs) =
+            rule_of(name).map_or((&[][..], Needs::Nothing), |(_, causes, needs)| (*causes, *needs));
+        let causes: Vec<&str> =
+            causes.iter().filter(|cause| !OF_VERSIONS.contains(cause)).map(|cause| cause.key()).collect();
+        let causes = if causes.is_empty() { "-".to_owned() } else { causes.join(", ") };
+        let needs =
+            if needs == Needs::Nothing || causes == "-" { String::new() } else { format!(" if {needs:?}") };
+        writeln!(found, "{setting}: {causes}{needs}").unwrap();
+    }
+    assert_eq!(found, DEFAULTS, "{found}");
+}
+
+#[test]
+fn a_setting_is_named_only_beside_what_it_acts_by() {
+    let both = suspects(DifferenceKind::Setting, true, &["random_page_cost", "log_statement"]);
+    let plan = told(&both, Cause::QueryPlan, "seen");
+    assert_eq!(plan, "seen; the arms differ in random_page_cost (2, base 1)");
+    assert_eq!(told(&both, Cause::Wal, "seen"), "seen");
+    let code = told(&both, Cause::Instructions, "seen");
+    assert_eq!(code, "seen; the arms differ in log_statement (2, base 1)");
+}
+
+#[test]
+fn a_default_is_not_named_for_what_any_two_versions_differ_by() {
+    let names = ["jit", "performance_schema", "log_statement", "track_io_timing", "ssl_min_protocol_version"];
+    let defaults = suspects(DifferenceKind::DefaultSetting, false, &names);
+    for cause in OF_VERSIONS {
+        assert_eq!(told(&defaults, cause, "seen"), "seen", "{cause}");
+    }
+}
+
+#[test]
+fn a_setting_is_named_only_beside_nodes_that_it_acts_on() {
+    for (setting, change, acts) in [
+        ("hash_mem_multiplier", "Bitmap Heap Scan on t (k_1) became Index Only Scan", false),
+        ("hash_mem_multiplier", "Sort became HashAggregate", true),
+        ("enable_bitmapscan", "Bitmap Heap Scan on t (k_1) became Seq Scan", true),
+        ("enable_hashjoin", "Index Scan on t became Seq Scan", false),
+        ("max_parallel_workers_per_gather", "2 parallel workers planned (none before)", true),
+        ("random_page_cost", "Index Scan on t became Seq Scan", true),
+    ] {
+        assert_eq!(acts_on_plan(setting, change), acts, "{setting}: {change}");
+    }
+}
+
+#[test]
+fn a_setting_is_named_only_beside_the_process_that_it_acts_on() {
+    let settings = ["bgwriter_delay", "wal_writer_delay", "innodb_purge_threads"];
+    let all = suspects(DifferenceKind::Setting, true, &settings);
+    let said = told(&all, Cause::Background, "new uses 20 us of CPU per query in the wal writer");
+    assert!(
+        said.contains("wal_writer_delay (2") && !said.contains("bgwriter") && !said.contains("purge"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_buffer_of_the_log_is_named_only_where_it_was_full() {
+    let buffers = suspects(DifferenceKind::Setting, true, &["wal_buffers"]);
+    assert_eq!(told(&buffers, Cause::Wal, "seen"), "seen");
+    let mut full = [finding(Cause::Wal, "seen")];
+    full[0].evidence.push(Evidence {
+        what: "times that WAL buffers were full".into(),
+        unit: String::new(),
+        base: Some(0.0),
+        arm: Some(1.0),
+        noise: None,
+        text: None,
+    });
+    buffers.attach(&mut full);
+    assert!(full[0].sentence.contains("wal_buffers"), "{full:?}");
+}
+
+#[test]
+fn what_is_not_explained_names_what_no_finding_has() {
+    let names = ["random_page_cost", "synchronous_commit", "autovacuum"];
+    let mut findings = [finding(Cause::QueryPlan, "seen"), finding(Cause::Unknown, "seen")];
+    suspects(DifferenceKind::Setting, true, &names).attach(&mut findings);
+    assert_eq!(
+        findings[1].sentence,
+        "seen; the arms differ in synchronous_commit (2, base 1), which could be part of it",
+        "autovacuum would have shown in counters"
+    );
+}
+
+#[test]
+fn the_narrower_pattern_is_asked_first() {
+    let acts_by =
+        |name: &str, cause: Cause| rule_of(name).is_some_and(|(_, causes, _)| causes.contains(&cause));
+    assert!(acts_by("log_statement", Cause::Instructions));
+    assert!(acts_by("autovacuum", Cause::DeadRows));
+    assert!(!acts_by("autovacuum_vacuum_cost_limit", Cause::Size));
+    for name in ["log_checkpoints", "log_line_prefix", "port", "cluster_name", "binlog_expire_logs_seconds"] {
+        assert!(rule_of(name).is_none_or(|(_, causes, _)| causes.is_empty()), "{name}");
+    }
+    let all = mysql::SETTINGS.iter().chain(&postgres::SETTINGS).enumerate();
+    for (at, (pattern, ..)) in all {
+        let first = mysql::SETTINGS
+            .iter()
+            .chain(&postgres::SETTINGS)
+            .position(|(earlier, ..)| fits(earlier, pattern.trim_end_matches('*')));
+        assert!(first.is_none_or(|first| first >= at), "{pattern} is never asked");
+    }
+}

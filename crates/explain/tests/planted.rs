@@ -1,0 +1,215 @@
+//! Made-up runs in which two arms run one program and differ in one thing: it is named first where it can have acted,
+//! and not at all where it cannot.
+#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
+
+use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
+use rqps_store::{Run, RunFolder};
+use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
+use rqps_verdicts::{judge_run, rules_of};
+
+const WRITES: &str = "update-index";
+const READS: &str = "point-query";
+const TABLES_IO: &str = "pg_statio_all_tables";
+
+fn explained(spec: &Spec, test: &str) -> Explanation {
+    let results = tempfile::tempdir().unwrap();
+    let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
+    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    let asked = Asked { tests: vec![test.to_owned()], arms: vec![2], base: None };
+    explain(&run, Some(&judged), &asked).unwrap().remove(0)
+}
+
+fn figure(test: &'static str, what: Observed, base: f64, arm: f64) -> [Extra; 3] {
+    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test, what, per_query })
+}
+
+/// Three arms of one build, the third slower with a fifth more instructions.
+fn slower(test: &'static str, extra: Vec<[Extra; 3]>) -> Spec {
+    let times = [
+        figure(test, Observed::SessionCpuUs, 180.0, 215.0),
+        figure(test, Observed::Metric("client_cpu_us"), 40.0, 40.0),
+    ];
+    Spec {
+        arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "17.7")],
+        effects: vec![(2, test, 0.86, 1.2)],
+        extra: times.into_iter().chain(extra).flatten().collect(),
+        ..Spec::default()
+    }
+}
+
+/// What lies about on other pages since each arm was loaded by itself.
+fn unlike_data(test: &'static str) -> Vec<[Extra; 3]> {
+    let io = |column| Observed::Counter(TABLES_IO, "all", column);
+    vec![
+        figure(test, io("heap_blks_hit"), 4.0, 9.0),
+        figure(test, io("heap_blks_read"), 0.0, 0.0),
+        figure(test, io("idx_blks_hit"), 3.0, 3.0),
+        figure(test, io("idx_blks_read"), 0.0, 0.0),
+        figure(test, Observed::Metric("server_wal_bytes"), 540.0, 720.0),
+    ]
+}
+
+fn first(found: &Explanation) -> &Finding {
+    found.findings.first().unwrap_or_else(|| panic!("{found:?}"))
+}
+
+fn names(found: &Explanation, what: &str) -> usize {
+    found.findings.iter().filter(|its| its.sentence.contains(what)).count()
+}
+
+#[test]
+fn a_constraint_goes_before_log_that_it_cannot_have_written() {
+    let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
+    let found =
+        explained(&Spec { after_load: vec![(2, check)], ..slower(WRITES, unlike_data(WRITES)) }, WRITES);
+    assert_eq!(first(&found).cause, Cause::Instructions, "{:?}", found.findings);
+    let said = &first(&found).sentence;
+    assert!(said.ends_with(&format!("after the load the arm alone was given: {check}")), "{said}");
+    assert!(!said.contains("WAL per query"), "the log is no part of it: {said}");
+    assert_eq!(names(&found, check), 1, "{:?}", found.findings);
+}
+
+#[test]
+fn a_constraint_that_no_statement_of_the_test_checks_is_not_named() {
+    let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
+    let found = explained(&Spec { after_load: vec![(2, check)], ..slower(READS, vec![]) }, READS);
+    assert_eq!(names(&found, "CHECK"), 0, "{:?}", found.findings);
+}
+
+#[test]
+fn commits_that_wait_go_before_blocks_that_unlike_data_make() {
+    let fsyncs = [
+        figure(WRITES, Observed::Metric("server_fsyncs"), 0.0, 1.0),
+        figure(WRITES, Observed::Counter("pg_stat_io", "client backend/wal/normal", "fsyncs"), 0.0, 1.0),
+    ];
+    let settings = vec![(0, "synchronous_commit", "off"), (2, "synchronous_commit", "on")];
+    let extra = unlike_data(WRITES).into_iter().chain(fsyncs).collect();
+    let found = explained(&Spec { settings, ..slower(WRITES, extra) }, WRITES);
+    assert_eq!(first(&found).cause, Cause::Fsync, "{:?}", found.findings);
+    assert!(first(&found).sentence.contains("synchronous_commit (on, base off)"), "{:?}", found.findings);
+}
+
+#[test]
+fn images_that_are_compressed_are_more_work_whatever_a_count_saw_of_them() {
+    let images = [
+        figure(WRITES, Observed::Counter("pg_stat_wal", "", "wal_fpi"), 0.5, 0.5),
+        figure(WRITES, Observed::Metric("server_wal_bytes"), 5000.0, 900.0),
+    ];
+    let times = [
+        figure(WRITES, Observed::SessionCpuUs, 180.0, 1008.0),
+        figure(WRITES, Observed::Metric("client_cpu_us"), 40.0, 40.0),
+    ];
+    let spec = Spec {
+        effects: vec![(2, WRITES, 0.24, 44.0)],
+        extra: times.into_iter().chain(images).flatten().collect(),
+        settings: vec![(0, "wal_compression", "off"), (2, "wal_compression", "pglz")],
+        ..slower(WRITES, vec![])
+    };
+    let found = explained(&spec, WRITES);
+    assert_eq!((first(&found).word, first(&found).cause), (Word::MoreWork, Cause::Instructions));
+    assert!(first(&found).sentence.contains("wal_compression (pglz, base off)"), "{:?}", found.findings);
+    assert!(found.findings.iter().all(|its| its.word != Word::FasterWork), "{:?}", found.findings);
+}
+
+#[test]
+fn a_setting_without_a_known_mechanism_is_never_named() {
+    for name in
+        ["cluster_name", "log_line_prefix", "extra_float_digits", "log_autovacuum_min_duration", "nosuch"]
+    {
+        let settings = vec![(0, name, "a"), (2, name, "b")];
+        let found = explained(&Spec { settings, ..slower(WRITES, unlike_data(WRITES)) }, WRITES);
+        assert!(!found.findings.is_empty());
+        assert_eq!(names(&found, name), 0, "{:?}", found.findings);
+    }
+}
+
+#[test]
+fn a_statement_is_said_where_nothing_else_accounts_for_the_change() {
+    let given = "SELECT pg_create_logical_replication_slot('s', 'test_decoding')";
+    let alone = Spec {
+        arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "17.7")],
+        effects: vec![(2, READS, 0.8, 1.0)],
+        after_load: vec![(2, given)],
+        ..Spec::default()
+    };
+    let found = explained(&alone, READS);
+    assert_eq!((first(&found).word, first(&found).cause), (Word::NotExplained, Cause::Unknown));
+    let said = &first(&found).sentence;
+    assert!(said.contains("the arm alone was given: SELECT pg_create_logical_replication_slot"), "{said}");
+    let harmless = Spec { after_load: vec![(2, "COMMENT ON TABLE sbtest1 IS 'x'")], ..alone };
+    assert_eq!(names(&explained(&harmless, READS), "COMMENT"), 0);
+}
+
+#[test]
+fn nothing_is_named_where_no_verdict_shows_a_change() {
+    let spec = Spec {
+        effects: vec![],
+        settings: vec![(0, "synchronous_commit", "off"), (2, "synchronous_commit", "on")],
+        after_load: vec![(2, "SELECT nobody_knows()")],
+        extra: vec![],
+        ..slower(READS, vec![])
+    };
+    let found = explained(&spec, READS);
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}
+
+/// Two versions with one config: 12 does not know the option, whose default is another besides.
+fn versions(extra: Vec<[Extra; 3]>) -> Spec {
+    Spec {
+        arms: vec![("old", "12.22"), ("control", "12.22"), ("new", "17.7")],
+        defaults: vec![
+            (0, "ssl_min_protocol_version", "TLSv1"),
+            (2, "ssl_min_protocol_version", "TLSv1.2"),
+            (0, "vacuum_cost_page_miss", "10"),
+            (2, "vacuum_cost_page_miss", "2"),
+            (0, "autovacuum_vacuum_insert_scale_factor", "0"),
+            (2, "autovacuum_vacuum_insert_scale_factor", "0.2"),
+            (0, "checkpoint_completion_target", "0.5"),
+            (2, "checkpoint_completion_target", "0.9"),
+        ],
+        ..slower(WRITES, extra)
+    }
+}
+
+#[test]
+fn no_default_is_named_that_cannot_act() {
+    let found = explained(&versions(unlike_data(WRITES)), WRITES);
+    assert!(found.findings.len() > 1, "{:?}", found.findings);
+    for name in ["ssl_min", "vacuum_", "checkpoint_"] {
+        assert_eq!(names(&found, name), 0, "{:?}", found.findings);
+    }
+    assert_eq!(found.differences.len(), 5, "they are still said to differ: {:?}", found.differences);
+}
+
+#[test]
+fn a_default_that_acts_by_autovacuum_is_named_where_that_ran() {
+    let tables = Observed::Counter("pg_stat_all_tables", "all", "autovacuum_count");
+    let found = explained(&versions(vec![figure(WRITES, tables, 0.0, 1e-4)]), WRITES);
+    let vacuum = found.findings.iter().find(|its| its.cause == Cause::Autovacuum);
+    let said = &vacuum.unwrap_or_else(|| panic!("{:?}", found.findings)).sentence;
+    assert!(said.contains("autovacuum_vacuum_insert_scale_factor (0.2, base 0)"), "{said}");
+    assert!(!said.contains("ssl"), "{said}");
+}
+
+#[test]
+fn a_binary_log_that_is_off_is_one_of_no_bytes() {
+    let file = |object, column| Observed::Counter("file_io", object, column);
+    let of_arms = |what, arms: &[usize], per_query| {
+        arms.iter().map(|arm| Extra { arm: *arm, test: WRITES, what, per_query }).collect::<Vec<_>>()
+    };
+    let spec = Spec {
+        dbms: "mysql",
+        arms: vec![("old", "8.0.31"), ("control", "8.0.31"), ("new", "8.0.31")],
+        effects: vec![(2, WRITES, 1.2, 0.9)],
+        extra: [
+            of_arms(file("sql/binlog", "bytes_write"), &[0, 1], 900.0),
+            of_arms(file("innodb/innodb_log_file", "bytes_write"), &[0, 1, 2], 700.0),
+        ]
+        .concat(),
+        settings: vec![(0, "log_bin", "ON"), (2, "log_bin", "OFF")],
+        ..Spec::default()
+    };
+    let found = explained(&spec, WRITES);
+    assert_eq!((first(&found).word, first(&found).cause), (Word::LessWork, Cause::BinaryLog), "{found:?}");
+    assert!(first(&found).sentence.contains("log_bin (OFF, base ON)"), "{found:?}");
+}
