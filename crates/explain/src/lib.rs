@@ -129,7 +129,9 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     let differences = settings::of_test(cx)?;
-    let (findings, remarks) = if is_shown(cx) { findings(cx, &differences)? } else { without_change(cx)? };
+    let suspects = mechanisms::Suspects::of(cx, &differences)?;
+    let (mut findings, remarks) = if is_shown(cx) { findings(cx, &suspects)? } else { without_change(cx)? };
+    suspects.attach(&mut findings);
     Ok(Explanation {
         test: cx.test.to_owned(),
         group: group.to_owned(),
@@ -149,14 +151,14 @@ fn is_shown(cx: &Context<'_>) -> bool {
 }
 
 /// Where no verdict shows a change, some figures still stand out by chance: that the plan is another one is a fact, and
-/// no more is said.
+/// nothing else is said.
 fn without_change(cx: &Context<'_>) -> Result<(Vec<Finding>, Vec<String>)> {
     let remark = "no verdict shows a change of this test on this arm: causes are looked for where one does";
     Ok((plans::of_test(cx)?, vec![remark.to_owned()]))
 }
 
 /// What was found, and what could not be looked at.
-fn findings(cx: &Context<'_>, differences: &[Difference]) -> Result<(Vec<Finding>, Vec<String>)> {
+fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Finding>, Vec<String>)> {
     let mut found: Vec<Item> = queue::of_test(cx).into_iter().map(Item::of).collect();
     // Where the two did not do the same, the time of an operation says nothing.
     if found.iter().all(|item| item.finding.word != Word::NotComparable) {
@@ -170,9 +172,7 @@ fn findings(cx: &Context<'_>, differences: &[Difference]) -> Result<(Vec<Finding
     found.extend(waits::of_test(cx)?.into_iter().map(Item::of));
     let profiled = profile::of_test(cx)?;
     found.extend(profiled.findings.into_iter().map(Item::of));
-    let suspects = mechanisms::Suspects::of(cx, differences)?;
-    let mut findings = rank::tell(cx, found, &suspects);
-    suspects.attach(&mut findings);
+    let findings = rank::tell(cx, found, suspects);
     let mut remarks = remarks(cx);
     remarks.extend(profiled.remarks);
     Ok((findings, remarks))

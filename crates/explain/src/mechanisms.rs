@@ -28,7 +28,7 @@ type Rule = (&'static str, &'static [Cause], Needs);
 const OF_CODE: [Cause; 5] =
     [Cause::Instructions, Cause::Cycles, Cause::CpuTime, Cause::KernelTime, Cause::Function];
 
-/// What an environment variable that loads a library can act by besides: the library can do anything.
+/// What the environment can act by besides: it loads libraries, and says what they do, and they can do anything.
 const OF_LIBRARY: [Cause; 3] = [Cause::Waiting, Cause::Fsync, Cause::Wal];
 
 /// What differs between two versions whatever their settings: a default that changed along is not named for it.
@@ -188,10 +188,8 @@ fn suspect(cx: &Context<'_>, difference: Difference, chosen: bool) -> Result<Opt
             let rule = rule_of(&difference.name);
             rule.map_or((Vec::new(), Needs::Nothing), |(_, causes, needs)| (causes.to_vec(), *needs))
         }
-        DifferenceKind::Environment if difference.name == "LD_PRELOAD" => {
-            ([&OF_CODE[..], &OF_LIBRARY].concat(), Needs::Nothing)
-        }
-        DifferenceKind::Build | DifferenceKind::Environment => (OF_CODE.to_vec(), Needs::Nothing),
+        DifferenceKind::Environment => ([&OF_CODE[..], &OF_LIBRARY].concat(), Needs::Nothing),
+        DifferenceKind::Build => (OF_CODE.to_vec(), Needs::Nothing),
         DifferenceKind::AfterLoad | DifferenceKind::Host | DifferenceKind::Version => return Ok(None),
     };
     let acts = !causes.is_empty() && needs.are_met(cx, &difference)?;

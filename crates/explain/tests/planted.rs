@@ -111,6 +111,26 @@ fn images_that_are_compressed_are_more_work_whatever_a_count_saw_of_them() {
     assert!(found.findings.iter().all(|its| its.word != Word::FasterWork), "{:?}", found.findings);
 }
 
+/// What a preloaded library reads from the environment can make it sleep.
+#[test]
+fn waiting_goes_first_where_the_environment_can_have_made_it() {
+    let times = [
+        figure(READS, Observed::SessionCpuUs, 20.0, 20.0),
+        figure(READS, Observed::Metric("client_cpu_us"), 4.0, 4.0),
+    ];
+    let found = explained(
+        &Spec {
+            effects: vec![(2, READS, 0.2, 1.0)],
+            extra: times.into_iter().flatten().collect(),
+            env: vec![(2, "SLEEP_US", "200")],
+            ..slower(READS, vec![])
+        },
+        READS,
+    );
+    assert_eq!((first(&found).word, first(&found).cause), (Word::MoreWaiting, Cause::Waiting), "{found:?}");
+    assert!(first(&found).sentence.contains("SLEEP_US (200, base none)"), "{found:?}");
+}
+
 #[test]
 fn a_setting_without_a_known_mechanism_is_never_named() {
     for name in

@@ -114,7 +114,7 @@ pub(crate) fn blocks_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<
 fn figures_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
     match one.findings.as_slice() {
-        [] => blocks.push(Block::Text("Nothing that was looked at stands out of noise.".to_owned())),
+        [] => blocks.push(Block::Text("No cause was found.".to_owned())),
         findings => blocks.push(Block::Items(findings.iter().map(sentence).collect())),
     }
     let evidence = evidence(run, one);

@@ -63,6 +63,8 @@ pub struct Spec {
     pub defaults: Vec<(usize, &'static str, &'static str)>,
     /// Statements that an arm was given after its load.
     pub after_load: Vec<(usize, &'static str)>,
+    /// Environment of an arm's server: arm, name, value.
+    pub env: Vec<(usize, &'static str, &'static str)>,
     /// Arms that stall once in each window of a test, their rate being the same: arm, test, microseconds. The windows
     /// of such a test have latencies on all arms.
     pub stalls: Vec<(usize, &'static str, u64)>,
@@ -128,6 +130,7 @@ impl Default for Spec {
             settings: vec![],
             defaults: vec![],
             after_load: vec![],
+            env: vec![],
             stalls: vec![],
             profiles: vec![],
             seed: 1,
@@ -407,6 +410,7 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
     let of_arm = |(arm, ..): &&(usize, &str, &str)| spec.arms[*arm].0 == name;
     let set = spec.settings.iter().filter(of_arm);
     let defaults = spec.defaults.iter().filter(of_arm);
+    let env = spec.env.iter().filter(of_arm);
     let config: Vec<String> = set.clone().map(|(_, name, value)| format!("{name}={value}")).collect();
     let after_load = spec.after_load.iter().filter(|(arm, _)| spec.arms[*arm].0 == name);
     Arm {
@@ -423,7 +427,7 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
         config_text: "jit=off\n".into(),
         left_out: vec![],
         managed: vec![],
-        env: BTreeMap::new(),
+        env: env.map(|(_, name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         after_load: after_load.map(|(_, sql)| (*sql).to_owned()).collect(),
         facts: vec![],
         settings: set
