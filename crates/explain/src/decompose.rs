@@ -105,13 +105,18 @@ pub(crate) fn off_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
 /// Log per operation, in bytes, from which on a test is one that writes.
 const WRITES_BYTES: f64 = 16.0;
 
-/// Whether instructions are known by a count alone, and of a test that writes. What a write costs depends on how long ago the
-/// last checkpoint was and on what the pages hold by then, and a count is of few events soon after a start: a part of the CPU
-/// time of windows that it does not go along with says nothing of how fast they worked.
+/// Change of counted instructions, as a share, from which on it is not the same work that took another time.
+const SAME_WORK: f64 = 0.02;
+
+/// Whether instructions are known by a count alone, and what they do not share with the CPU time of windows says nothing of
+/// how fast these worked. What a write costs depends on how long ago the last checkpoint was and on what the pages hold by
+/// then, and a count is of few events soon after a start; and where their number is another one, so is their kind.
 pub(crate) fn is_counted_apart(figures: &Figures) -> bool {
-    let writes = figures.per_op("server_wal_bytes");
-    instructions_metric(figures) == Some(COUNTED)
-        && writes.is_none_or(|found| found.base.max(found.arm) >= WRITES_BYTES)
+    let writes =
+        || figures.per_op("server_wal_bytes").is_none_or(|found| found.base.max(found.arm) >= WRITES_BYTES);
+    let is_other_work =
+        || figures.per_op(COUNTED).is_some_and(|found| found.stands_out() && found.share() >= SAME_WORK);
+    instructions_metric(figures) == Some(COUNTED) && (writes() || is_other_work())
 }
 
 /// The metric that holds instructions; the processor's go before those of a program.

@@ -140,6 +140,34 @@ fn what_a_count_and_the_windows_do_not_share_is_no_speed_of_a_write() {
     }
 }
 
+/// A pool too small was counted at 3.9 times the instructions and took 2.8 times the CPU time: no faster work.
+#[test]
+fn other_work_that_was_counted_is_no_speed_of_a_read() {
+    let reads = "point-query";
+    let times = |base: f64, arm: f64| {
+        [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra {
+            arm,
+            test: reads,
+            what: Observed::SessionCpuUs,
+            per_query,
+        })
+    };
+    let client = Observed::Metric("client_cpu_us");
+    let client = [0, 1, 2].map(|arm| Extra { arm, test: reads, what: client, per_query: 4.0 });
+    let made = Spec {
+        effects: vec![(2, reads, 0.4, 3.9)],
+        extra: times(18.0, 50.0).into_iter().chain(client).collect(),
+        ..Spec::default()
+    };
+    let results = tempfile::tempdir().unwrap();
+    let run: Run = RunFolder::open(&write_run(results.path(), &made).unwrap()).unwrap();
+    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    let asked = Asked { tests: vec![reads.to_owned()], arms: vec![2], base: None };
+    let found = explain(&run, Some(&judged), &asked).unwrap().remove(0);
+    assert_eq!(causes(&found), [(Word::MoreWork, Cause::Instructions)], "{found:?}");
+    assert!(found.findings[0].sentence.contains("us of CPU, 2.78 times"), "{found:?}");
+}
+
 #[test]
 fn fsyncs_are_waiting_only_where_clients_wait() {
     let fsyncs = || {

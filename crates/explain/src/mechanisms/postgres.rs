@@ -39,7 +39,7 @@ const LIBRARY: &[Cause] =
 
 /// Settings by name, or by its beginning where a `*` ends it, what they act by, and what has to be at work for that.
 /// The first that fits counts.
-pub(super) static SETTINGS: [Rule; 96] = [
+pub(super) static SETTINGS: [Rule; 97] = [
     ("enable_partition*", &[Cause::QueryPlan, Cause::Planning], Nothing),
     ("enable_*", PLANS, Nothing),
     ("random_page_cost", PLANS, Nothing),
@@ -88,7 +88,8 @@ pub(super) static SETTINGS: [Rule; 96] = [
     ("fsync", COMMITS, Log),
     ("synchronous_commit", COMMITS, Log),
     ("synchronous_standby_names", COMMITS, Log),
-    ("commit_*", COMMITS, Log),
+    ("commit_delay", COMMITS, Log),
+    ("commit_siblings", COMMITS, Log),
     ("wal_sync_method", COMMITS, Log),
     ("wal_buffers", &[Cause::Fsync, Cause::Wal, Cause::Waiting, Cause::KernelTime], Log),
     ("wal_writer_*", &[Cause::Fsync, Cause::Background], Log),
