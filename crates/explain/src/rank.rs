@@ -132,12 +132,11 @@ fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Fi
         return None;
     }
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    if !items.iter().any(|item| suspects.account_for(&item.finding)) {
-        if let Some(remain) = suspects.remain() {
-            let sentence =
-                format!("no figure that was looked at accounts for how {arm} differs from {base}; {remain}");
-            return Some(unexplained(cx, sentence, 1.0));
-        }
+    let accounted = items.iter().any(|item| suspects.account_for(&item.finding));
+    if let Some(remain) = suspects.remain().filter(|_| !accounted) {
+        let sentence =
+            format!("no figure that was looked at accounts for how {arm} differs from {base}; {remain}");
+        return Some(unexplained(cx, sentence, 1.0));
     }
     let split = cx.decomposition.as_ref();
     let whole = split.and_then(|split| share_of(cx, split, split.change_us_per_op()));
