@@ -198,7 +198,7 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         );
     } else if decompose::is_counted_apart(cx.figures) {
         remarks.push(
-            "instructions were counted apart from the windows, in few events after a start: what they and CPU time do not \
+            "instructions were counted apart from the windows, in a start of their own: what they and CPU time do not \
              share is not said to be speed"
                 .to_owned(),
         );

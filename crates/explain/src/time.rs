@@ -248,7 +248,7 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
     let why = match is_counted_apart(cx.figures) {
         true => {
-            "instructions, counted in few events after a start, did not move along, so more work and slower work \
+            "instructions, counted in a start of their own, did not move along, so more work and slower work \
                  are not told apart"
         }
         false => "without counted instructions more work and slower work look alike",

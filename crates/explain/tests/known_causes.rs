@@ -121,8 +121,7 @@ fn the_same_instructions_in_more_time_are_slower_work() {
     assert!(instructions.change_us_per_op.abs() < 0.1, "{instructions:?}");
 }
 
-/// A count is of few events after a start, where each change of a page writes it whole: it saw 44 times the instructions
-/// where the windows took 5.6 times the CPU time, and the other way round.
+/// A count saw 44 times the instructions where the windows took 5.6 times the CPU time, and the other way round.
 #[test]
 fn what_a_count_and_the_windows_do_not_share_is_no_speed_of_a_write() {
     for (rate, work, session_us) in
