@@ -1,7 +1,7 @@
 //! What every verb works with: folders, output, the wish to stop.
 
-use crate::Usage;
 use crate::args::{Cli, Color, OutputFormat, Verb, name_of};
+use crate::{EXIT_INTERRUPTED, Usage};
 use rqps_servers::Dirs;
 use rqps_store::RunFolder;
 use std::io::IsTerminal;
@@ -27,8 +27,8 @@ pub struct Context {
     pub width: Option<usize>,
     /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
-    /// Whether signals set it.
-    catches: AtomicBool,
+    /// Whether a signal ends the program at once: unless something must be brought to an end, or at the second.
+    end_at_once: Arc<AtomicBool>,
 }
 
 impl Context {
@@ -43,33 +43,27 @@ impl Context {
             Color::Never => false,
             Color::Auto => !no_color && std::io::stdout().is_terminal(),
         };
+        let (stop, end_at_once) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        hear_signals(&stop, &end_at_once)?;
         Ok(Self {
             results: cli.results.clone(),
             dirs: Dirs::from_env(),
             format,
             color: color && format == OutputFormat::Text,
             width: terminal_width(),
-            stop: Arc::new(AtomicBool::new(false)),
-            catches: AtomicBool::new(false),
+            stop,
+            end_at_once,
         })
     }
 
-    /// Has signals set `stop` instead of ending the program; for verbs that have something to bring to an end.
-    pub fn catch_signals(&self) -> anyhow::Result<()> {
-        // Caught twice, the first signal would end the program like a second one.
-        if self.catches.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
-        let ignored = ignored_signals();
-        for signal in STOP_SIGNALS {
-            // Under `nohup` a run goes on when its terminal closes.
-            if signal == signal_hook::consts::SIGHUP && ignored & (1 << (signal - 1)) != 0 {
-                continue;
-            }
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.stop))?;
-            signal_hook::flag::register(signal, Arc::clone(&self.stop))?;
-        }
-        Ok(())
+    /// Has signals set `stop` instead of ending the program; for what has something to bring to an end.
+    pub fn catch_signals(&self) {
+        self.end_at_once.store(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Has signals end the program again.
+    pub fn release_signals(&self) {
+        self.end_at_once.store(true, Ordering::Relaxed);
     }
 
     /// Refuses formats that the verb's output cannot take.
@@ -106,6 +100,22 @@ impl Context {
             .into()),
         }
     }
+}
+
+/// A process that is the first of its container ends by no signal that it does not handle, so all verbs do.
+fn hear_signals(stop: &Arc<AtomicBool>, end_at_once: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    let ignored = ignored_signals();
+    for signal in STOP_SIGNALS {
+        // Under `nohup` a run goes on when its terminal closes.
+        if signal == signal_hook::consts::SIGHUP && ignored & (1 << (signal - 1)) != 0 {
+            continue;
+        }
+        let code = i32::from(EXIT_INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(end_at_once))?;
+        signal_hook::flag::register(signal, Arc::clone(stop))?;
+        signal_hook::flag::register(signal, Arc::clone(end_at_once))?;
+    }
+    Ok(())
 }
 
 /// Characters of a line, where standard output is a terminal that tells.

@@ -7,6 +7,7 @@
 use crate::args::OutputFormat;
 use crate::context::Context;
 use crate::out;
+use rqps_report::tame;
 use serde_json::Value;
 
 const GAP: &str = "  ";
@@ -117,7 +118,9 @@ impl Listing {
 
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
-        self.rows.push(cells);
+        // Before anything is measured or coloured.
+        let tamed = |cell: Cell| Cell { text: tame(&cell.text).into_owned(), ..cell };
+        self.rows.push(cells.into_iter().map(tamed).collect());
     }
 
     /// Prints the list in the context's format; `json` is what JSON has in its place.

@@ -1,10 +1,10 @@
 //! Obtaining builds with progress: seconds for published ones, minutes for source code, which Ctrl-C ends in good
-//! order.
+//! order; what is only fetched it ends at once.
 
 use crate::context::Context;
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use rqps_servers::source::{BuildProgress, Watch};
+use rqps_servers::source::{BuildProgress, FETCHING, Watch};
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -29,9 +29,10 @@ pub fn obtaining<T>(
     }
     let mut told = Told::default();
     let mut progress = |progress: &BuildProgress<'_>| {
-        // Only now is there something to bring to an end; a download is simply broken off.
-        if let Err(error) = context.catch_signals() {
-            told.once(&spinner, &format!("Ctrl-C will not be noticed: {error}"));
+        match progress.phase {
+            // A download is simply broken off: it leaves nothing that the next one would not replace.
+            "" | FETCHING => context.release_signals(),
+            _ => context.catch_signals(),
         }
         told.hear(&spinner, on_terminal, progress);
     };
@@ -45,18 +46,13 @@ pub fn obtaining<T>(
 struct Told {
     phase: String,
     at_s: f64,
-    failure: bool,
 }
 
 impl Told {
-    fn once(&mut self, spinner: &ProgressBar, text: &str) {
-        if !self.failure {
-            spinner.suspend(|| out::tell(text));
-        }
-        self.failure = true;
-    }
-
     fn hear(&mut self, spinner: &ProgressBar, on_terminal: bool, progress: &BuildProgress<'_>) {
+        if progress.phase.is_empty() {
+            return;
+        }
         let text = line(progress);
         if on_terminal {
             return spinner.set_message(text);

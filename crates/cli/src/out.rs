@@ -1,10 +1,23 @@
 //! Standard output: results only. Standard error: everything else. A reader that has seen enough and closed
-//! the pipe, or a terminal that is gone, is no error and ends no run.
+//! the pipe, or a terminal that is gone, is no error and ends no run. What plans and servers say commands no terminal.
 
+use anyhow::Context;
+use rqps_report::tame;
+use std::fs;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
-/// Prints text as it is.
+/// How every colour begins, and what a terminal is told with them here.
+const ESCAPE: char = '\x1b';
+const COLORS: [&str; 6] = ["[31m", "[32m", "[33m", "[90m", "[2m", "[0m"];
+
+/// Prints text; of what a terminal would obey, our colours alone stay.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    print_as_is(&tame_but_colors(text))
+}
+
+/// Prints text of ours as it is.
+pub fn print_as_is(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -20,5 +33,61 @@ pub fn print_line(text: &str) -> anyhow::Result<()> {
 /// Tells the user something beside the results.
 pub fn tell(text: &str) {
     // Nobody is left to be told of a failure.
-    let _told = writeln!(std::io::stderr().lock(), "{text}");
+    let _told = writeln!(std::io::stderr().lock(), "{}", tame(text));
+}
+
+/// Writes a file so that it is there as a whole or as it was before.
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    // What is no file, such as a pipe, can't be put in its place.
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return fs::write(path, content).with_context(failed);
+    }
+    let partial = path.with_added_extension("partial");
+    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _removed = fs::remove_file(&partial);
+    }
+    written.with_context(failed)
+}
+
+fn tame_but_colors(text: &str) -> String {
+    let mut parts = text.split(ESCAPE);
+    let mut tamed = tame(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        match COLORS.iter().any(|color| part.starts_with(color)) {
+            true => tamed.push(ESCAPE),
+            false => tamed.push_str(&tame("\x1b")),
+        }
+        tamed.push_str(&tame(part));
+    }
+    tamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_of_ours_stay_and_nothing_else_commands() {
+        let text = "\x1b[31mred\x1b[0m \x1b[2J\x1b]0;x\x07";
+        assert_eq!(tame_but_colors(text), "\x1b[31mred\x1b[0m \\u001b[2J\\u001b]0;x\\u0007");
+        assert_eq!(tame_but_colors("plain\n"), "plain\n");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_and_stays_what_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.md");
+        write_file(&path, "whole").unwrap();
+        // Something is in the way of what is written beside it.
+        fs::create_dir(dir.path().join("report.md.partial")).unwrap();
+        let said = format!("{:#}", write_file(&path, "other").unwrap_err());
+        assert!(said.contains(&path.display().to_string()), "{said}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+        write_file(Path::new("/dev/null"), "gone").unwrap();
+        let said = format!("{:#}", write_file(Path::new("/dev/full"), "x").unwrap_err());
+        assert!(said.contains("/dev/full") && said.contains("No space left"), "{said}");
+    }
 }

@@ -4,6 +4,7 @@ use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rqps_executor::{Execution, Watcher};
 use rqps_plan::estimate::{duration_text, estimate};
+use rqps_report::tame;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -65,7 +66,7 @@ impl Progress {
         if self.bar.is_hidden() {
             out::tell(text);
         } else {
-            self.bar.println(text);
+            self.bar.println(tame(text));
         }
     }
 
@@ -84,7 +85,7 @@ impl Progress {
         if let Some((share, left)) = self.standing {
             self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
             let left = left.map(|seconds| format!("  {} left", duration_text(seconds))).unwrap_or_default();
-            self.bar.set_message(format!("{}  {detail}{left}", self.title));
+            self.bar.set_message(tame(&format!("{}  {detail}{left}", self.title)).into_owned());
             return;
         }
         let total: f64 = self.estimates.iter().sum();
@@ -92,7 +93,8 @@ impl Progress {
         if total > 0.0 {
             self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        self.bar.set_message(format!("{}  {detail}  {} left", self.title, duration_text(left)));
+        let message = format!("{}  {detail}  {} left", self.title, duration_text(left));
+        self.bar.set_message(tame(&message).into_owned());
     }
 }
 

@@ -103,6 +103,10 @@ pub(crate) trait Adapter: Sync {
     /// Statements of one session that read the first rows of all tables and their indexes once.
     fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String>;
 
+    /// Whether one of them was refused because the index that it reads is not there: an arm may have been told to drop
+    /// it.
+    fn lacks_index(&self, error: &Wire) -> bool;
+
     /// What the counters of a window come to.
     fn work(&self, deltas: &[CounterDelta]) -> Work;
 }

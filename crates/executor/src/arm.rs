@@ -97,8 +97,12 @@ impl ActiveArm {
         if tells_of_full_disk(&words) && !failure.lost_server() {
             return self.disk_full(step, words);
         }
-        let Some(how) = self.death(failure.lost_server()) else {
-            return failure;
+        let how = match failure.is_silence() && self.server.alive() {
+            true => Some("it hangs: it does not answer a login".to_owned()),
+            false => self.death(failure.lost_server()),
+        };
+        let Some(how) = how else {
+            return failure.about(&self.name, step);
         };
         let log = self.adapter.telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES));
         if tells_of_full_disk(&log) {

@@ -4,6 +4,7 @@ use crate::arm::{Ingredients, record};
 use crate::describe::{meta, steps};
 use crate::driver::described;
 use crate::error::{Error, Result};
+use crate::inputs;
 use crate::run::Execution;
 use crate::seat::memory_bytes_max;
 use rqps_plan::{Arm, BuildSource, Plan, PlanContext, ProfileAfter, Protocol, schedule};
@@ -71,6 +72,10 @@ pub fn begin(
         .collect();
     let meta = meta(&plan, driver, schedule.actions.len() as u32, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
+    let configs = plan.arms.iter().zip(&ingredients);
+    let configs = configs.map(|(arm, made_of)| (format!("configs/{}.conf", arm.name), &*made_of.config.text));
+    let files: Vec<_> = [("plan.toml".to_owned(), &*toml)].into_iter().chain(configs).collect();
+    inputs::keep(&folder, &files)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
     Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
 }
@@ -131,6 +136,7 @@ fn reopened(
     other_host: bool,
     watch: &mut Watch<'_>,
 ) -> Result<Execution> {
+    inputs::check(&run.folder)?;
     let plan_path = run.folder.plan_path();
     let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
         action: "read",

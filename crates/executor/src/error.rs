@@ -38,6 +38,22 @@ pub enum Error {
         /// What the load engine met.
         source: rqps_driver::StepError,
     },
+    /// Something about an arm's server could not be found out.
+    #[error("arm {arm}, {doing}: {source}")]
+    Unmeasured {
+        /// The arm.
+        arm: String,
+        /// The step, or what else was being done.
+        doing: String,
+        /// What it met.
+        source: Box<Error>,
+    },
+    /// Somebody has stopped a server's processes.
+    #[error("arm {arm}: its server stands still: somebody has stopped one of its processes (SIGSTOP)")]
+    StandsStill {
+        /// The arm.
+        arm: String,
+    },
     /// A server could not be made or started.
     #[error("arm {arm}: {source}")]
     NotStarted {
@@ -249,6 +265,13 @@ impl Error {
         }
     }
 
+    /// The same without the arm's name at its head, for where that stands anyway.
+    pub(crate) fn in_short_of(&self, arm: &str) -> String {
+        let text = self.in_short();
+        let rest = text.strip_prefix(&format!("arm {arm}")).filter(|rest| rest.starts_with([':', ',']));
+        rest.map_or(text.clone(), |rest| rest.trim_start_matches([':', ',', ' ']).to_owned())
+    }
+
     /// Whether what was asked for is at fault, not how it went: nothing was carried out.
     pub fn is_usage(&self) -> bool {
         match self {
@@ -269,12 +292,17 @@ impl Error {
         }
     }
 
-    /// Whether the fault is this arm's own, so that another arm may fare better.
-    pub(crate) fn is_of_one_arm(&self) -> bool {
+    /// The arm whose own fault it is, so that others may fare better.
+    pub(crate) fn faulty_arm(&self) -> Option<&str> {
         use rqps_servers::Error as Servers;
         match self {
-            Self::ServerDied { .. } => true,
-            Self::NotStarted { source, .. } => matches!(
+            Self::ServerDied { arm, .. }
+            | Self::Session { arm, .. }
+            | Self::Step { arm, .. }
+            | Self::Unmeasured { arm, .. }
+            | Self::StandsStill { arm }
+            | Self::NotCounted { arm, .. } => Some(arm),
+            Self::NotStarted { arm, source } => matches!(
                 **source,
                 Servers::Init { .. }
                     | Servers::Died { .. }
@@ -282,8 +310,29 @@ impl Error {
                     | Servers::ConfigRefused { .. }
                     | Servers::CannotRun { .. }
                     | Servers::MissingLibraries { .. }
-            ),
-            _ => false,
+                    | Servers::BadVariable { .. }
+                    | Servers::BadPreload { .. }
+                    | Servers::NotPreloaded { .. }
+                    | Servers::UncleanStop { .. }
+            )
+            .then_some(arm),
+            _ => None,
+        }
+    }
+
+    /// Whether the same may go well when it is tried again: a server that was killed, not a statement that was refused.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Self::ServerDied { .. } | Self::StandsStill { .. } | Self::NotStarted { .. })
+    }
+
+    /// With the arm that it is about, where it names none itself.
+    pub(crate) fn about(self, arm: &str, doing: &str) -> Self {
+        match self {
+            Self::Servers(error) if error.is_interruption() => Self::Interrupted,
+            Self::Servers(_) | Self::Probe(_) => {
+                Self::Unmeasured { arm: arm.to_owned(), doing: doing.to_owned(), source: Box::new(self) }
+            }
+            other => other,
         }
     }
 
@@ -295,15 +344,28 @@ impl Error {
             Some(error) => error.sqlstate().is_some_and(|state| DYING.contains(&state)),
             None => match self {
                 Self::Probe(rqps_probe::Error::ServerGone { .. }) => true,
+                Self::Unmeasured { source, .. } => source.lost_server(),
                 Self::Step { source: rqps_driver::StepError::Sysbench(error), .. } => error.lost_server(),
                 _ => false,
             },
         }
     }
 
+    /// Whether a server takes sessions and does not answer them.
+    pub(crate) fn is_silence(&self) -> bool {
+        use std::io::ErrorKind::{TimedOut, WouldBlock};
+        let kind = match self.wire() {
+            Some(rqps_wire::Error::Connect { source, .. }) => source.kind(),
+            Some(rqps_wire::Error::Closed { cause, .. }) => cause.kind(),
+            _ => return false,
+        };
+        matches!(kind, TimedOut | WouldBlock)
+    }
+
     /// What a session met, if this is about one.
     fn wire(&self) -> Option<&rqps_wire::Error> {
         match self {
+            Self::Unmeasured { source, .. } => source.wire(),
             Self::Session { source, .. }
             | Self::Step { source: rqps_driver::StepError::Client { source, .. }, .. }
             | Self::Probe(rqps_probe::Error::Database { source, .. }) => Some(source),

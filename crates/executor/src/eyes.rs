@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How long sessions may take to leave the server.
 const LEAVE_MOST: Duration = Duration::from_secs(10);
 
+/// After so long without an event it is looked whether the server's processes were stopped, and again.
+const STILL_AFTER: Duration = Duration::from_secs(8);
+
 /// What is known of an open window.
 struct OpenWindow {
     probe: WindowProbe,
@@ -53,6 +56,8 @@ pub(crate) struct Eyes<'a, 'b> {
     counters: Vec<CounterDelta>,
     debt: Vec<f64>,
     started_at_ms: i64,
+    /// The last event that was heard of: phase, number, when.
+    heard: (&'static str, u64, Instant),
     /// The first thing that went wrong with the counters: the step then has no result.
     trouble: Option<Error>,
 }
@@ -81,7 +86,19 @@ impl<'a, 'b> Eyes<'a, 'b> {
             counters: Vec::new(),
             debt: Vec::new(),
             started_at_ms: 0,
+            heard: ("", 0, Instant::now()),
             trouble: None,
+        }
+    }
+
+    /// Notes when the server stands still: its clients would wait for ever.
+    fn look_whether_it_stands_still(&mut self) {
+        if self.heard.2.elapsed() < STILL_AFTER {
+            return;
+        }
+        self.heard.2 = Instant::now();
+        if self.arm.server.stands_still() {
+            self.trouble.get_or_insert(Error::StandsStill { arm: self.arm.name.clone() });
         }
     }
 
@@ -180,6 +197,9 @@ impl Observer for Eyes<'_, '_> {
     }
 
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64) {
+        if (phase, events) != (self.heard.0, self.heard.1) {
+            self.heard = (phase, events, Instant::now());
+        }
         let (stands_for, unit) = self.how.progress;
         let rate = events as f64 * stands_for / elapsed_s.max(1e-3);
         let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, unit));
@@ -187,6 +207,7 @@ impl Observer for Eyes<'_, '_> {
     }
 
     fn cancelled(&mut self) -> bool {
+        self.look_whether_it_stands_still();
         self.outside.stopped() || self.trouble.is_some()
     }
 

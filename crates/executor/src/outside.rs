@@ -1,4 +1,4 @@
-//! Whom a run tells, who tells it to end, and that it ends even where a server doesn't answer.
+//! Whom a run tells, who tells it to end, and that it ends soon even where a server doesn't answer.
 
 use crate::adapter::Adapter;
 use crate::arm::{ADMIN_NAME, ActiveArm};
@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How often the wish to end is looked at, and how long a statement may go on after it. Rare enough to cost a measured
 /// window nothing.
 const LOOK: Duration = Duration::from_millis(1000);
+/// After so many looks that found the wish, all servers are killed: a shutdown in good order takes less, and what else
+/// is waited for would take more than anybody waits.
+const STOPPED_LOOKS_MAX: u32 = 7;
 
 /// A disk with less room than this is full, where a server says that it waits for some.
 const FULL_BELOW_BYTES: u64 = 4 << 20;
@@ -43,8 +46,8 @@ impl Serving {
 pub(crate) struct Outside<'a> {
     pub watcher: &'a mut dyn Watcher,
     pub stop: &'a AtomicBool,
-    /// The server at work.
-    pub serving: &'a Mutex<Option<Serving>>,
+    /// The servers that run, the one at work last.
+    pub serving: &'a Mutex<Vec<Serving>>,
 }
 
 impl Outside<'_> {
@@ -56,39 +59,42 @@ impl Outside<'_> {
     /// Says which server is at work.
     pub fn serve(&self, arm: &ActiveArm) {
         let mut serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
-        let (endpoint, server) = (arm.endpoint.clone(), arm.server.onlooker());
-        *serving = Some(Serving { adapter: arm.adapter, endpoint, server });
+        serving.retain(|other| other.server.is_alive() && other.server.data_dir() != arm.data_dir);
+        serving.extend(arm.server.onlooker().map(|server| Serving {
+            adapter: arm.adapter,
+            endpoint: arm.endpoint.clone(),
+            server,
+        }));
     }
 }
 
-/// Does `work`, whose thread waits for a server's answers. Once `stop` is set, statements of that thread are
-/// ended: some wait for a lock, or for hours. Those of load and clients are ended by the threads that wait
-/// for them. A server that would wait for room on a full disk for ever is ended, so that the step ends with what its
-/// log says.
+/// Does `work`, whose thread waits for servers' answers. Once `stop` is set, statements of that thread are ended: some
+/// wait for a lock, or for hours. Those of load and clients are ended by the threads that wait for them. When that has
+/// not ended the work, its servers are killed. A server that would wait for room on a full disk for ever is ended too,
+/// so that the step ends with what its log says.
 pub(crate) fn unless_stopped<T>(
     stop: &AtomicBool,
-    serving: &Mutex<Option<Serving>>,
+    serving: &Mutex<Vec<Serving>>,
     work: impl FnOnce() -> T,
 ) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let look = || {
-            let mut stopped_before = false;
-            let mut full_looks = 0;
+            let (mut stopped_looks, mut full_looks) = (0, 0);
             while !over.load(Ordering::Relaxed) {
                 std::thread::park_timeout(LOOK);
-                let stopped = stop.load(Ordering::Relaxed);
-                let server = serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                if let Some(server) = server {
-                    if stopped && stopped_before {
-                        server.adapter.end_statements(&server.endpoint, ADMIN_NAME);
-                    }
-                    full_looks = if server.waits_for_room() { full_looks + 1 } else { 0 };
-                    if full_looks == FULL_LOOKS {
-                        server.server.kill();
-                    }
+                let servers = serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if stop.load(Ordering::Relaxed) {
+                    stopped_looks += 1;
+                    end(&servers, stopped_looks);
                 }
-                stopped_before = stopped;
+                let Some(at_work) = servers.last() else {
+                    continue;
+                };
+                full_looks = if at_work.waits_for_room() { full_looks + 1 } else { 0 };
+                if full_looks == FULL_LOOKS {
+                    at_work.server.kill();
+                }
             }
         };
         let looking = scope.spawn(look);
@@ -97,4 +103,15 @@ pub(crate) fn unless_stopped<T>(
         looking.thread().unpark();
         done
     })
+}
+
+/// What is done to servers after so many looks that found the wish to end.
+fn end(servers: &[Serving], stopped_looks: u32) {
+    for server in servers.iter().filter(|serving| serving.server.is_alive()) {
+        if stopped_looks > STOPPED_LOOKS_MAX {
+            server.server.kill();
+        } else if stopped_looks > 1 {
+            server.adapter.end_statements(&server.endpoint, ADMIN_NAME);
+        }
+    }
 }

@@ -11,6 +11,7 @@ use crate::place::Place;
 use crate::profile::{ProfileRequest, Profiles};
 use crate::queue;
 use crate::seat::server_spec;
+use crate::trial::Trial;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_plan::{Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Protocol, Schedule, WriteWork};
@@ -19,7 +20,7 @@ use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_m
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How a run ended that did not fail as a whole.
@@ -130,7 +131,7 @@ impl Execution {
     /// Does what is not done yet. Servers are stopped however it ends, and the run folder says why it ended.
     pub fn run(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
-        let serving = Mutex::new(None);
+        let serving = Mutex::new(Vec::new());
         let outcome = unless_stopped(stop, &serving, || {
             let mut outside = Outside { watcher, stop, serving: &serving };
             match self.plan.protocol {
@@ -138,6 +139,8 @@ impl Execution {
                 Protocol::Isolated => self.measure_blocks(&mut outside),
             }
         });
+        // What fails after the wish to stop fails because of it.
+        let outcome = outcome.map_err(|error| if stopped(stop) { Error::Interrupted } else { error });
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
             Ok(Finish::Ended(why)) => (Status::Complete, Some(why.clone())),
@@ -180,7 +183,7 @@ impl Execution {
         watcher: &mut dyn Watcher,
         stop: &AtomicBool,
     ) -> Result<usize> {
-        let serving = Mutex::new(None);
+        let serving = Mutex::new(Vec::new());
         let mut profiles = Profiles {
             plan: &self.plan,
             ingredients: &self.ingredients,
@@ -188,9 +191,10 @@ impl Execution {
             writer: &mut self.writer,
             first_seq: self.schedule.actions.len() as u32,
         };
-        unless_stopped(stop, &serving, || {
+        let taken = unless_stopped(stop, &serving, || {
             profiles.run(wanted, &mut Outside { watcher, stop, serving: &serving })
-        })
+        });
+        taken.map_err(|error| if stopped(stop) { Error::Interrupted } else { error })
     }
 
     fn measure_blocks(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
@@ -205,13 +209,19 @@ impl Execution {
             writer: &mut self.writer,
             keep_data: self.keep_data,
             budget,
+            died: BTreeSet::new(),
+            given_up: BTreeMap::new(),
         };
-        blocks.run(outside).map(Finish::Ended)
+        let why = blocks.run(outside)?;
+        Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {
+            errors if errors.is_empty() => Finish::Ended(why),
+            errors => Finish::Partly(errors),
+        })
     }
 
     fn walk(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
         let mut active = Servers::default();
-        let mut given_up: BTreeMap<usize, Error> = BTreeMap::new();
+        let mut given_up = self.try_arms(outside)?;
         let actions = self.schedule.actions.clone();
         for action in &actions {
             if self.done.contains(&action.seq) || given_up.contains_key(&action.arm) {
@@ -224,13 +234,9 @@ impl Execution {
             };
             match outcome {
                 Ok(()) => {}
-                Err(error) if error.is_of_one_arm() && self.may_go_on(action.arm) => {
+                Err(error) if error.faulty_arm().is_some() && self.may_go_on(action.arm) => {
                     active.drop_arm(action.arm);
-                    let text = format!("{}; given up for now", error.in_short());
-                    outside.watcher.note(&text);
-                    let name = &self.plan.arms[action.arm].name;
-                    let note = text.strip_prefix(&format!("arm {name}: ")).unwrap_or(&text);
-                    self.writer.add_note(Some(name), &format!("{note}; see logs/{name}"))?;
+                    self.note_given_up(action.arm, &error, outside)?;
                     given_up.insert(action.arm, error);
                 }
                 Err(error) => {
@@ -248,7 +254,40 @@ impl Execution {
         Ok(Finish::Partly(given_up.into_values().collect()))
     }
 
-    /// Whether the next arm may follow when this one's server died: not when it still owes the others their work.
+    /// Starts every arm once before the first action. Returns those that can't be started.
+    fn try_arms(&mut self, outside: &mut Outside<'_>) -> Result<BTreeMap<usize, Error>> {
+        if !self.done.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let trial = Trial {
+            plan: &self.plan,
+            ingredients: &self.ingredients,
+            place: &self.place,
+            folder: self.writer.folder(),
+        };
+        let failures = trial.failures(outside)?;
+        let is_left = |arm: &usize| *arm != self.plan.base_index() && !failures.contains_key(arm);
+        let compares = (0..self.plan.arms.len()).any(|arm| is_left(&arm));
+        let mut given_up = BTreeMap::new();
+        for (arm, error) in failures {
+            outside.watcher.note(&error.to_string());
+            if !compares || !self.may_go_on(arm) {
+                return Err(error);
+            }
+            self.note_given_up(arm, &error, outside)?;
+            given_up.insert(arm, error);
+        }
+        Ok(given_up)
+    }
+
+    fn note_given_up(&mut self, arm: usize, error: &Error, outside: &mut Outside<'_>) -> Result<()> {
+        outside.watcher.note(&format!("{}; given up for now", error.in_short()));
+        let name = &self.plan.arms[arm].name;
+        let note = format!("{}; given up for now; see logs/{name}", error.in_short_of(name));
+        Ok(self.writer.add_note(Some(name), &note)?)
+    }
+
+    /// Whether the next arm may follow when this one can't be measured: not when it still owes the others their work.
     fn may_go_on(&self, arm: usize) -> bool {
         let sets_work = arm == self.plan.base_index()
             && self.plan.workload.write_work == WriteWork::AsBase
@@ -330,10 +369,10 @@ impl Execution {
             return Ok(Done::plain("started"));
         }
         if matches!(action.kind, ActionKind::Stop) {
-            return self.stop(action.arm, active.take(action.arm));
+            return self.stop(action.arm, active.take(action.arm), outside);
         }
         let Some(arm) = active.get(action.arm) else {
-            return self.stop(action.arm, None);
+            return self.stop(action.arm, None, outside);
         };
         let task = Task { plan: &self.plan, arm };
         let outcome = match &action.kind {
@@ -396,7 +435,8 @@ impl Execution {
     fn start_fresh(&mut self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
         let spec = self.spec(index);
         let arm = &self.plan.arms[index];
-        let applied = Server::init(&spec).map_err(not_started(&arm.name, &spec.data_dir))?;
+        let applied =
+            Server::init_unless(&spec, outside.stop).map_err(not_started(&arm.name, &spec.data_dir))?;
         self.place.sign()?;
         let active = ActiveArm::start(index, &arm.name, &spec, outside)?;
         let entry = record(
@@ -423,7 +463,7 @@ impl Execution {
     }
 
     /// Every result of the arm is in: how its server ends changes none of them.
-    fn stop(&mut self, index: usize, active: Option<ActiveArm>) -> Result<Done> {
+    fn stop(&mut self, index: usize, active: Option<ActiveArm>, outside: &Outside<'_>) -> Result<Done> {
         let arm = &self.plan.arms[index].name;
         if !self.keep_data {
             if let Some(active) = active {
@@ -432,13 +472,17 @@ impl Execution {
             self.place.remove_arm(arm)?;
             return Ok(Done::plain("stopped, data removed"));
         }
-        let unclean = active.and_then(|active| active.server.stop().err());
+        let unclean = active.and_then(|active| active.server.stop_unless(outside.stop).err());
         let data_dir = self.place.data_dir(arm);
         Ok(Done {
             note: unclean.map(|error| error.to_string()),
             ..Done::plain(format!("stopped, data kept in {}", data_dir.display()))
         })
     }
+}
+
+fn stopped(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed)
 }
 
 /// Time that blocks and loads of a run took.

@@ -180,6 +180,7 @@ fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
     check_about(&mut monitor);
     check_plan(&mut monitor);
     check_debt(&mut monitor);
+    check_partitions(&mut monitor);
     check_window(&server);
     check_waits(&server);
 }
@@ -277,6 +278,26 @@ fn check_debt(monitor: &mut Connection) {
         fingerprint::fingerprint(monitor).unwrap().wal_since_checkpoint_bytes
             < state.wal_since_checkpoint_bytes
     );
+}
+
+/// A partitioned table has no pages, which its entry tells as -1; its rows are those of its partitions.
+fn check_partitions(monitor: &mut Connection) {
+    if monitor.server_version_num() < 100_000 {
+        return;
+    }
+    for sql in [
+        "CREATE TABLE parted (id int) PARTITION BY RANGE (id)",
+        "CREATE TABLE part PARTITION OF parted FOR VALUES FROM (1) TO (1001)",
+        "INSERT INTO parted SELECT generate_series(1, 1000)",
+        "ANALYZE parted",
+    ] {
+        monitor.query(sql).unwrap();
+    }
+    flush(&mut [], monitor);
+    let state = fingerprint::fingerprint(monitor).unwrap();
+    assert_eq!(state.live_rows(), 2 * ROWS, "{state:?}");
+    settle::facts(monitor).unwrap();
+    monitor.query("DROP TABLE parted").unwrap();
 }
 
 /// CPU of the sessions is theirs, and the roles of the other processes are known.

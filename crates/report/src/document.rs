@@ -1,7 +1,7 @@
 //! What a report consists of, before it takes the form of text, Markdown, CSV or JSON.
 
 /// A report: blocks in the order of reading.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Document {
     pub blocks: Vec<Block>,
 }
@@ -55,7 +55,7 @@ impl Document {
 }
 
 /// A piece of a report.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Block {
     /// A heading; level 1 is the title.
     Heading(u8, String),

@@ -26,6 +26,7 @@ mod section;
 mod show;
 mod sides;
 mod tables;
+mod tame;
 mod verdict_lines;
 mod words;
 
@@ -39,3 +40,4 @@ pub use html::{ChartFile, chart_files, html_report};
 pub use markdown_report::{markdown_report, report};
 pub use section::Section;
 pub use show::{Options, show};
+pub use tame::tame;

@@ -128,6 +128,7 @@ pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
 /// As [`resolve`], with somebody who watches and may end builds from source.
 pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<Build> {
     let system = dbms::of(spec.dbms);
+    watch.builds_nothing();
     match &spec.source {
         BuildSource::Version(request) => system.install(dirs, request),
         BuildSource::Path(path) => system.directory(path),

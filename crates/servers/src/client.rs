@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
 
 use crate::error::{Error, Result};
+use crate::guard::{self, DeathSignal};
 
 /// Ends a program that hangs; of coreutils, which every system has.
 const TIMEOUT: &str = "timeout";
@@ -44,7 +45,7 @@ impl Client {
     /// Runs it to its end and returns what it printed. The inner error is its own, the outer one says that it is not
     /// here.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<std::result::Result<String, Failure>> {
-        let output = self.command().args(arguments).output();
+        let output = self.command()?.args(arguments).output();
         let output = output.map_err(|_| self.absent(TIMEOUT, "coreutils"))?;
         match output.status.code() {
             Some(0) => Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned())),
@@ -61,12 +62,13 @@ impl Client {
         }
     }
 
-    /// In the foreground: Ctrl-C in a terminal reaches it.
-    fn command(&self) -> Command {
-        let mut command = Command::new(TIMEOUT);
-        command.args(["--foreground", "--kill-after=10", &self.limit_s.to_string(), self.program]);
+    /// In the foreground: Ctrl-C in a terminal reaches it. It ends with us: `timeout` passes on the signal that it gets
+    /// then.
+    fn command(&self) -> Result<Command> {
+        let mut command = guard::shim_command(DeathSignal::Quit)?;
+        command.args([TIMEOUT, "--foreground", "--kill-after=10", &self.limit_s.to_string(), self.program]);
         command.env("LC_ALL", "C").stdin(Stdio::null());
-        command
+        Ok(command)
     }
 
     fn absent(&self, program: &str, package: &'static str) -> Error {

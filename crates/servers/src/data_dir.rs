@@ -36,7 +36,7 @@ const MARKER: &str = "rqps.json";
 const SOCKET_DIR_BYTES_MAX: usize = 90;
 
 /// How long a server left behind may take for a clean shutdown before it is ended harder.
-const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
+const LEFTOVER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a server may take to end whose rqps was killed while it started.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
@@ -360,8 +360,8 @@ fn end(process: &Identity, signals: Signals) {
     freeze::thaw(process.pid);
     for (signal, patience) in [
         (signals.clean, LEFTOVER_PATIENCE),
-        (signals.quick, Duration::from_secs(10)),
-        (Signal::KILL, Duration::from_secs(5)),
+        (signals.quick, Duration::from_secs(2)),
+        (Signal::KILL, Duration::from_secs(2)),
     ] {
         // An error means that it has just ended, or that it is not ours to end, which shows below.
         let _sent = process::signal(process.pid, signal);

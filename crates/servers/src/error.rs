@@ -314,8 +314,8 @@ pub enum Error {
         tail: String,
     },
 
-    /// The caller asked to give up while the server was starting.
-    #[error("interrupted while the server on {path} was starting; it was stopped")]
+    /// The caller asked to give up while a data directory was made or copied, or its server was starting.
+    #[error("interrupted at work on {path}; nothing runs there any more")]
     Interrupted {
         /// The data directory.
         path: PathBuf,

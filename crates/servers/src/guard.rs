@@ -151,7 +151,7 @@ impl Guarded {
 }
 
 /// The command up to the program's own name.
-fn shim_command(signal: DeathSignal) -> Result<Command> {
+pub(crate) fn shim_command(signal: DeathSignal) -> Result<Command> {
     let shim = if CARRIES_SHIM.load(Ordering::Relaxed) {
         Some(OsString::from("/proc/self/exe"))
     } else {

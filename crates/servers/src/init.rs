@@ -4,13 +4,15 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{PipeReader, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::AtomicBool;
 
 use crate::data_dir::{DataDir, Marker, write_marker};
 use crate::dbms;
 use crate::error::{Error, Result};
 use crate::launch::Listen;
 use crate::log::{Log, TAIL_LINES};
+use crate::process;
 use crate::spec::{Applied, ServerSpec};
 use crate::user::ServerUser;
 
@@ -27,6 +29,8 @@ pub(crate) struct Making<'a> {
     pub staged: PathBuf,
     /// For the superuser.
     pub password: String,
+    /// Set by somebody else when the making is to be given up.
+    pub interrupted: &'a AtomicBool,
 }
 
 /// Makes the data directory of `spec`, which must not exist or be empty. It appears only when it is whole.
@@ -35,6 +39,7 @@ pub(crate) fn init(
     data_dir: &DataDir,
     user: &ServerUser,
     listen: &Listen,
+    interrupted: &AtomicBool,
 ) -> Result<Applied> {
     let staging = data_dir.staging();
     let staged = staging.join("data");
@@ -44,7 +49,8 @@ pub(crate) fn init(
     write_marker(&staging, &marker, user)?;
     create_dir(&staged, 0o700)?;
     user.give(&staged)?;
-    let making = Making { spec, data_dir, user, listen, staging, staged, password: password.clone() };
+    let making =
+        Making { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
     let applied = dbms::of(spec.build.dbms).fill(&making)?;
     let Making { staging, staged, .. } = making;
     write_marker(&staged, &marker, user)?;
@@ -86,6 +92,13 @@ impl Making<'_> {
     /// Where programs that help to make it write.
     pub fn log(&self) -> Result<(Log, File)> {
         Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))
+    }
+
+    /// Waits for a step's program: nothing, or its failure. A program that somebody does not want to wait for is ended.
+    pub fn wait(&self, step: &'static str, child: &mut Child, log: &Log) -> Result<()> {
+        let ended = process::wait_unless(child, self.interrupted).map_err(Error::file("wait for", step))?;
+        let status = ended.ok_or_else(|| Error::Interrupted { path: self.data_dir.path.clone() })?;
+        self.outcome(step, status, log)
     }
 
     /// Nothing, or the failure of a step whose program has ended.

@@ -54,6 +54,6 @@ pub use guard::run_shim_if_asked;
 pub use host::HostLimits;
 pub use instrument::{Instrument, ThreadCounter};
 pub use server::{DATABASE, Onlooker, Server, USER};
-pub use snapshot::{Copied, HowCopied, restore, snapshot};
+pub use snapshot::{Copied, HowCopied, restore, restore_unless, snapshot, snapshot_unless};
 pub use spec::{Applied, LeftOut, ServerEndpoint, ServerSpec};
 pub use user::{ServerUser, server_user};

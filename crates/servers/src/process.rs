@@ -3,8 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 /// One process, for as long as it lives and no longer: a later process with the same pid differs in the other fields.
@@ -45,10 +49,34 @@ pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
     })
 }
 
+/// Whether there is a process with this pid, also one that has ended and was not waited for.
+pub(crate) fn exists(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
 /// Sends a signal to one process.
 pub(crate) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(kill_process(pid, signal)?)
+}
+
+/// Waits for the end of a program that leads a process group; none when it was ended, with all that it started, because
+/// `interrupted` became true.
+pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                // It can only fail when the program has just ended.
+                let _sent = kill_process_group(group, Signal::KILL);
+            }
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Every process that runs this program with this working directory.

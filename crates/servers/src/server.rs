@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::freeze;
 use crate::init;
 use crate::launch::{Launch, listen};
 use crate::log::{Log, TAIL_LINES};
-use crate::process;
+use crate::process::{self, Identity};
 use crate::spec::{Applied, ServerEndpoint, ServerSpec};
 use crate::user::server_user;
 
@@ -30,6 +30,18 @@ pub const DATABASE: &str = "bench";
 
 /// How often a start is tried when its cause of failure may pass.
 const STARTS_MAX: u32 = 10;
+
+/// How long a clean shutdown may take, a checkpoint of a large cache included.
+const CLEAN_MAX: Duration = Duration::from_secs(600);
+
+/// The same when somebody waits for rqps to end: what is not written by then is recovered at the next start.
+const IMPATIENT_CLEAN_MAX: Duration = Duration::from_secs(5);
+
+/// How long a server may take to end at once before it is killed; one that hangs never does.
+const QUICK_MAX: Duration = Duration::from_secs(2);
+
+/// How long the kernel may take to clear a killed one away: it frees all its memory.
+const KILLED_MAX: Duration = Duration::from_secs(30);
 
 /// A running server. Dropping it stops it, with less patience than [`Server::stop`].
 #[derive(Debug)]
@@ -56,13 +68,19 @@ impl Server {
     /// # Errors
     /// Besides failures, a config with a value that the build refuses.
     pub fn init(spec: &ServerSpec) -> Result<Applied> {
+        Server::init_unless(spec, &AtomicBool::new(false))
+    }
+
+    /// As [`Server::init`], given up when `interrupted` becomes true (a server's own program makes system tables for up
+    /// to a minute).
+    pub fn init_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Applied> {
         let data_dir = DataDir::at(&spec.data_dir)?;
         let user = prepare_parent(&data_dir)?;
         let _lock = data_dir.lock()?;
         data_dir.reap()?;
         data_dir.remove()?;
         let listen = listen(spec, data_dir.socket_dir())?;
-        let made = init::init(spec, &data_dir, &user, &listen);
+        let made = init::init(spec, &data_dir, &user, &listen, interrupted);
         if made.is_err() {
             // The first error is the one to tell.
             let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
@@ -144,9 +162,11 @@ impl Server {
         self.log.tail(lines)
     }
 
-    /// What another thread needs to look after it.
-    pub fn onlooker(&self) -> Onlooker {
-        Onlooker { pid: self.child.id(), log: self.log.clone(), data_dir: self.data_dir.path.clone() }
+    /// What another thread needs to look after it; none when it has ended.
+    pub fn onlooker(&self) -> Option<Onlooker> {
+        let pid = self.child.id();
+        let process = Identity::of(pid)?;
+        Some(Onlooker { pid, process, log: self.log.clone(), data_dir: self.data_dir.path.clone() })
     }
 
     /// Whether its main process lives. When it has died by itself, what is left of its processes is ended too.
@@ -190,6 +210,11 @@ impl Server {
         freeze::freeze(self.pid()).inspect_err(|_| self.thaw())
     }
 
+    /// Whether somebody else has stopped one of its processes.
+    pub fn stands_still(&self) -> bool {
+        !self.frozen && process::family(self.pid()).iter().any(|member| matches!(member.state, 'T' | 't'))
+    }
+
     /// Lets its processes go on; no matter when they already do.
     pub fn thaw(&mut self) {
         if self.frozen && self.alive() {
@@ -201,37 +226,45 @@ impl Server {
     /// Shuts it down: sessions are ended, a checkpoint is written, all processes are gone when this returns.
     ///
     /// # Errors
-    /// When it had ended by itself before, or had to be ended without a checkpoint after ten minutes. It is
-    /// gone then too.
-    pub fn stop(mut self) -> Result<()> {
-        self.shut_down(Duration::from_secs(600), Duration::from_secs(30))
+    /// When it had ended by itself before, or had to be ended without a checkpoint after ten minutes. It is gone then
+    /// too.
+    pub fn stop(self) -> Result<()> {
+        self.stop_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`Server::stop`], with less patience once `interrupted` becomes true.
+    pub fn stop_unless(mut self, interrupted: &AtomicBool) -> Result<()> {
+        self.shut_down(CLEAN_MAX, interrupted)
     }
 
     /// Ends it as a crash would, without a checkpoint: the next start recovers. For tests, and for data not
     /// needed again.
     pub fn stop_immediately(mut self) {
         if self.alive() {
-            self.send(self.signals().quick);
-            if !self.wait(Duration::from_secs(30)) {
-                self.kill();
-            }
+            self.end_now();
         }
         self.data_dir.clear_record();
     }
 
-    fn shut_down(&mut self, clean_max: Duration, quick_max: Duration) -> Result<()> {
+    fn shut_down(&mut self, clean_max: Duration, interrupted: &AtomicBool) -> Result<()> {
+        let begun = Instant::now();
+        let mut asked_at = None;
+        let over = || {
+            if interrupted.load(Ordering::Relaxed) {
+                asked_at.get_or_insert_with(Instant::now);
+            }
+            begun.elapsed() >= clean_max
+                || asked_at.is_some_and(|asked: Instant| asked.elapsed() >= IMPATIENT_CLEAN_MAX)
+        };
         let how = if !self.alive() {
             Some("it had ended before".to_owned())
         } else {
             self.send(self.signals().clean);
-            if self.wait(clean_max) {
+            if self.wait_until(over) {
                 None
             } else {
-                self.send(self.signals().quick);
-                if !self.wait(quick_max) {
-                    self.kill();
-                }
-                Some(format!("it was not done after {} s and was ended", clean_max.as_secs()))
+                self.end_now();
+                Some(format!("it was not done after {} s and was ended", begun.elapsed().as_secs()))
             }
         };
         self.data_dir.clear_record();
@@ -266,21 +299,26 @@ impl Server {
     /// themselves. The next start recovers.
     pub fn end_now(&mut self) {
         self.send(self.signals().quick);
-        if !self.wait(Duration::from_secs(10)) {
+        if !self.wait(QUICK_MAX) {
             self.kill();
         }
     }
 
     fn kill(&mut self) {
         self.send(Signal::KILL);
-        self.wait(Duration::from_secs(30));
+        self.wait(KILLED_MAX);
     }
 
     /// Waits for the end, at most so long.
     fn wait(&mut self, at_most: Duration) -> bool {
         let start = Instant::now();
+        self.wait_until(|| start.elapsed() >= at_most)
+    }
+
+    /// Waits for the end until somebody has waited long enough.
+    fn wait_until(&mut self, mut over: impl FnMut() -> bool) -> bool {
         while self.alive() {
-            if start.elapsed() >= at_most {
+            if over() {
                 return false;
             }
             thread::sleep(Duration::from_millis(5));
@@ -293,6 +331,7 @@ impl Server {
 #[derive(Debug, Clone)]
 pub struct Onlooker {
     pid: u32,
+    process: Identity,
     log: Log,
     data_dir: PathBuf,
 }
@@ -308,10 +347,23 @@ impl Onlooker {
         self.log.tail(lines)
     }
 
-    /// Ends its main process at once. The owner sees that it has died.
+    /// Ends all its processes at once: some would answer their clients no sooner without the main one. The owner sees
+    /// that it has died.
     pub fn kill(&self) {
-        // It can only fail when the process has ended.
-        let _sent = process::signal(self.pid, Signal::KILL);
+        let members = process::family(self.pid);
+        // Another process may have its pid by now.
+        if !self.process.alive() {
+            return;
+        }
+        for member in members {
+            // It can only fail when the process has ended.
+            let _sent = process::signal(member.pid, Signal::KILL);
+        }
+    }
+
+    /// Whether its main process lives.
+    pub fn is_alive(&self) -> bool {
+        self.process.alive()
     }
 }
 
@@ -319,7 +371,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         if self.alive() {
             // Nobody is there to be told.
-            let _stopped = self.shut_down(Duration::from_secs(30), Duration::from_secs(10));
+            let _stopped = self.shut_down(IMPATIENT_CLEAN_MAX, &AtomicBool::new(true));
         } else {
             self.data_dir.clear_record();
         }

@@ -6,8 +6,11 @@ use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{FileType, Mode, SeekFrom, copy_file_range, fchmod, fstat, ioctl_ficlone, seek, syncfs};
+use rustix::fs::{
+    FileType, Mode, SeekFrom, copy_file_range, fchmod, fdatasync, fstat, ioctl_ficlone, seek, syncfs,
+};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +19,9 @@ use crate::dbms;
 use crate::error::{Error, Result};
 use crate::held_dir::HeldDir;
 use crate::user::ServerUser;
+
+/// Between two looks at whether a copy is still wanted: a second of a slow disk.
+const PIECE_BYTES: u64 = 128 << 20;
 
 /// How the files of a data directory were copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +61,12 @@ pub struct Copied {
 /// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery),
 /// and when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
 pub fn snapshot(data_dir: &Path, to: &Path) -> Result<Copied> {
-    copy(data_dir, to)
+    snapshot_unless(data_dir, to, &AtomicBool::new(false))
+}
+
+/// As [`snapshot`], given up when `interrupted` becomes true: nothing is left of it then.
+pub fn snapshot_unless(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
+    copy(data_dir, to, interrupted)
 }
 
 /// Makes a data directory anew from a snapshot, on disk when this returns, so that nothing is left to be flushed later.
@@ -64,10 +75,15 @@ pub fn snapshot(data_dir: &Path, to: &Path) -> Result<Copied> {
 /// # Errors
 /// As [`snapshot`].
 pub fn restore(snapshot: &Path, data_dir: &Path) -> Result<Copied> {
-    copy(snapshot, data_dir)
+    restore_unless(snapshot, data_dir, &AtomicBool::new(false))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<Copied> {
+/// As [`restore`], given up when `interrupted` becomes true: nothing is left of it then.
+pub fn restore_unless(snapshot: &Path, data_dir: &Path, interrupted: &AtomicBool) -> Result<Copied> {
+    copy(snapshot, data_dir, interrupted)
+}
+
+fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let (from, to) = (DataDir::at(from)?, DataDir::at(to)?);
     let cannot = |reason: &str| Error::NotCopied { path: from.path.clone(), reason: reason.to_owned() };
     if from.path.starts_with(&to.path) || to.path.starts_with(&from.path) {
@@ -82,8 +98,15 @@ fn copy(from: &Path, to: &Path) -> Result<Copied> {
     let _to_lock = to.lock()?;
     to.reap()?;
     to.remove()?;
-    let mut copying =
-        Copying { from: &from.path, to: &to.path, user: &user, clones: true, files: 0, bytes: 0 };
+    let mut copying = Copying {
+        from: &from.path,
+        to: &to.path,
+        user: &user,
+        interrupted,
+        clones: true,
+        files: 0,
+        bytes: 0,
+    };
     let copied = to.keep_password(&password).and_then(|()| copying.whole(&marker, &to.staging()));
     if let Err(error) = copied {
         // The first error is the one to tell.
@@ -100,6 +123,7 @@ struct Copying<'a> {
     /// Where the copy will be in the end.
     to: &'a Path,
     user: &'a ServerUser,
+    interrupted: &'a AtomicBool,
     /// Until the file system refuses.
     clones: bool,
     files: u64,
@@ -168,7 +192,12 @@ impl Copying<'_> {
         }
     }
 
+    fn go_on(&self, whole: bool) -> Result<()> {
+        if whole { Ok(()) } else { Err(Error::Interrupted { path: self.to.to_path_buf() }) }
+    }
+
     fn file(&mut self, from: &HeldDir, to: &HeldDir, name: &Path) -> Result<()> {
+        self.go_on(!self.interrupted.load(Ordering::Relaxed))?;
         let source = from.open_file(name, Some(self.user.uid))?;
         let from = from.path().join(name);
         let meta = source.metadata().map_err(Error::file("examine", &from))?;
@@ -176,7 +205,10 @@ impl Copying<'_> {
         let to = to.path().join(name);
         self.clones = self.clones && clone(&source, &target).map_err(Error::file("clone to", &to))?;
         if !self.clones {
-            copy_data(&source, &target, meta.len()).map_err(Error::file("copy to", &to))?;
+            let mut go_on = || !self.interrupted.load(Ordering::Relaxed);
+            let whole =
+                copy_data(&source, &target, meta.len(), &mut go_on).map_err(Error::file("copy to", &to))?;
+            self.go_on(whole)?;
         }
         target
             .set_permissions(Permissions::from_mode(meta.mode() & 0o7777))
@@ -196,8 +228,13 @@ fn clone(source: &File, target: &File) -> io::Result<bool> {
     }
 }
 
-/// Copies what is data; what is a hole stays one.
-fn copy_data(source: &File, target: &File, length_bytes: u64) -> io::Result<()> {
+/// Copies what is data; what is a hole stays one. False when `go_on` asked for the end.
+fn copy_data(
+    source: &File,
+    target: &File,
+    length_bytes: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> io::Result<bool> {
     let mut at = 0;
     while at < length_bytes {
         let (start, end) = match seek(source, SeekFrom::Data(at)) {
@@ -207,10 +244,19 @@ fn copy_data(source: &File, target: &File, length_bytes: u64) -> io::Result<()> 
             Err(Errno::INVAL) => (at, length_bytes),
             Err(error) => return Err(error.into()),
         };
+        // In pieces that are on disk soon: flushed in one go at the end, a large copy could not be given up.
+        let end = end.min(start + PIECE_BYTES);
         copy_range(source, target, start, end)?;
+        if end - start == PIECE_BYTES {
+            fdatasync(target)?;
+        }
+        if !go_on() {
+            return Ok(false);
+        }
         at = end;
     }
-    target.set_len(length_bytes)
+    target.set_len(length_bytes)?;
+    Ok(true)
 }
 
 fn copy_range(source: &File, target: &File, start: u64, end: u64) -> io::Result<()> {

@@ -1,10 +1,16 @@
 //! Real servers of two versions: made, started, stopped, and refused when something is wrong.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
 use std::fs;
-use std::sync::atomic::AtomicBool;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rqps_plan::Dbms;
 use rqps_servers::testing::Scratch;
+use rustix::process::{Pid, Signal, kill_process};
+
 use rqps_servers::{Config, Error, Server, load_config, remove_data_dir};
 
 /// The options of `config` and one more.
@@ -99,4 +105,75 @@ fn a_server_that_died_is_noticed_and_starts_again() {
     let message = scratch.restart().unwrap_err().to_string();
     assert!(message.contains("had ended before"), "{message}");
     Server::start(&spec).unwrap().stop().unwrap();
+}
+
+/// As after a kill of rqps and server together, where nobody waits for what has ended.
+#[test]
+fn a_pid_file_of_a_process_that_nobody_waited_for_is_stale() {
+    let (_dir, spec) = Scratch::prepare("18").unwrap();
+    Server::init(&spec).unwrap();
+    let mut ended = Command::new("true").spawn().unwrap();
+    let state = || fs::read_to_string(format!("/proc/{}/stat", ended.id())).unwrap();
+    while !state().contains(") Z ") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let data = spec.data_dir.display();
+    let text = format!("{}\n{data}\n1\n5432\n{data}\n\n 1 1\nready\n", ended.id());
+    fs::write(spec.data_dir.join("postmaster.pid"), text).unwrap();
+    Server::start(&spec).unwrap().stop_immediately();
+    ended.wait().unwrap();
+}
+
+/// Once its program is at work, the making is given up: within seconds, and nothing of it is left.
+fn interrupt_the_making(dbms: Dbms, version: &str, program: &str) {
+    let (dir, spec) = Scratch::prepare_of(dbms, version).unwrap();
+    let stop = AtomicBool::new(false);
+    let here = dir.path().to_string_lossy().into_owned();
+    let at_work = || {
+        let proc = fs::read_dir("/proc").unwrap().flatten();
+        let command_lines = proc.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        command_lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| {
+            line.split('\0').next().unwrap_or_default().ends_with(program) && line.contains(&here)
+        })
+    };
+    std::thread::scope(|scope| {
+        let making = scope.spawn(|| Server::init_unless(&spec, &stop));
+        while !at_work() {
+            assert!(!making.is_finished(), "{:?}", making.join());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let asked = Instant::now();
+        stop.store(true, Ordering::Relaxed);
+        let error = making.join().unwrap().unwrap_err();
+        assert!(error.is_interruption(), "{error}");
+        assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    });
+    assert!(!at_work());
+    assert!(!spec.data_dir.exists());
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().flatten().filter(|entry| entry.path().is_dir()).count(),
+        1,
+        "logs"
+    );
+}
+
+#[test]
+fn the_making_of_data_is_given_up_at_once() {
+    interrupt_the_making(Dbms::Postgres, "18", "/initdb");
+    interrupt_the_making(Dbms::Mysql, "8.0.31", "/mysqld");
+}
+
+/// Held still from outside, it acts on no signal but the last.
+#[test]
+fn a_server_that_hangs_is_ended_within_seconds() {
+    let scratch = Scratch::start("18").unwrap();
+    assert!(!scratch.stands_still());
+    let pid = Pid::from_raw(scratch.pid() as i32).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    while !scratch.stands_still() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let dropped = Instant::now();
+    drop(scratch);
+    assert!(dropped.elapsed() < Duration::from_secs(10), "{:?}", dropped.elapsed());
 }

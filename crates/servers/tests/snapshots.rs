@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Error, Server, remove_data_dir, restore, snapshot};
+use rqps_servers::{Error, Server, remove_data_dir, restore, snapshot, snapshot_unless};
 
 /// Content, mode and owner of every file and directory, by path from the root.
 fn state_of(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
@@ -84,4 +85,14 @@ fn what_would_not_be_the_same_each_time_is_refused() {
     assert!(!kept.exists());
     fs::remove_file(spec.data_dir.join("pg_tblspc/16400")).unwrap();
     snapshot(&spec.data_dir, &kept).unwrap();
+}
+
+#[test]
+fn a_copy_that_is_given_up_leaves_nothing() {
+    let (_dir, spec) = Scratch::prepare("18").unwrap();
+    Server::init(&spec).unwrap();
+    let to = spec.data_dir.with_file_name("copy");
+    let error = snapshot_unless(&spec.data_dir, &to, &AtomicBool::new(true)).unwrap_err();
+    assert!(error.is_interruption(), "{error}");
+    assert!(!to.exists() && !to.with_file_name("copy.initdb").exists());
 }

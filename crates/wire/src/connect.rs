@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::socket::Socket;
 use crate::{Endpoint, Error};
 
-/// How long the server may take over the login, a busy one included.
-pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the server may take over the login, a busy one included: one that hangs is not waited for much longer than
+/// one that died.
+pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A socket for a login, which ends when the server takes longer than it may; `file` is the Unix socket's name in its
 /// directory.

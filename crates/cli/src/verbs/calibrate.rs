@@ -27,9 +27,10 @@ pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> 
         Some(name) => context.run_path(name)?,
         None => measure(context, args)?,
     };
+    context.release_signals();
     let report = conclude(&folder)?;
     if let Some(path) = &args.out {
-        std::fs::write(path, &report).with_context(|| format!("cannot write {}", path.display()))?;
+        out::write_file(path, &report)?;
     }
     out::print_line(report.trim_end())?;
     out::tell(&format!("\nreport {}", folder.join("calibration/report.md").display()));
@@ -40,7 +41,7 @@ pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> 
 fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     let began = Instant::now();
     let mut options = options(context, args)?;
-    context.catch_signals()?;
+    context.catch_signals();
     context.dirs.create_work()?;
     let place = Place::create(&context.dirs.work)?;
     out::tell("first run: what a dose is worth");

@@ -4,7 +4,7 @@ use crate::args::{DriveArgs, LoadDriver, OutputFormat};
 use crate::context::Context;
 use crate::progress::doing;
 use crate::reach::{dbms, endpoint};
-use crate::{EXIT_FAILED, Usage, out};
+use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup};
 use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
 use rqps_plan::{Dbms, Driver};
@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     let test = test(args)?;
     let dbms = dbms(args)?;
     let endpoint = endpoint(args, dbms)?;
-    context.catch_signals()?;
+    context.catch_signals();
     let Some(test) = test else {
         return load_tables(context, args, (dbms, &endpoint));
     };
@@ -157,7 +157,7 @@ fn rendered(context: &Context, test: &Test, result: &StepResult) -> String {
     )
 }
 
-/// Watches nothing, but heeds Ctrl-C. The server is not ours to stop: a statement in flight is waited for.
+/// Watches nothing, but heeds Ctrl-C. The server is not ours to stop: a statement in flight is waited for, a while.
 struct Quiet(Arc<AtomicBool>);
 
 impl Observer for Quiet {
@@ -168,5 +168,11 @@ impl Observer for Quiet {
     fn cancelled(&mut self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
-    fn force(&mut self) {}
+    fn force(&mut self) {
+        if self.0.load(Ordering::Relaxed) {
+            // Its sessions end with us.
+            out::tell("rqps: interrupted in a statement that the server does not end");
+            std::process::exit(i32::from(EXIT_INTERRUPTED));
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
         true => *format == Format::Parquet,
         false => args.formats.contains(format),
     });
-    context.catch_signals()?;
+    context.catch_signals();
     let options = Options { tables, formats: formats.clone(), replace: args.force, stop: &context.stop };
     let exported = rqps_export::export(&runs, dir, &options)?;
     exported.remarks.iter().for_each(|remark| out::tell(remark));

@@ -4,7 +4,6 @@ use super::plan::{check_plan, read_plan};
 use crate::args::{FailOn, GateArgs, OutputFormat};
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
-use anyhow::Context as _;
 use rqps_plan::{Arm, BuildSource, BuildSpec, Plan, Protocol, parse_budget};
 use rqps_report::{Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
@@ -105,7 +104,7 @@ fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
         match place.as_deref() {
             None => {}
             Some(STDOUT) => out::print(text)?,
-            Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {path}"))?,
+            Some(path) => out::write_file(Path::new(path), text)?,
         }
     }
     if args.markdown.is_none() && stdouts(args) == 0 {

@@ -32,7 +32,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         seconds: seconds.unwrap_or(planned.seconds),
         frequency_hz: frequency_hz.unwrap_or(planned.frequency_hz),
     };
-    context.catch_signals()?;
+    context.catch_signals();
     let mut progress = Progress::new(&execution);
     let taken = execution.profile(&wanted, &mut progress, &context.stop);
     progress.finish();

@@ -35,18 +35,17 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
 
 /// Writes the charts, and says how many.
 fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
-    let failed = || format!("{} cannot be written", folder.display());
-    std::fs::create_dir_all(folder).with_context(failed)?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let charts = rqps_report::chart_files(run)?;
     for chart in &charts {
         let file = folder.join(&chart.name);
-        std::fs::write(file.with_added_extension("svg"), &chart.svg).with_context(failed)?;
+        out::write_file(&file.with_added_extension("svg"), &chart.svg)?;
         if png {
             let drawn = rqps_charts::png(&chart.svg, PIXELS_PER_UNIT)?;
-            std::fs::write(file.with_added_extension("png"), drawn).with_context(failed)?;
+            out::write_file(&file.with_added_extension("png"), drawn)?;
         }
     }
-    eprintln!("{} charts written to {}", charts.len(), folder.display());
+    out::tell(&format!("{} charts written to {}", charts.len(), folder.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -64,7 +63,7 @@ fn page_file(run: &Run, file: Option<&Path>) -> anyhow::Result<PathBuf> {
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<ExitCode> {
-    std::fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))?;
-    eprintln!("written to {}", file.display());
+    out::write_file(file, text)?;
+    out::tell(&format!("written to {}", file.display()));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::obtaining::obtaining;
 use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
+use anyhow::Context as _;
 use rqps_executor::{Execution, Finish, Ingredients};
 use rqps_plan::Plan;
 use rqps_report::Section;
@@ -76,7 +77,7 @@ pub fn carry_out_to(
     mut execution: Execution,
     conclude: impl FnOnce(&Path) -> anyhow::Result<ExitCode>,
 ) -> anyhow::Result<ExitCode> {
-    context.catch_signals()?;
+    context.catch_signals();
     let folder = execution.folder();
     out::tell(&format!("run folder {}", folder.display()));
     let mut progress = Progress::new(&execution);
@@ -84,6 +85,7 @@ pub fn carry_out_to(
     progress.finish();
     let data = execution.data_place().map(Path::to_owned);
     drop(execution);
+    context.release_signals();
     let how_to_go_on = || {
         let place = folder.display();
         let mut text =
@@ -134,8 +136,12 @@ pub fn conclude(context: &Context, folder: &Path, sections: &[Section]) -> anyho
 /// Writes the report of a run into its folder, as Markdown and as a page; returns where the page is.
 pub fn write_report(folder: &Path) -> anyhow::Result<PathBuf> {
     let run = RunFolder::open(folder)?;
-    std::fs::write(folder.join(REPORT_FILE), rqps_report::markdown_report(&run)?)?;
     let page = folder.join(PAGE_FILE);
-    std::fs::write(&page, rqps_report::html_report(&run)?)?;
+    let written = out::write_file(&folder.join(REPORT_FILE), rqps_report::markdown_report(&run)?)
+        .and_then(|()| out::write_file(&page, rqps_report::html_report(&run)?));
+    written.with_context(|| {
+        let place = folder.display();
+        format!("what was measured is kept; `rqps report {place} --html` makes the page anew")
+    })?;
     Ok(page)
 }

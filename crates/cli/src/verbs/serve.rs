@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
         instrument: None,
         memory_bytes_max: None,
     };
-    context.catch_signals()?;
+    context.catch_signals();
     let outcome = serve(context, args, &spec);
     remove_data_dir(&spec.data_dir)?;
     std::fs::remove_dir_all(&place)?;
@@ -41,8 +41,8 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Result<ExitCode> {
-    Server::init(spec)?;
-    let server = Server::start(spec)?;
+    Server::init_unless(spec, &context.stop)?;
+    let server = Server::start_unless(spec, &context.stop)?;
     for left in &server.applied().left_out {
         out::tell(&format!("left out: {} = {} ({})", left.option, left.value, left.reason));
     }

@@ -36,7 +36,10 @@ pub fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
     }
     loop {
         let (state, text) = told(context, &path)?;
-        out::print_line(&if args.watch { format!("{CLEAR}{text}") } else { text })?;
+        if args.watch {
+            out::print_as_is(CLEAR)?;
+        }
+        out::print_line(&text)?;
         if !args.watch || state != "running" {
             return Ok(ExitCode::SUCCESS);
         }

@@ -119,3 +119,49 @@ fn what_a_run_given_up_leaves_can_be_removed() {
     assert!(removed.starts_with("removed "), "{removed}");
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_server_that_stands_still_is_ended_and_named() {
+    let bench = Bench::new();
+    let plan = bench.plan("", "read_seconds = 3600\nsteps = [\"point-query\"]\n", &["18"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    running.expect_line(&["a ", "load"]);
+    // A session that has worked for a while is in the window.
+    let ticks = |pid: u32| -> Option<u64> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(11)?.parse().ok()
+    };
+    wait_for("work", || sessions(&bench).into_iter().filter_map(ticks).find(|ticks| *ticks > 50));
+    for (pid, arguments) in bench.processes() {
+        if arguments.contains("postgres") {
+            send(pid, Signal::STOP);
+        }
+    }
+    let ended = running.end().expect(3);
+    assert!(ended.stderr.contains("its server stands still"), "{}", ended.stderr);
+    bench.expect_no_process();
+}
+
+#[test]
+fn a_server_killed_between_its_windows_is_said_to_have_died() {
+    let bench = Bench::new();
+    let workload = "steps = [\"point-query\"]\n\
+        [isolated]\nwindow_seconds = 2\nwindows = 2\ncontrol = false\ncount_instructions = false\n";
+    let plan = bench.plan("protocol = \"isolated\"\nbudget = \"1s\"\n", workload, &["18", "18"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    running.expect_line(&["block 1 of"]);
+    let frozen = || {
+        let mains = bench.processes().into_iter().filter(|(_, line)| line.contains("bin/postgres"));
+        let is_frozen = |pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.contains(") T ")
+        };
+        mains.map(|(pid, _)| pid).find(is_frozen)
+    };
+    send(wait_for("a server that is held still", frozen), Signal::KILL);
+    let ended = running.end().expect(0);
+    assert!(ended.stderr.contains("void, to be measured again"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the server died in step"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("cannot place"), "{}", ended.stderr);
+    bench.expect_no_process();
+}

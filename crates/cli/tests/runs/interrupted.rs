@@ -116,3 +116,31 @@ fn nobody_to_tell_of_progress_is_no_reason_to_stop() {
     assert_eq!(status.code(), Some(0));
     bench.expect_complete(0);
 }
+
+#[test]
+fn the_making_of_a_mysql_server_is_no_reason_to_go_on() {
+    let bench = Bench::new();
+    let plan = bench.plan("", "steps = [\"point-query\"]\n", &["mysql-8.0.31"]);
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut running = match bench.folders().is_empty() {
+            true => bench.start(&["run", plan.to_str().unwrap()]),
+            false => bench.start(&["resume"]),
+        };
+        while !bench.processes().iter().any(|(_, line)| line.contains("--initialize")) {
+            assert!(!running.has_ended());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        interrupt(&bench, running, signal);
+    }
+    bench.call(&["clean", "last"]).expect(0);
+    assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
+    // A throw-away server is made in the same way.
+    let mut running = bench.start(&["serve", "mysql-8.0.31"]);
+    while !bench.processes().iter().any(|(_, line)| line.contains("--initialize")) {
+        assert!(!running.has_ended());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.signal(Signal::TERM);
+    running.end().expect(130);
+    bench.expect_no_process();
+}

@@ -12,6 +12,7 @@ mod died;
 mod disk;
 mod equal;
 mod gate;
+mod given_up;
 mod insert;
 mod interrupted;
 mod killed;

@@ -196,3 +196,18 @@ fn forty_clients_do_the_same_on_every_arm() {
     let loads = run.loads.iter().filter(|load| load.result.rows == 4_000).count();
     assert_eq!(loads, 2);
 }
+
+/// A MySQL arm that was told to drop an index is warmed up by what it has.
+#[test]
+fn blocks_need_no_index_that_an_arm_was_told_to_drop() {
+    let bench = Bench::new();
+    let workload = "steps = [\"points-covered-si\"]\n\
+        [isolated]\nwindow_seconds = 0.1\nwindows = 2\ncontrol = false\ncount_instructions = false\n";
+    let plan = bench.plan("protocol = \"isolated\"\nbudget = \"1s\"\n", workload, &[NEW, NEW]);
+    let text = std::fs::read_to_string(&plan).unwrap();
+    std::fs::write(&plan, format!("{text}after_load = [\"DROP INDEX k_1 ON sbtest1\"]\n")).unwrap();
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    assert_eq!(run.windows.iter().filter(|window| window.action.arm == "b" && window.valid()).count(), 2);
+    bench.expect_no_process();
+}

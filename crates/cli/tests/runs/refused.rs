@@ -108,6 +108,10 @@ fn damaged_folders_are_told_apart() {
     let refused = bench.call(&["resume"]).expect(2);
     expect_words(&refused, &["plan.toml", "can't be resumed, but its results can still be shown"]);
     bench.call(&["show"]).expect(0);
+    // One that is a plan, too, but another one.
+    fs::write(&plan, text.replace("seed = 7", "seed = 8")).unwrap();
+    let refused = bench.call(&["resume"]).expect(2);
+    expect_words(&refused, &["plan.toml: it was changed after the run began", "undo that"]);
     fs::remove_file(&plan).unwrap();
     expect_words(&bench.call(&["resume"]), &["can't read", "plan.toml"]);
     fs::write(&plan, text).unwrap();
@@ -146,10 +150,11 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     for (number, (config, _)) in cases.iter().enumerate() {
         fs::write(bench.path().join(format!("{number}.conf")), config).unwrap();
     }
-    // One plan with all of them: the arm that can start is measured.
+    // One plan with all of them: the arms that can start are measured.
     let mut text = format!(
-        "name = \"t\"\nbase = \"good\"\non_server_death = \"next-arm\"\n[workload]\nrows = 1_000\nread_seconds = 1\nsteps = [\"point-query\"]\n{}",
-        build("good", "small.conf")
+        "name = \"t\"\nbase = \"good\"\non_server_death = \"next-arm\"\n[workload]\nrows = 1_000\nread_seconds = 1\nsteps = [\"point-query\"]\n{}{}",
+        build("good", "small.conf"),
+        build("as-good", "small.conf")
     );
     for number in 0..cases.len() {
         text.push_str(&build(&format!("bad-{number}"), &format!("{number}.conf")));
@@ -162,7 +167,12 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     }
     let run = bench.run();
     assert_eq!(run.status.status, Status::Failed);
-    assert_eq!(run.windows.len(), 1);
+    assert_eq!(run.windows.len(), 2);
+    // Base alone would be compared with nothing.
+    let plan = bench.plan_text(&text.replace(&build("as-good", "small.conf"), ""));
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
+    expect_words(&ended, &["arm bad-0: ", "sideways"]);
+    assert!(!ended.stderr.contains("rows/s with indexes"), "nothing is loaded: {}", ended.stderr);
     // What base needs, all need.
     let plan = bench.plan_text(&text.replace("base = \"good\"", "base = \"bad-0\""));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);

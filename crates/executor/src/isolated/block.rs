@@ -25,7 +25,7 @@ impl Blocks<'_> {
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<Ended> {
-        let drawn = draw(self.plan, number, tests);
+        let drawn = self.drawn(number, tests);
         self.writer.begin_block(&self.entry(&drawn, hand, tests))?;
         let folder = self.place.path().unwrap_or(self.writer.folder().path()).to_owned();
         self.writer.put_canaries(&canaries(number, Moment::Before, &folder)?)?;
@@ -39,6 +39,16 @@ impl Blocks<'_> {
             Some(why) => Ended::Void(why),
             None => Ended::Done,
         })
+    }
+
+    /// Drawn for all arms, so that a seed means the same whoever takes part; then without those that were given up.
+    fn drawn(&self, number: u32, tests: &[String]) -> BlockPlan {
+        let mut drawn = draw(self.plan, number, tests);
+        drawn.starts.retain(|arm| !self.given_up.contains_key(arm));
+        for turns in &mut drawn.tests {
+            turns.slots.retain(|slot| !self.given_up.contains_key(&slot.arm));
+        }
+        drawn
     }
 
     fn entry(&self, drawn: &BlockPlan, hand: &Hand<'_>, tests: &[String]) -> Block {
@@ -59,7 +69,14 @@ impl Blocks<'_> {
             finished_at_ms: None,
             restored_by: hand.data.restored_by.clone(),
             tests: tests.to_vec(),
-            arms: self.plan.arms.iter().enumerate().map(arm).collect(),
+            arms: self
+                .plan
+                .arms
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| drawn.starts.contains(at))
+                .map(arm)
+                .collect(),
         }
     }
 
@@ -100,8 +117,11 @@ impl Blocks<'_> {
             let seat =
                 Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None, as_left: false };
             let mut active = hand.data.start(self, arm, &seat, outside)?;
-            warm(&active, self.plan, WARM_ROWS_MAX)?;
-            active.server.freeze()?;
+            warm(&active, self.plan, WARM_ROWS_MAX).and_then(|()| Ok(active.server.freeze()?)).map_err(
+                |failure| {
+                    if outside.stopped() { Error::Interrupted } else { active.judge("warm-up", failure) }
+                },
+            )?;
             servers.put(active);
         }
         Ok(servers)
@@ -127,12 +147,13 @@ impl Blocks<'_> {
                 continue;
             };
             arm.server.thaw();
-            arm.server.place_sessions(&cpus)?;
+            // A server that was killed while it stood still is not there to be placed.
+            arm.server.place_sessions(&cpus).map_err(|error| arm.judge(turns.test.name, error.into()))?;
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
             // The restart before a test that writes is part of what its first window takes.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
             self.window(arm, (turns.test, work), (placement, started_at_ms), hand, outside)?;
-            arm.server.freeze()?;
+            arm.server.freeze().map_err(|error| arm.judge(turns.test.name, error.into()))?;
         }
         Ok(())
     }

@@ -110,7 +110,8 @@ impl Blocks<'_> {
                 Self::go_on(outside)?;
                 let block = format!("block {}", drawn.number);
                 outside.watcher.begins(drawn.number, &block, "counting instructions");
-                let as_left = left.as_mut().and_then(|servers| servers.take(arm)).map(stop).transpose()?;
+                let as_left = left.as_mut().and_then(|servers| servers.take(arm));
+                let as_left = as_left.map(|arm| stop(arm, outside)).transpose()?;
                 let instrument = instrument_of(self.plan, arm, &dir);
                 let seat = Seat {
                     side: drawn.sides[arm],
@@ -174,9 +175,9 @@ impl Blocks<'_> {
 }
 
 /// Stops a server that was held still, so that another one finds its data whole.
-fn stop(mut arm: ActiveArm) -> Result<()> {
+fn stop(mut arm: ActiveArm, outside: &Outside<'_>) -> Result<()> {
     arm.server.thaw();
-    arm.server.stop().map_err(not_started(&arm.name, &arm.data_dir))
+    arm.server.stop_unless(outside.stop).map_err(not_started(&arm.name, &arm.data_dir))
 }
 
 /// What an arm's server is counted by.

@@ -227,7 +227,7 @@ impl Lane<'_> {
             if let Some(instructions) = instrument::instructions_of(self.dir, eyes.pid)? {
                 return Ok(instructions);
             }
-            if since.elapsed() > EXIT_MOST {
+            if since.elapsed() > EXIT_MOST || self.stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(not_counted());
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -13,8 +13,8 @@ use crate::seat::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
 use rqps_plan::Plan;
 use rqps_servers::{
-    CpuSet, HowCopied, Instrument, Pinned, Server, ServerSpec, config_from_text, pin_this_thread, restore,
-    snapshot,
+    CpuSet, HowCopied, Instrument, Pinned, Server, ServerSpec, config_from_text, pin_this_thread,
+    restore_unless, snapshot_unless,
 };
 use rqps_store::now_ms;
 use std::collections::BTreeMap;
@@ -54,11 +54,21 @@ impl Data {
             let owner = *owners.entry(variant(plan, index, made_of)).or_insert(index);
             let snapshot_dir = blocks.place.data_dir(&snapshot_name(plan, owner));
             if owner == index && !snapshot_dir.exists() {
-                how = make(blocks, index, &snapshot_dir, outside)?;
+                match make(blocks, index, &snapshot_dir, outside) {
+                    Ok(copied) => how = copied,
+                    Err(error) => {
+                        // Another arm of its kind is no better off, but says so under its own name.
+                        owners.retain(|_, first| *first != index);
+                        blocks.give_up(error, outside)?;
+                        blocks.place.remove_arm(&plan.arms[index].name)?;
+                    }
+                }
             } else if owner == index {
                 // It is there from an earlier process: how it is copied shows when it is.
                 let side = blocks.place.data_dir(&side_name(0));
-                how = restore(&snapshot_dir, &side).map_err(not_started(&plan.arms[index].name, &side))?.how;
+                how = restore_unless(&snapshot_dir, &side, outside.stop)
+                    .map_err(not_started(&plan.arms[index].name, &side))?
+                    .how;
             }
             snapshots.push(snapshot_dir);
         }
@@ -96,7 +106,8 @@ impl Data {
         let session_cpus = self.session_cpus(clients, seat.cpu_turn);
         let data_dir = self.place.data_dir(&side_name(seat.side));
         if !seat.as_left {
-            restore(&self.snapshots[arm], &data_dir).map_err(not_started(name, &data_dir))?;
+            restore_unless(&self.snapshots[arm], &data_dir, outside.stop)
+                .map_err(not_started(name, &data_dir))?;
         }
         let spec = ServerSpec {
             cpus: match seat.instrument {
@@ -173,18 +184,25 @@ fn make(
     let data_dir = blocks.place.data_dir(&name);
     // Arms that share what is loaded may differ in their environment.
     let spec = ServerSpec { env: BTreeMap::new(), ..spec(blocks, arm, data_dir.clone()) };
-    let applied = Server::init(&spec).map_err(not_started(&name, &data_dir))?;
+    let applied = Server::init_unless(&spec, outside.stop).map_err(not_started(&name, &data_dir))?;
     blocks.place.sign()?;
     let begun = blocks.begin()?;
     let (seq, started_at_ms) = (begun.seq, now_ms());
     outside.watcher.begins(seq, &name, "load");
-    let active = ActiveArm::start(arm, &name, &spec, outside)?;
+    let mut active = ActiveArm::start(arm, &name, &spec, outside)?;
     let task = Task { plan, arm: &active };
-    let loaded = load(&task, outside)?;
-    settle(&task, (0, plan.workload.settle_seconds_max), outside)?;
-    let says = in_blocks(active.adapter, active.says()?);
-    active.server.stop().map_err(not_started(&name, &data_dir))?;
-    let how = snapshot(&data_dir, to).map_err(not_started(&name, to))?;
+    let made = load(&task, outside).and_then(|loaded| {
+        settle(&task, (0, plan.workload.settle_seconds_max), outside)?;
+        Ok((loaded, in_blocks(active.adapter, active.says()?)))
+    });
+    let (loaded, says) =
+        made.map_err(
+            |failure| {
+                if outside.stopped() { Error::Interrupted } else { active.judge("load", failure) }
+            },
+        )?;
+    active.server.stop_unless(outside.stop).map_err(not_started(&name, &data_dir))?;
+    let how = snapshot_unless(&data_dir, to, outside.stop).map_err(not_started(&name, to))?;
     blocks.place.remove_arm(&name)?;
     for (index, other) in plan.arms.iter().enumerate() {
         let of = |arm: usize| variant(plan, arm, &blocks.ingredients[arm]);
@@ -207,6 +225,9 @@ pub(crate) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
     let mut admin = arm.admin(doing)?;
     let rows = plan.workload.rows.min(rows_max);
     let statements = arm.adapter.warm_sql(plan.workload.tables, rows);
-    let mut say = |sql: &String| admin.query(sql).map(|_| ()).map_err(Error::session(&arm.name, doing));
+    let mut say = |sql: &String| match admin.query(sql) {
+        Err(error) if !arm.adapter.lacks_index(&error) => Err(Error::session(&arm.name, doing)(error)),
+        _ => Ok(()),
+    };
     statements.iter().try_for_each(&mut say)
 }

@@ -21,10 +21,13 @@ use crate::arm::Ingredients;
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
+use crate::trial::Trial;
 use data::Data;
 use next::{Next, Stop};
-use rqps_plan::Plan;
-use rqps_store::{ActionRecord, BlockStatus, Observation, Outcome, RunFolder, RunWriter, TestWork, now_ms};
+use rqps_plan::{OnServerDeath, Plan};
+use rqps_store::{
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunFolder, RunWriter, TestWork, now_ms,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -38,6 +41,10 @@ pub(crate) struct Blocks<'a> {
     pub keep_data: bool,
     /// How long this process may go on; `None`: until every verdict is reached.
     pub budget: Option<Duration>,
+    /// Arms whose server died in the blocks since the last one that is done, by index of the plan's arms.
+    pub died: BTreeSet<usize>,
+    /// Arms that can't be measured, and why: further blocks are without them.
+    pub given_up: BTreeMap<usize, Error>,
 }
 
 /// How a block ended.
@@ -54,23 +61,40 @@ impl Blocks<'_> {
         outside.watcher.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()));
         let counting = count::source(self.plan);
         self.writer.add_method("instructions", &counting.text)?;
+        self.try_arms(outside)?;
         let data = Data::prepare(self, outside)?;
         let works = self.works(&data, outside)?;
         let cost_decided = BTreeSet::new();
         let hand =
             Hand { data: &data, works: &works, counting: &counting, start, cost_decided, describes: true };
         let ended = self.blocks(&hand, outside);
-        if ended.is_ok() && !self.keep_data {
+        // Those of an arm that was given up can be resumed.
+        if ended.is_ok() && !self.keep_data && self.given_up.is_empty() {
             self.place.remove()?;
         }
         ended
+    }
+
+    /// Starts every arm once before any is loaded.
+    fn try_arms(&mut self, outside: &mut Outside<'_>) -> Result<()> {
+        let run = RunFolder::open(self.writer.folder().path())?;
+        if !run.loads.is_empty() || !run.blocks.is_empty() {
+            return Ok(());
+        }
+        let trial = Trial {
+            plan: self.plan,
+            ingredients: self.ingredients,
+            place: self.place,
+            folder: self.writer.folder(),
+        };
+        trial.failures(outside)?.into_iter().try_for_each(|(_, error)| self.give_up(error, outside))
     }
 
     fn blocks(&mut self, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<String> {
         loop {
             let run = RunFolder::open(self.writer.folder().path())?;
             let left = self.budget.map(|budget| budget.saturating_sub(hand.start.elapsed()));
-            let next = next::next(self.plan, &run, left)?;
+            let next = next::next(self.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
             outside.watcher.stands(next.share, next.seconds_left);
             Self::go_on(outside)?;
             let tests = match next.what {
@@ -86,23 +110,24 @@ impl Blocks<'_> {
             let describes = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
             let hand = Hand { cost_decided: next.cost_decided, describes, ..*hand };
             let ended = self.block(number, &tests, &hand, outside);
-            self.conclude(number, ended, began.elapsed(), &run, outside)?;
+            self.conclude(number, ended, began.elapsed(), outside)?;
         }
     }
 
-    /// Writes down how a block ended. A failure makes it void and ends the run, unless it may be met once more.
+    /// Writes down how a block ended. A failure makes it void, and its arm is given up unless it may go well another
+    /// time.
     fn conclude(
         &mut self,
         number: u32,
         ended: Result<Ended>,
         took: Duration,
-        before: &rqps_store::Run,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
         let seconds = took.as_secs_f64();
         match ended {
             Ok(Ended::Done) => {
                 self.writer.finish_block(number, BlockStatus::Done, None)?;
+                self.died.clear();
                 outside.watcher.says(&format!("block {number}: done in {seconds:.0} s"));
                 Ok(())
             }
@@ -111,19 +136,54 @@ impl Blocks<'_> {
                 outside.watcher.says(&format!("block {number}: void, to be measured again: {why}"));
                 Ok(())
             }
+            Err(_) if outside.stopped() => {
+                self.writer.finish_block(number, BlockStatus::Void, Some(CUT_OFF))?;
+                Err(Error::Interrupted)
+            }
             Err(error) => {
                 let why = error.in_short();
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
-                let last = before.blocks.last();
-                let failed_before = last.is_some_and(|block| block.status == BlockStatus::Void);
-                if !error.is_of_one_arm() || failed_before {
-                    return Err(error);
+                let arm = self.arm_at_fault(&error);
+                if error.may_pass() && arm.is_some_and(|arm| self.died.insert(arm)) {
+                    outside.watcher.note(&format!("block {number}: void, to be measured again: {why}"));
+                    self.writer.add_note(None, &format!("block {number} is void: {why}"))?;
+                    return Ok(());
                 }
-                outside.watcher.note(&format!("block {number}: void, to be measured again: {why}"));
-                self.writer.add_note(None, &format!("block {number} is void: {why}"))?;
-                Ok(())
+                self.give_up(error, outside)
             }
         }
+    }
+
+    fn arm_at_fault(&self, error: &Error) -> Option<usize> {
+        let name = error.faulty_arm()?;
+        self.plan.arms.iter().position(|arm| arm.name == name)
+    }
+
+    /// Gives up the arm that an error is about, so that blocks go on without it.
+    ///
+    /// # Errors
+    /// That error, where blocks can't: without base, or with nothing but base, or where the plan says so.
+    pub(super) fn give_up(&mut self, error: Error, outside: &mut Outside<'_>) -> Result<()> {
+        let arms = &self.plan.arms;
+        let Some(arm) = self.arm_at_fault(&error) else {
+            return Err(error);
+        };
+        if outside.stopped() {
+            return Err(Error::Interrupted);
+        }
+        let is_left = |other: usize| other != arm && !self.given_up.contains_key(&other);
+        let base = self.plan.base_index();
+        let compares = (0..arms.len()).any(|other| other != base && !arms[other].control && is_left(other));
+        if arm == base || !compares || self.plan.on_server_death == OnServerDeath::Stop {
+            return Err(error);
+        }
+        let name = &arms[arm].name;
+        outside.watcher.note(&format!("{error}\n{name} is given up, blocks go on without it"));
+        let why = error.in_short_of(name);
+        self.writer
+            .add_note(Some(name), &format!("{why}; given up, blocks go on without it; see logs/{name}"))?;
+        self.given_up.insert(arm, error);
+        Ok(())
     }
 
     /// Takes the next number of the journal for an action that begins.

@@ -38,8 +38,14 @@ pub(super) struct Stop {
     pub in_short: String,
 }
 
-/// Decides from what the run holds; `left` is what remains of the budget.
-pub(super) fn next(plan: &Plan, run: &Run, left: Option<Duration>) -> Result<Outlook> {
+/// Decides from what the run holds; `left` is what remains of the budget. Verdicts on arms that are `given_up`, by
+/// index, are not waited for.
+pub(super) fn next(
+    plan: &Plan,
+    run: &Run,
+    left: Option<Duration>,
+    given_up: &dyn Fn(usize) -> bool,
+) -> Result<Outlook> {
     let rules = rules_of(run)?;
     let least = least_blocks(plan, &rules);
     let measured = blocks_by_test(run);
@@ -47,7 +53,9 @@ pub(super) fn next(plan: &Plan, run: &Run, left: Option<Duration>) -> Result<Out
     let steps = &plan.workload.steps;
     let fresh: Vec<String> = steps.iter().filter(|test| blocks(test) < least).cloned().collect();
     if fresh.is_empty() {
-        return Ok(undecided(plan, &judge_run(run, &rules)?, &measured, left));
+        let mut verdicts = judge_run(run, &rules)?;
+        verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
+        return Ok(undecided(plan, &verdicts, &measured, left));
     }
     Ok(first_blocks(plan, run, &rules, &measured, (fresh, left)))
 }

@@ -17,7 +17,7 @@ fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
         names.join(", ")
     );
     let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;
-    next(&plan, &run, left_s.map(Duration::from_secs)).unwrap()
+    next(&plan, &run, left_s.map(Duration::from_secs), &|_| false).unwrap()
 }
 
 fn tests_of(outlook: &Outlook) -> Vec<String> {

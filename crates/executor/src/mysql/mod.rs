@@ -23,6 +23,9 @@ use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
 use rqps_workloads::{Dialect, dialect};
 
+/// The error about a hint that names an index which is dropped, or not visible.
+const NO_SUCH_INDEX: u16 = 1176;
+
 /// The adapter.
 pub(crate) struct Mysql;
 
@@ -120,6 +123,10 @@ impl Adapter for Mysql {
             ]
         });
         reads.collect()
+    }
+
+    fn lacks_index(&self, error: &Wire) -> bool {
+        matches!(error, Wire::Db { code: Some(NO_SUCH_INDEX), .. })
     }
 
     fn work(&self, deltas: &[CounterDelta]) -> Work {

@@ -122,6 +122,11 @@ impl Adapter for Postgres {
         options.into_iter().chain(reads).collect()
     }
 
+    /// Its statements name no index.
+    fn lacks_index(&self, _error: &Wire) -> bool {
+        false
+    }
+
     fn work(&self, deltas: &[CounterDelta]) -> Work {
         rqps_probe::postgres::work::work(deltas)
     }

@@ -16,7 +16,7 @@ use crate::seat::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
 use rqps_plan::{Plan, ProfileAfter, Protocol};
 use rqps_probe::profile::{CallGraph, Perf};
-use rqps_servers::{CpuSet, Server, ServerSpec, restore, snapshot};
+use rqps_servers::{CpuSet, Server, ServerSpec, restore_unless, snapshot_unless};
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, now_ms};
 use rqps_workloads::Test;
 use std::path::PathBuf;
@@ -201,7 +201,7 @@ impl Profiles<'_> {
         let spec = self.spec(index, AT_WORK);
         outside.watcher.begins(self.first_seq, name, "loading for profiles");
         self.remove_data()?;
-        Server::init(&spec).map_err(not_started(name, &spec.data_dir))?;
+        Server::init_unless(&spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
         self.place.sign()?;
         let active = ActiveArm::start(index, name, &spec, outside)?;
         let task = Task { plan: self.plan, arm: &active };
@@ -209,9 +209,9 @@ impl Profiles<'_> {
         settle(&task, (0, self.plan.workload.settle_seconds_max), outside)?;
         let facts = active.says()?.facts;
         let has_threads = !active.adapter.session_is_a_process();
-        active.server.stop().map_err(not_started(name, &spec.data_dir))?;
+        active.server.stop_unless(outside.stop).map_err(not_started(name, &spec.data_dir))?;
         let to = self.place.data_dir(LOADED);
-        snapshot(&spec.data_dir, &to).map_err(not_started(name, &to))?;
+        snapshot_unless(&spec.data_dir, &to, outside.stop).map_err(not_started(name, &to))?;
         let told = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
         let flags = told.unwrap_or_else(|| spec.build.family.flags.clone());
         Ok(CallGraph::of_build(&flags, has_threads))
@@ -222,7 +222,7 @@ impl Profiles<'_> {
         let name = &self.plan.arms[index].name;
         let mut spec = self.spec(index, AT_WORK);
         let loaded = self.place.data_dir(LOADED);
-        restore(&loaded, &spec.data_dir).map_err(not_started(name, &spec.data_dir))?;
+        restore_unless(&loaded, &spec.data_dir, outside.stop).map_err(not_started(name, &spec.data_dir))?;
         if self.plan.protocol == Protocol::Isolated {
             let online = CpuSet::online()?;
             let sessions = session_cpus(&online, self.plan.workload.clients, 0);

@@ -109,13 +109,13 @@ impl<'a> Sampling<'a> {
             arm.server.place_sessions(&cpus)?;
         }
         let pinned = alone.as_ref().map(pin_this_thread).transpose()?;
-        let adapter = arm.adapter;
+        let (adapter, stop) = (arm.adapter, outside.stop);
         let mut eyes = Eyes::new(arm, outside, recorder, monitor);
         let outcome = run_step(plan.workload.driver, adapter, &spec, &endpoint, alone.is_some(), &mut eyes);
         let (result, seen) = eyes.into_seen(&step.step, outcome)?;
         drop(pinned);
         outside.watcher.goes_on("folding stacks", 0.0, None);
-        let folded = seen.recording.fold(seen.stretch, &ignored)?;
+        let folded = seen.recording.fold(seen.stretch, &ignored, stop)?;
         if folded.samples == 0 {
             return Err(Error::NoSamples { arm: arm.name.clone(), test: test.name.to_owned() });
         }
@@ -251,7 +251,7 @@ impl<'a, 'b> Eyes<'a, 'b> {
         let stretch = (open.from, Moment::now());
         let cost = open.probe.end(&open.start)?;
         let waits = open.sampler.stop()?;
-        let recording = recorder.stop(&open.sessions)?;
+        let recording = recorder.stop(&open.sessions, self.outside.stop)?;
         self.seen = Some(Seen { recording, stretch, waits, cost });
         Ok(())
     }

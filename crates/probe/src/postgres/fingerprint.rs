@@ -66,9 +66,11 @@ pub struct Setting {
     pub source: String,
 }
 
+/// A partitioned table has no pages of its own, which its entry tells as -1; its partitions have entries of theirs.
 const TABLES_SQL: &str = "\
     SELECT s.relname, coalesce(s.n_live_tup, 0), coalesce(s.n_dead_tup, 0), pg_relation_size(c.oid), \
-      pg_indexes_size(c.oid), pg_total_relation_size(c.oid), c.relpages, c.relallvisible, \
+      pg_indexes_size(c.oid), pg_total_relation_size(c.oid), \
+      greatest(c.relpages, 0), greatest(c.relallvisible, 0), \
       s.vacuum_count, s.autovacuum_count, s.analyze_count, s.autoanalyze_count \
     FROM pg_stat_all_tables s JOIN pg_class c ON c.oid = s.relid \
     WHERE s.schemaname = 'public' ORDER BY s.relname";

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -192,8 +193,8 @@ impl Recorder {
     /// Ends sampling. `backends` are the processes or kernel threads of the measured clients.
     ///
     /// # Errors
-    /// When `perf` failed, or didn't end in time.
-    pub fn stop(mut self, backends: &[u32]) -> Result<Recording> {
+    /// When `perf` failed, or didn't end in time, or before `interrupted` became true.
+    pub fn stop(mut self, backends: &[u32], interrupted: &AtomicBool) -> Result<Recording> {
         self.see_processes();
         for id in backends {
             self.roles.insert(*id, "backend".to_owned());
@@ -204,7 +205,7 @@ impl Recorder {
         }
         let since = Instant::now();
         while self.child.try_wait().ok().flatten().is_none() {
-            if since.elapsed() > END_MOST {
+            if since.elapsed() > END_MOST || interrupted.load(Ordering::Relaxed) {
                 return Err(self.failure("write its samples"));
             }
             std::thread::sleep(POLL);
@@ -237,8 +238,13 @@ impl Recording {
     /// threads.
     ///
     /// # Errors
-    /// When the samples can't be read, or not in time.
-    pub fn fold(&self, (from, until): (Moment, Moment), ignored: &HashSet<u32>) -> Result<Folded> {
+    /// When the samples can't be read, or not in time, or not before `interrupted` became true.
+    pub fn fold(
+        &self,
+        (from, until): (Moment, Moment),
+        ignored: &HashSet<u32>,
+        interrupted: &AtomicBool,
+    ) -> Result<Folded> {
         let dir = self.data.parent().unwrap_or(Path::new("/"));
         let failed = |error| perf_failed(dir, "read its samples")(error);
         let said = File::create(dir.join("said")).map_err(failed)?;
@@ -271,7 +277,15 @@ impl Recording {
                 let _ = done.send(());
                 folded
             });
-            let in_time = is_done.recv_timeout(SCRIPT_MOST) != Err(RecvTimeoutError::Timeout);
+            let since = Instant::now();
+            let in_time = loop {
+                if is_done.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout) {
+                    break true;
+                }
+                if since.elapsed() > SCRIPT_MOST || interrupted.load(Ordering::Relaxed) {
+                    break false;
+                }
+            };
             if !in_time {
                 let _killed = child.kill();
             }

@@ -9,9 +9,11 @@ mod text;
 use crate::document::{Document, Row, Table};
 use crate::error::Result;
 use crate::format::Format;
+use crate::tame::tame_document;
 
 /// The document as text in `format`; `color` matters to [`Format::Text`] only.
 pub(crate) fn render(document: &Document, format: Format, color: bool) -> Result<String> {
+    let document = &tame_document(document);
     match format {
         Format::Text => Ok(text::render(document, color)),
         Format::Markdown => Ok(markdown::render(document)),

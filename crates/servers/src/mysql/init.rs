@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -109,8 +110,7 @@ impl Work<'_> {
             .args(["--force", "--skip-name-resolve"])
             .stdout(clone(&file, &log)?)
             .stderr(file);
-        let status = guarded.spawn()?.wait().map_err(Error::file("wait for", script))?;
-        self.making.outcome("install-db", status, &log)
+        self.making.wait("install-db", &mut guarded.spawn()?, &log)
     }
 
     fn by_bootstrap(&self) -> Result<()> {
@@ -140,8 +140,7 @@ impl Work<'_> {
             .stdin(stdin)
             .stdout(clone(&file, &log)?)
             .stderr(file);
-        let status = guarded.spawn()?.wait().map_err(Error::file("wait for", &self.layout.server))?;
-        self.making.outcome(step, status, &log)
+        self.making.wait(step, &mut guarded.spawn()?, &log)
     }
 
     /// Has a server execute the statements, and stops it. It stops by itself at the first that fails, or goes on
@@ -165,9 +164,15 @@ impl Work<'_> {
             if let Some(status) = child.try_wait().map_err(Error::file("wait for", &self.layout.server))? {
                 break status;
             }
-            if start.elapsed() > START_MAX {
+            let interrupted = self.making.interrupted.load(Ordering::Relaxed);
+            if interrupted || start.elapsed() > START_MAX {
                 // It has no place any more.
                 let _ended = child.kill().and_then(|()| child.wait());
+            }
+            if interrupted {
+                return Err(Error::Interrupted { path: data_dir.path.clone() });
+            }
+            if start.elapsed() > START_MAX {
                 return Err(self.making.failed("create accounts", "not ready", log.tail(TAIL_LINES)));
             }
             if !told && is_ready(&socket) {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use super::programs;
 use super::settings::Settings;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::guard::DeathSignal;
 use crate::init::{Making, PASSED, clone, passed};
 use crate::log::TAIL_LINES;
@@ -47,9 +47,7 @@ impl Work<'_> {
             .args(["--encoding=UTF8", "--no-locale", "--data-checksums", "-N"])
             .stdout(clone(&file, &log)?)
             .stderr(file);
-        let mut child = initdb.spawn()?;
-        let status = child.wait().map_err(Error::file("wait for", "initdb"))?;
-        self.making.outcome("initdb", status, &log)
+        self.making.wait("initdb", &mut initdb.spawn()?, &log)
     }
 
     /// In single-user mode, which needs no client.
@@ -70,11 +68,10 @@ impl Work<'_> {
             // A server that does not read has ended, which its status and log tell better.
             let _written = writeln!(stdin, "CREATE DATABASE {DATABASE}");
         }
-        let status = child.wait().map_err(Error::file("wait for", "postgres --single"))?;
-        self.making.outcome("create database", status, &log)?;
+        self.making.wait("create database", &mut child, &log)?;
         let tail = log.tail(TAIL_LINES);
         if tail.contains("ERROR:") {
-            return Err(self.making.failed("create database", &status.to_string(), tail));
+            return Err(self.making.failed("create database", "a statement failed", tail));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::build::Build;
-use crate::data_dir::{DataDir, read_private};
+use crate::data_dir::{DataDir, end_stragglers, read_private};
 use crate::dbms::advice;
 use crate::error::{Error, Result};
 use crate::held_dir::HeldDir;
@@ -51,7 +51,7 @@ pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {
             ),
         });
     }
-    remove_stale_pid_file(data_dir)
+    remove_stale_pid_file(data_dir, build)
 }
 
 /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is at work.
@@ -73,14 +73,17 @@ pub(crate) fn server_at_work(data_dir: &Path) -> Option<u32> {
     (is_server || instrument::is_instrument(&exe)).then_some(pid)
 }
 
-/// Removes `postmaster.pid` when its process is something else by now: Postgres itself does so only when
-/// there is no such process. Call when no server is at work.
-fn remove_stale_pid_file(data_dir: &DataDir) -> Result<()> {
+/// Removes `postmaster.pid` when its process is something else by now, or has ended without anybody having waited for
+/// it (where rqps died with it, and nobody adopts): Postgres itself does so only when there is no such process. Call
+/// when no server is at work.
+fn remove_stale_pid_file(data_dir: &DataDir, build: &Build) -> Result<()> {
     let path = data_dir.path.join(PID_FILE);
-    match postmaster_pid(&path).and_then(process::exe_of) {
-        Some(_) => fs::remove_file(&path).map_err(Error::file("remove", &path)),
-        None => Ok(()),
+    if !postmaster_pid(&path).is_some_and(process::exists) {
+        return Ok(());
     }
+    // The file is what tells Postgres of sessions that outlived their main process.
+    end_stragglers(&data_dir.path, &build.bin_dir.join("postgres"));
+    fs::remove_file(&path).map_err(Error::file("remove", &path))
 }
 
 fn pid_file(path: &Path) -> Option<String> {

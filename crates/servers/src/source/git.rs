@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use rqps_plan::SourceSpec;
 
 use super::error::SourceError;
-use super::watch::Watch;
+use super::watch::{FETCHING, Watch};
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::identity::sha256_hex;
@@ -59,7 +59,7 @@ impl Repository {
         {
             return Ok(repository);
         }
-        watch.says(&spec.place, "fetching");
+        watch.says(&spec.place, FETCHING);
         if path.is_dir() {
             fetch(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
         } else {

@@ -38,7 +38,7 @@ pub(crate) use flavour::System;
 pub use flavour::shipped_flavours;
 use place::Source;
 use runner::Runner;
-pub use watch::{BuildProgress, Watch};
+pub use watch::{BuildProgress, FETCHING, Watch};
 
 /// Changes when the same source and flavour become another build by a change of this program.
 const RECIPE: u32 = 1;

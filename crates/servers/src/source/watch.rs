@@ -2,12 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The phase in which a repository is fetched: it may be broken off at any moment.
+pub const FETCHING: &str = "fetching";
+
 /// How far a build is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BuildProgress<'a> {
     /// What is being built: `postgres 18.6, flavour o2nofp`.
     pub what: &'a str,
-    /// What is being done, as a participle: `configuring`, `compiling`.
+    /// What is being done, as a participle: `configuring`, `compiling`; empty when nothing is built.
     pub phase: &'static str,
     /// Seconds since the build began.
     pub elapsed_s: f64,
@@ -45,6 +48,11 @@ impl Watch<'_> {
     /// Tells of a phase that has just begun and writes no log.
     pub(crate) fn says(&mut self, what: &str, phase: &'static str) {
         (self.progress)(&BuildProgress { what, phase, elapsed_s: 0.0, lines: 0, steps: None });
+    }
+
+    /// Tells that from now on nothing is done that would have to be brought to an end.
+    pub(crate) fn builds_nothing(&mut self) {
+        self.says("", "");
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
