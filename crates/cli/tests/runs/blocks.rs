@@ -114,7 +114,7 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     let more = bench.call(&["resume", "--more", "soon"]);
     assert_eq!(more.code(), Some(2), "{}", more.stderr);
     assert!(more.stderr.contains("--more 20m"), "the remedy: {}", more.stderr);
-    let mut running = bench.start(&["resume", "--more", "10m"]);
+    let mut running = bench.start(&["resume", "--more", "2h"]);
     for _ in 0..2 {
         running.expect_line(&["block ", ": done in"]);
     }
