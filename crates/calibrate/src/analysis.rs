@@ -5,7 +5,7 @@ use crate::DETECTORS;
 use crate::confusion::{Range, Row};
 use crate::dose::Dose;
 use crate::error::Result;
-use crate::frozen::{Call, Frozen};
+use crate::frozen::{Call, Frozen, FrozenVerdict};
 use crate::goals::{Goal, goals};
 use crate::pairing::{Look, Sample, repair};
 use crate::share::Share;
@@ -46,8 +46,8 @@ pub struct AtLook {
     pub false_changes: BTreeMap<(Detector, Option<String>), Share>,
     /// How often which metric called them.
     pub false_by: BTreeMap<(Detector, Metric), usize>,
-    /// Those that were confirmed among all verdicts of their draw.
-    pub false_confirmed: BTreeMap<Detector, Share>,
+    /// Those that were significant among all verdicts of their draw.
+    pub false_significant: BTreeMap<Detector, Share>,
     /// Regressions among verdicts on slower arms, by detector and true size.
     pub found: BTreeMap<(Detector, Range), Share>,
     /// What was said, by detector and true size.
@@ -155,7 +155,9 @@ fn size(truth: &Truth, test: &str, dose: Dose, detector: Detector) -> Option<Siz
             let by_count = truth.size(test, Metric::Instructions, dose.spin);
             by_count.or_else(|| truth.size(test, Metric::CpuUs, dose.spin))
         }
-        Detector::Stalls => None,
+        Detector::Cpu => truth.size(test, Metric::CpuUs, dose.spin),
+        // Multiplications need nothing else.
+        _ => None,
     }
 }
 
@@ -163,9 +165,11 @@ fn blind(input: &Input<'_>) -> BTreeMap<(Detector, Range), Row> {
     let mut rows: BTreeMap<(Detector, Range), Row> = BTreeMap::new();
     for verdict in &input.frozen.verdicts {
         let arm = input.arms.iter().position(|name| *name == verdict.arm);
-        let range = arm.and_then(|arm| range(input, &verdict.test, arm, verdict.detector()));
-        if let Some(range) = range {
-            rows.entry((verdict.detector(), range)).or_default().add(verdict.call);
+        let Some((arm, detector)) = arm.zip(verdict.detector()) else {
+            continue;
+        };
+        if let Some(range) = range(input, &verdict.test, arm, detector) {
+            rows.entry((detector, range)).or_default().add(verdict.call);
         }
     }
     rows
@@ -189,12 +193,12 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
         blocks: look.blocks,
         false_changes: BTreeMap::new(),
         false_by: BTreeMap::new(),
-        false_confirmed: BTreeMap::new(),
+        false_significant: BTreeMap::new(),
         found: BTreeMap::new(),
         said,
     };
     for sample in look.samples.iter().filter(|sample| is_null(sample) && changed(sample)) {
-        *at_look.false_by.entry((sample.detector, sample.decided_by)).or_default() += 1;
+        *at_look.false_by.entry((sample.detector, sample.metric)).or_default() += 1;
     }
     for detector in DETECTORS {
         for group in &groups {
@@ -208,9 +212,9 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
             }
         }
         let wanted = |sample: &Sample| sample.detector == detector && is_null(sample);
-        let confirmed = |sample: &Sample| changed(sample) && sample.confirmed;
-        if let Some(share) = Share::of(look, blocks, wanted, confirmed) {
-            at_look.false_confirmed.insert(detector, share);
+        let significant = |sample: &Sample| changed(sample) && sample.significant;
+        if let Some(share) = Share::of(look, blocks, wanted, significant) {
+            at_look.false_significant.insert(detector, share);
         }
     }
     let slower: Vec<(Detector, Range)> =
@@ -234,10 +238,10 @@ fn columns(input: &Input<'_>) -> Vec<Column> {
     let column = |metric: Metric| {
         let mut column = Column { metric: metric.key().to_owned(), called: Vec::new(), missed: Vec::new() };
         for verdict in input.frozen.verdicts.iter().filter(|verdict| is_other(&verdict.arm)) {
-            match verdict.metric(metric).map(|its| its.call) {
-                Some(Call::Regression) => column.called.push(verdict.test.clone()),
-                Some(_) => column.missed.push(verdict.test.clone()),
-                None => {}
+            match verdict.call {
+                _ if verdict.metric != metric.key() => {}
+                Call::Regression => column.called.push(verdict.test.clone()),
+                _ => column.missed.push(verdict.test.clone()),
             }
         }
         column
@@ -247,12 +251,13 @@ fn columns(input: &Input<'_>) -> Vec<Column> {
 }
 
 fn noise(input: &Input<'_>, test: &TestData) -> TestNoise {
-    let of_detector = |detector: Detector| {
-        let of_test = input.frozen.verdicts.iter().filter(move |verdict| verdict.test == test.name);
-        of_test.filter(move |verdict| verdict.detector() == detector)
-    };
     let figures = |detector: Detector, metric: Metric| {
-        let figures = || of_detector(detector).filter_map(|verdict| verdict.metric(metric));
+        let is_wanted = |verdict: &&FrozenVerdict| {
+            verdict.test == test.name
+                && verdict.detector() == Some(detector)
+                && verdict.metric == metric.key()
+        };
+        let figures = || input.frozen.verdicts.iter().filter(is_wanted);
         let sd = median(figures().filter_map(|figure| figure.block_sd).collect())?;
         Some((sd, median(figures().filter_map(|figure| figure.mde80).collect()).unwrap_or(f64::NAN)))
     };

@@ -7,7 +7,6 @@
 //! | `doses.json` | the doses; their SHA-256 has been in every arm's environment since the run began |
 //! | `report.md` | the report |
 
-use crate::DETECTORS;
 use crate::analysis::{Analysis, DRAWS, Input};
 use crate::campaign::{Place, SEAL_VARIABLE, ladder_spins};
 use crate::dose::Dose;
@@ -17,7 +16,7 @@ use crate::pairing::complete_blocks;
 use crate::report::{About, report};
 use crate::seal::Sealed;
 use crate::truth::Truth;
-use rqps_stats::{Experiment, Rules};
+use rqps_stats::{Experiment, Metric, Rules};
 use rqps_store::{BlockStatus, Run, RunFolder};
 use rqps_verdicts::{InstructionSource, judge_run, rules_of};
 use serde::{Deserialize, Serialize};
@@ -44,7 +43,7 @@ pub struct Known {
 fn rates_and_costs(run: &Run) -> Result<Experiment> {
     let mut experiment = rqps_verdicts::experiment(run)?;
     for test in &mut experiment.tests {
-        test.metrics.retain(|data| DETECTORS.contains(&data.metric.detector()));
+        test.metrics.retain(|data| data.metric != Metric::StallFactor);
     }
     Ok(experiment)
 }

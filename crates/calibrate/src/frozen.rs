@@ -3,7 +3,7 @@
 use crate::DETECTORS;
 use crate::error::{Error, Result};
 use crate::seal::digest;
-use rqps_stats::{Class, Detector, Judgement, Metric, MetricVerdict, Verdict};
+use rqps_stats::{Class, Detector, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -48,13 +48,23 @@ impl From<Class> for Call {
     }
 }
 
-/// One metric of a verdict.
+/// One verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FrozenMetric {
-    /// Its key.
+pub struct FrozenVerdict {
+    /// The test.
+    pub test: String,
+    /// The test's group.
+    pub group: String,
+    /// The arm's name.
+    pub arm: String,
+    /// Key of what it is on.
+    pub detector: String,
+    /// Key of the metric that it rests on.
     pub metric: String,
-    /// What it says alone.
+    /// What was said.
     pub call: Call,
+    /// Whether it is significant among all verdicts of the run.
+    pub significant: bool,
     /// Arm over base; none where it is infinite or unknown.
     pub ratio: Option<f64>,
     /// Lower end of its interval.
@@ -69,36 +79,10 @@ pub struct FrozenMetric {
     pub mde80: Option<f64>,
 }
 
-/// One verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FrozenVerdict {
-    /// The test.
-    pub test: String,
-    /// The test's group.
-    pub group: String,
-    /// The arm's name.
-    pub arm: String,
-    /// `rate` or `cost`.
-    pub detector: String,
-    /// What was said.
-    pub call: Call,
-    /// Whether it holds among all verdicts of the run.
-    pub confirmed: bool,
-    /// Key of the metric that decided.
-    pub decided_by: String,
-    /// All metrics of the detector.
-    pub metrics: Vec<FrozenMetric>,
-}
-
 impl FrozenVerdict {
-    /// One of its metrics.
-    pub fn metric(&self, metric: Metric) -> Option<&FrozenMetric> {
-        self.metrics.iter().find(|its| its.metric == metric.key())
-    }
-
-    /// The detector; rate unless it says cost.
-    pub fn detector(&self) -> Detector {
-        if self.detector == "cost" { Detector::Cost } else { Detector::Rate }
+    /// What it is on; none where this version judges nothing of the name.
+    pub fn detector(&self) -> Option<Detector> {
+        Detector::ALL.into_iter().find(|detector| detector.key() == self.detector)
     }
 }
 
@@ -143,23 +127,15 @@ impl Frozen {
 }
 
 fn frozen(verdict: &Verdict, arms: &[String]) -> FrozenVerdict {
+    let finite = |value: f64| value.is_finite().then_some(value);
     FrozenVerdict {
         test: verdict.test.clone(),
         group: verdict.group.clone(),
         arm: arms.get(verdict.arm).cloned().unwrap_or_default(),
         detector: verdict.detector.key().to_owned(),
-        call: verdict.class.into(),
-        confirmed: verdict.confirmed,
-        decided_by: verdict.deciding().metric.key().to_owned(),
-        metrics: verdict.metrics.iter().map(frozen_metric).collect(),
-    }
-}
-
-fn frozen_metric(verdict: &MetricVerdict) -> FrozenMetric {
-    let finite = |value: f64| value.is_finite().then_some(value);
-    FrozenMetric {
         metric: verdict.metric.key().to_owned(),
         call: verdict.class.into(),
+        significant: verdict.significant,
         ratio: finite(verdict.ratio),
         low: finite(verdict.low),
         high: finite(verdict.high),

@@ -27,4 +27,12 @@ pub use error::{Error, Result};
 use rqps_stats::Detector;
 
 /// What doses change, and what is therefore calibrated. They stall nothing.
-pub(crate) const DETECTORS: [Detector; 2] = [Detector::Rate, Detector::Cost];
+pub(crate) const DETECTORS: [Detector; 7] = [
+    Detector::Rate,
+    Detector::Cost,
+    Detector::Cpu,
+    Detector::Wal,
+    Detector::Fsyncs,
+    Detector::Rows,
+    Detector::Blocks,
+];

@@ -26,10 +26,10 @@ pub struct Sample {
     pub detector: Detector,
     /// What was said.
     pub class: Class,
-    /// The metric that decided.
-    pub decided_by: Metric,
-    /// Whether it holds among all verdicts of the draw.
-    pub confirmed: bool,
+    /// The metric that it rests on.
+    pub metric: Metric,
+    /// Whether it is significant among all verdicts of the draw.
+    pub significant: bool,
 }
 
 /// All verdicts after so many blocks.
@@ -123,8 +123,8 @@ fn verdicts(
             arm: arms[verdict.arm],
             detector: verdict.detector,
             class: verdict.class,
-            decided_by: verdict.deciding().metric,
-            confirmed: verdict.confirmed,
+            metric: verdict.metric,
+            significant: verdict.significant,
         })
     };
     Ok(judgement.verdicts.iter().filter(|verdict| !verdict.is_control).filter_map(sample).collect())
@@ -145,6 +145,7 @@ fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32]) -> Experi
     let test = |test: &TestData| TestData {
         name: test.name.clone(),
         group: test.group.clone(),
+        starts: test.starts.clone(),
         metrics: test.metrics.iter().map(metric).collect(),
     };
     Experiment {

@@ -155,7 +155,7 @@ fn rules(rules: &Rules) -> String {
         rules.mei.iter().map(|(metric, mei)| format!("{metric} {}", percent(*mei))).collect();
     format!(
         "Rules: an error of {} for each detector over all looks (at {} blocks), {} of false ones among the \
-        confirmed; smallest changes of interest: {}.",
+        significant; smallest changes of interest: {}.",
         percent(rules.alpha),
         looks.join(", "),
         percent(rules.q),
@@ -190,7 +190,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
         for ((detector, group), share) in
             look.false_changes.iter().filter(|((_, group), _)| is_last || group.is_none())
         {
-            let confirmed = look.false_confirmed.get(detector).filter(|_| group.is_none());
+            let significant = look.false_significant.get(detector).filter(|_| group.is_none());
             let by = look.false_by.iter().filter(|((its, _), _)| its == detector && group.is_none());
             let by: Vec<String> = by.map(|((_, metric), count)| format!("{metric} {count}")).collect();
             let bootstrap = share
@@ -204,7 +204,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
                 hits(share),
                 percent(share.share()),
                 by.join(", "),
-                confirmed.map_or_else(String::new, |confirmed| confirmed.hits.to_string()),
+                significant.map_or_else(String::new, |significant| significant.hits.to_string()),
                 bootstrap.unwrap_or_default(),
                 share.independent.to_string(),
                 interval(share),
@@ -219,7 +219,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
         "false changes",
         "share",
         "called by",
-        "confirmed",
+        "significant",
         "95 % interval by blocks",
         "independent",
         "95 % interval for so many",

@@ -160,6 +160,7 @@ mod tests {
                 control: true,
                 block_sd: 0.005,
                 spread_df: f64::INFINITY,
+                of_start: 0.0,
             };
             let truth = Truth::of(&model.draw(&mut Rng::new(seed), 8), &spins, "simulated");
             let size = truth.size("test-0", Metric::Instructions, 3000).unwrap();

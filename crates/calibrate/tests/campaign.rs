@@ -27,7 +27,8 @@ fn simulated(spins: &[u64], rate_sd: f64, blocks: usize, seed: u64) -> Experimen
     let mut rng = Rng::new(seed);
     let mut draw = |metric: Metric, block_sd: f64, ratio: &dyn Fn(f64) -> f64| {
         let ratios = spins[1..].iter().map(|spin| ratio(*spin as f64)).collect();
-        let model = Blocks { tests: 4, metric, ratios, control: true, block_sd, spread_df: 20.0 };
+        let model =
+            Blocks { tests: 4, metric, ratios, control: true, block_sd, spread_df: 20.0, of_start: 0.0 };
         model.draw(&mut rng, blocks)
     };
     let mut experiment = draw(Metric::Rate, rate_sd, &|spin| 1.0 / (1.0 + TIME_PER_SPIN * spin));

@@ -356,7 +356,7 @@ pub struct GateArgs {
     /// Write a list for benchmark-action (customSmallerIsBetter)
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
-    /// What a regression of which ends with exit code 1
+    /// Fail (exit code 1) on a significant regression in any of these
     #[arg(
         long,
         value_enum,
@@ -365,7 +365,7 @@ pub struct GateArgs {
         value_name = "WHAT,…"
     )]
     pub fail_on: Vec<FailOn>,
-    /// End with exit code 4 while verdicts are not reached
+    /// End with exit code 4 while verdicts are not reached, or may be chance
     #[arg(long)]
     pub inconclusive_is_failure: bool,
 }
@@ -375,10 +375,22 @@ pub struct GateArgs {
 pub enum FailOn {
     /// Fewer operations per second
     Rate,
-    /// More work for an operation: instructions, CPU time, WAL, rows, blocks, fsyncs
+    /// More instructions for an operation; more CPU time where instructions can't be counted
     Cost,
     /// More of the time lost in stalls
     Stalls,
+    /// More CPU time for an operation, where its cost rests on instructions
+    Cpu,
+    /// More write-ahead log for an operation
+    Wal,
+    /// More fsyncs for an operation
+    Fsyncs,
+    /// More rows touched by an operation
+    Rows,
+    /// More blocks touched by an operation
+    Blocks,
+    /// More of one of cost, cpu, wal and fsyncs beside less of another
+    Mixed,
 }
 
 /// Arguments of `report`.

@@ -80,11 +80,12 @@ pub fn of_one_kind(one: &str, other: &str) -> bool {
     kind(one) == kind(other)
 }
 
-/// Whether verdicts say that there is nothing to explain. That stalls are not decided is no reason to look for causes.
+/// Whether verdicts say that there is nothing to explain. That stalls or resources are not decided is no reason to
+/// look for causes.
 fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
     let is_nothing = |verdict: &Verdict| match verdict.detector {
-        Detector::Stalls => !verdict.class.is_change(),
         Detector::Rate | Detector::Cost => verdict.class == Class::Same,
+        _ => !verdict.class.is_change(),
     };
     judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_nothing))
 }

@@ -41,3 +41,5 @@ pub use markdown_report::{markdown_report, report};
 pub use section::Section;
 pub use show::{Options, show};
 pub use tame::tame;
+
+pub use rqps_stats::Detector;

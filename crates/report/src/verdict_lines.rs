@@ -13,8 +13,13 @@ use crate::reading::counts;
 use crate::sides::{Side, Sides};
 use crate::words;
 
-/// How many detectors there are, for the order of headlines.
-const DETECTORS: u8 = Detector::ALL.len() as u8;
+/// The order of headlines: first what got worse. Regressions of the rate, the cost and stalls come in the order of
+/// detectors.
+pub(crate) const MIXED: u8 = 3;
+pub(crate) const MORE_OF_A_RESOURCE: u8 = 4;
+/// From here on things got better: the same again.
+pub(crate) const IMPROVEMENTS: u8 = 5;
+const LESS_OF_A_RESOURCE: u8 = 8;
 
 /// A run's verdicts relative to the base of a report.
 pub(crate) struct Judged<'a> {
@@ -34,6 +39,8 @@ pub(crate) struct Line<'a> {
     pub rate: Option<&'a Verdict>,
     pub cost: Option<&'a Verdict>,
     pub stalls: Option<&'a Verdict>,
+    /// What else an operation takes.
+    pub resources: Vec<&'a Verdict>,
     /// What its operations are.
     pub unit: RateUnit,
     /// Why it has no verdicts, where the background writes were not the same.
@@ -121,6 +128,7 @@ impl<'a> Judged<'a> {
                 rate: of(Detector::Rate),
                 cost: of(Detector::Cost),
                 stalls: of(Detector::Stalls),
+                resources: Detector::RESOURCES.into_iter().filter_map(of).collect(),
                 unit: self
                     .run
                     .windows
@@ -184,16 +192,6 @@ fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
     missed
 }
 
-/// What moved the same way as the verdict says, the metric that decided first.
-fn cost_changes(verdict: &Verdict) -> String {
-    let regressed = verdict.class.is_regression();
-    let others = verdict.metrics.iter().enumerate().filter(|(place, one)| {
-        *place != verdict.decided_by && one.class.is_change() && one.class.is_regression() == regressed
-    });
-    let all = std::iter::once(verdict.deciding()).chain(others.map(|(_, one)| one));
-    all.map(words::change).collect::<Vec<_>>().join(" and ")
-}
-
 impl Line<'_> {
     /// The verdicts on rate and cost, those that a run is measured for.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
@@ -207,30 +205,42 @@ impl Line<'_> {
 
     /// All verdicts, the rate's first.
     pub fn all(&self) -> impl Iterator<Item = &Verdict> {
-        self.verdicts().chain(self.stalls)
+        self.verdicts().chain(self.stalls).chain(self.resources.iter().copied())
     }
 
-    /// Where the line stands among the headlines: regressions before improvements, rates before costs before stalls,
-    /// the largest first. None: nothing has changed.
+    /// The verdicts on resources that say that they have changed.
+    pub fn changed_resources(&self) -> impl Iterator<Item = &Verdict> {
+        self.resources.iter().copied().filter(|verdict| verdict.class.is_change())
+    }
+
+    /// Where the line stands among the headlines: what got worse before what got better, rates before costs before
+    /// stalls before resources, the largest first. Rows and blocks touched alone make no headline. None: nothing has
+    /// changed.
     pub fn rank(&self) -> Option<(u8, f64)> {
         if let Some(missed) = &self.missed {
             // Writes that a system does not keep up with go before any rate of its queries.
             return match (missed.by_arm, missed.by_base) {
                 (true, false) => Some((Detector::Rate as u8, f64::NEG_INFINITY)),
-                (false, true) => Some((Detector::Rate as u8 + DETECTORS, f64::NEG_INFINITY)),
+                (false, true) => Some((IMPROVEMENTS, f64::NEG_INFINITY)),
                 _ => None,
             };
         }
-        let distance = |verdict: &Verdict| -verdict.deciding().ratio.ln().abs();
-        let of = |verdict: &Verdict| {
-            let detector = verdict.detector as u8;
-            match verdict.class {
-                Class::Regression { .. } => Some((detector, distance(verdict))),
-                Class::Improvement { .. } => Some((detector + DETECTORS, distance(verdict))),
-                Class::Same | Class::Inconclusive => None,
-            }
+        self.headline().map(|(rank, verdict)| (rank, -verdict.ratio.ln().abs()))
+    }
+
+    /// The verdict that the line is listed for.
+    fn headline(&self) -> Option<(u8, &Verdict)> {
+        let rank = |verdict: &Verdict| match (verdict.class.is_regression(), verdict.detector) {
+            _ if verdict.is_mixed() => MIXED,
+            (true, Detector::Cpu | Detector::Wal | Detector::Fsyncs) => MORE_OF_A_RESOURCE,
+            (false, Detector::Cpu | Detector::Wal | Detector::Fsyncs) => LESS_OF_A_RESOURCE,
+            (true, headline) => headline as u8,
+            (false, headline) => IMPROVEMENTS + headline as u8,
         };
-        self.all().filter_map(of).min_by_key(|(rank, _)| *rank)
+        self.all()
+            .filter(|one| one.class.is_change() && !matches!(one.detector, Detector::Rows | Detector::Blocks))
+            .map(|verdict| (rank(verdict), verdict))
+            .min_by_key(|(rank, _)| *rank)
     }
 
     /// The line in a sentence or two: `hot-points: 3.1 % slower (2.4 to 3.9 %), 5 blocks; a query executes 4.0 % more
@@ -239,42 +249,62 @@ impl Line<'_> {
         if let Some(missed) = &self.missed {
             return format!("{}: {}", self.test, missed.said);
         }
-        let mut told: Vec<&Verdict> = self.verdicts().chain(self.changed_stalls()).collect();
+        let mut told: Vec<&Verdict> =
+            self.verdicts().chain(self.changed_stalls()).chain(self.changed_resources()).collect();
         // What the line is listed for comes first.
-        if let Some((rank, _)) = self.rank() {
-            told.sort_by_key(|verdict| verdict.detector as u8 != rank % DETECTORS);
+        if let Some((_, first)) = self.headline() {
+            told.sort_by_key(|verdict| !std::ptr::eq(*verdict, first));
         }
         let parts: Vec<String> = told.into_iter().map(|verdict| self.part(verdict, judged)).collect();
         format!("{}: {}", self.test, parts.join("; "))
     }
 
+    /// What `same` of the cost does not cover: CPU time that is not shown to be the same.
+    pub fn not_covered(&self) -> Option<String> {
+        let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
+        let is_covered = cpu.class == Class::Same || self.cost.is_none_or(|cost| cost.class != Class::Same);
+        let change = (cpu.ratio - 1.0) * 100.0;
+        let state = if cpu.class.is_change() { "has changed" } else { "is not decided" };
+        (!is_covered && change.is_finite())
+            .then(|| format!("its CPU time {state}: {change:+.1} %{}", words::interval_of_change(cpu)))
+    }
+
     /// What the line says of one verdict.
     pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
-        let deciding = verdict.deciding();
-        let (operation, blocks) = (words::operation(self.unit), deciding.blocks);
-        let mei = words::percent(deciding.mei);
+        let (operation, blocks) = (words::operation(self.unit), verdict.blocks);
+        let mei = words::percent(verdict.mei);
+        let name = words::metric(verdict.metric);
         match (verdict.class, verdict.detector) {
             (Class::Same, Detector::Rate) => format!("its rate is the same within {mei}"),
-            (Class::Same, Detector::Cost) => {
-                format!("its {} are the same within {mei}", words::metric(deciding.metric))
-            }
             (Class::Same, Detector::Stalls) => format!("stalls take the same time within {mei}"),
+            (Class::Same, _) => {
+                let besides = if verdict.detector == Detector::Cost { self.not_covered() } else { None };
+                let besides = besides.map(|said| format!("; {said}")).unwrap_or_default();
+                let are = if words::is_plural(verdict.metric) { "are" } else { "is" };
+                format!("its {name} {are} the same within {mei}{besides}")
+            }
             (Class::Inconclusive, Detector::Stalls) if verdict.tags.contains(&Tag::TooShort) => {
                 "it was measured too short to rule stalls out".to_owned()
             }
             (Class::Inconclusive, Detector::Stalls) => "its stalls are not decided".to_owned(),
             (Class::Inconclusive, detector) => {
-                let what = if detector == Detector::Rate { "its rate" } else { "its cost" };
-                match judged.still_takes(verdict) {
-                    Some(takes) => format!("{what} is not decided ({takes})"),
-                    None if verdict.tags.contains(&Tag::BeyondLooks) => {
-                        format!("{what} is too noisy to be decided")
+                let what = match detector {
+                    Detector::Rate => "its rate is".to_owned(),
+                    Detector::Cost => format!("its cost ({name}) is"),
+                    _ => {
+                        format!("its {name} {}", if words::is_plural(verdict.metric) { "are" } else { "is" })
                     }
-                    None => format!("{what} is not decided"),
+                };
+                match judged.still_takes(verdict) {
+                    Some(takes) => format!("{what} not decided ({takes})"),
+                    None if verdict.tags.contains(&Tag::BeyondLooks) => {
+                        format!("{what} too noisy to be decided")
+                    }
+                    None => format!("{what} not decided"),
                 }
             }
-            (_, Detector::Rate | Detector::Stalls) => format!("{}, {blocks} blocks", words::change(deciding)),
-            (_, Detector::Cost) => format!("{operation} {}", cost_changes(verdict)),
+            (_, Detector::Rate | Detector::Stalls) => format!("{}, {blocks} blocks", words::change(verdict)),
+            _ => format!("{operation} {}", words::change(verdict)),
         }
     }
 }

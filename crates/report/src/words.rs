@@ -1,6 +1,6 @@
 //! Verdicts in plain words: what a class, a ratio, a metric or a length of time is called.
 
-use rqps_stats::{Class, Metric, MetricVerdict, Tag, Verdict};
+use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_store::RateUnit;
 use rqps_verdicts::{HostRemark, Remark};
 
@@ -32,6 +32,12 @@ pub(crate) fn class(class: Class) -> &'static str {
     }
 }
 
+/// A verdict as tables, CSV and JSON call it: `mixed` where something else that an operation takes has moved the other
+/// way.
+pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
+    if verdict.is_mixed() { "mixed" } else { class(verdict.class) }
+}
+
 /// What a metric is called in a column.
 pub(crate) fn metric(metric: Metric) -> &'static str {
     match metric {
@@ -53,7 +59,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// How many decimals tell the ends of an interval apart, in percent.
-fn decimals(one: &MetricVerdict) -> usize {
+fn decimals(one: &Verdict) -> usize {
     match (one.high - one.low) * 100.0 {
         wide if wide >= 0.5 => 1,
         narrow if narrow >= 0.05 => 2,
@@ -62,7 +68,7 @@ fn decimals(one: &MetricVerdict) -> usize {
 }
 
 /// `3.1 % slower (2.4 to 3.9 %)`, `executes 4.0 % more instructions (3.9 to 4.1 %)`.
-pub(crate) fn change(one: &MetricVerdict) -> String {
+pub(crate) fn change(one: &Verdict) -> String {
     let size = size(one);
     match (one.metric, one.ratio < 1.0) {
         (Metric::Rate, true) => format!("{size} slower{}", interval(one)),
@@ -93,7 +99,7 @@ pub(crate) fn change(one: &MetricVerdict) -> String {
 }
 
 /// ` (2.8 to 3.4 times)`.
-fn times(one: &MetricVerdict) -> String {
+fn times(one: &Verdict) -> String {
     if !one.low.is_finite() || !one.high.is_finite() {
         return String::new();
     }
@@ -114,12 +120,12 @@ fn cost_words(metric: Metric) -> (&'static str, bool, &'static str) {
     }
 }
 
-fn size(one: &MetricVerdict) -> String {
+fn size(one: &Verdict) -> String {
     format!("{:.*} %", decimals(one), (one.ratio - 1.0).abs() * 100.0)
 }
 
 /// ` (2.4 to 3.9 %)`: the interval of the change, smaller end first; nothing where it says no more than the change.
-fn interval(one: &MetricVerdict) -> String {
+fn interval(one: &Verdict) -> String {
     let (a, b) = (one.low - 1.0, one.high - 1.0);
     if !a.is_finite() || !b.is_finite() {
         return String::new();
@@ -132,6 +138,20 @@ fn interval(one: &MetricVerdict) -> String {
     let (low, high) = if sign < 0.0 { (-b, -a) } else { (a, b) };
     let decimals = decimals(one);
     format!(" ({:.decimals$} to {:.decimals$} %)", low * 100.0, high * 100.0)
+}
+
+/// The interval of a change with its signs, ` (-2.1 to +18.0 %)`; nothing where there is none.
+pub(crate) fn interval_of_change(one: &Verdict) -> String {
+    let (low, high) = ((one.low - 1.0) * 100.0, (one.high - 1.0) * 100.0);
+    match low.is_finite() && high.is_finite() {
+        true => format!(" ({low:+.1} to {high:+.1} %)"),
+        false => String::new(),
+    }
+}
+
+/// Whether a metric's name in columns is a plural.
+pub(crate) fn is_plural(metric: Metric) -> bool {
+    !matches!(metric, Metric::Rate | Metric::CpuUs | Metric::StallFactor)
 }
 
 /// What one operation of a test is called.
@@ -161,23 +181,22 @@ pub(crate) fn budget(seconds: f64) -> String {
 
 /// Remarks on a verdict, each a few words.
 pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
-    let deciding = verdict.deciding();
     let mut remarks = Vec::new();
     if let Class::Regression { proven: false } | Class::Improvement { proven: false } = verdict.class {
-        remarks.push(format!("may be less than the {} that matters", percent(deciding.mei)));
+        remarks.push(format!("may be less than the {} that matters", percent(verdict.mei)));
     }
     remarks.extend(verdict.tags.iter().filter_map(|tag| match tag {
-        Tag::TinyShift => Some(format!("a real change, below the {} that matters", percent(deciding.mei))),
+        Tag::TinyShift => Some(format!("a real change, below the {} that matters", percent(verdict.mei))),
         Tag::Bimodal => Some("bimodal: restarts end up in one of two states".to_owned()),
         Tag::OutlierBlock => {
-            Some(format!("one block is far off; held in, the ratio is {:.3}", deciding.huber_ratio))
+            Some(format!("one block is far off; held in, the ratio is {:.3}", verdict.huber_ratio))
         }
         Tag::LaterBlocksDisagree => Some("later blocks do not bear it out".to_owned()),
         Tag::Mixed => {
             let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| metric(*opposed)).collect();
-            Some(format!("{} moved the other way", names.join(", ")))
+            Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
-        Tag::Unconfirmed => Some("unconfirmed: among so many verdicts one like it may be chance".to_owned()),
+        Tag::NotSignificant => Some("may be chance: among so many verdicts one like it comes up".to_owned()),
         Tag::Suspect => Some("suspect".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),
         Tag::TooShort => Some("measured too short to rule stalls out".to_owned()),

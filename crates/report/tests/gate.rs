@@ -3,15 +3,16 @@
 
 use insta::assert_snapshot;
 use rqps_report::{Gate, GateRules, Outcome, gate};
+use rqps_stats::Detector;
 use rqps_store::RunFolder;
-use rqps_verdicts::testing::{Spec, write_run};
+use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 
 /// A run at the gate, and the run's name.
 fn at_gate(spec: &Spec, rules: GateRules) -> rqps_report::Result<Gate> {
     let results = tempfile::tempdir().unwrap();
     let run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
     let name = run.folder.name();
-    let gate = gate(&run, rules)?;
+    let gate = gate(&run, &rules)?;
     let [markdown, junit, json] =
         [gate.markdown, gate.junit, gate.json].map(|text| text.replace(&name, "RUN"));
     Ok(Gate { outcome: gate.outcome, markdown, junit, json })
@@ -44,22 +45,67 @@ fn the_junit_file_is_well_formed() {
             _ => {}
         }
     }
-    assert_eq!(cases, 12, "six tests, a verdict of each detector");
+    assert_eq!(cases, 32, "six tests with five verdicts each, two of them with one on log");
 }
 
 #[test]
 fn what_closes_the_gate_is_for_the_user_to_say() {
     let outcome = |spec: &Spec, rules| at_gate(spec, rules).unwrap().outcome;
-    let all = GateRules::default();
+    let all = GateRules::default;
     let dearer = Spec { effects: vec![(2, "insert", 1.0, 1.02)], ..Spec::default() };
-    assert_eq!(outcome(&dearer, all), Outcome::Regressed);
-    assert_eq!(outcome(&dearer, GateRules { cost: false, ..all }), Outcome::Passed);
-    let strict = GateRules { inconclusive: true, ..all };
-    assert_eq!(outcome(&Spec::default(), strict), Outcome::Passed, "all are the same");
+    assert_eq!(outcome(&dearer, all()), Outcome::Regressed);
+    assert_eq!(outcome(&dearer, GateRules { fail_on: vec![Detector::Rate], ..all() }), Outcome::Passed);
+    let strict = || GateRules { inconclusive: true, ..all() };
+    assert_eq!(outcome(&Spec::default(), strict()), Outcome::Passed, "all are the same");
     let noisy = Spec { block_sd: 0.03, ..Spec::default() };
-    assert_eq!(outcome(&noisy, all), Outcome::Passed);
-    assert_eq!(outcome(&noisy, strict), Outcome::Undecided);
-    assert_eq!(outcome(&noisy, GateRules { rate: false, ..strict }), Outcome::Passed);
+    assert_eq!(outcome(&noisy, all()), Outcome::Passed);
+    assert_eq!(outcome(&noisy, strict()), Outcome::Undecided);
+    assert_eq!(outcome(&noisy, GateRules { fail_on: vec![Detector::Cost], ..strict() }), Outcome::Passed);
+}
+
+/// Of a query, in the newer server: so much of the rate, of instructions, of log and of blocks touched.
+fn update_index(rate: f64, instructions: f64, wal: f64, blocks: f64) -> Spec {
+    let extra =
+        |name, per_query| Extra { arm: 2, test: "update-index", what: Observed::Metric(name), per_query };
+    Spec {
+        effects: vec![(2, "update-index", rate, instructions)],
+        extra: vec![extra("server_wal_bytes", 540.0 * wal), extra("server_blocks_touched", 4.0 * blocks)],
+        ..Spec::default()
+    }
+}
+
+/// 12 % fewer instructions, a third less CPU time, 78 % less log and 9.7 % more blocks touched are no regression of the
+/// cost; who asks for blocks is told of them.
+#[test]
+fn resources_close_the_gate_where_they_are_asked_for() {
+    let only = |on: &[Detector]| GateRules { fail_on: on.to_vec(), ..GateRules::default() };
+    let better = update_index(1.52, 0.88, 0.22, 1.097);
+    let gate = at_gate(&better, GateRules::default()).unwrap();
+    assert_eq!(gate.outcome, Outcome::Passed, "{}", gate.markdown);
+    assert!(
+        gate.markdown.contains("improvement of cost") || gate.markdown.contains("improvement update-index")
+    );
+    assert!(gate.markdown.contains("touches 9.700 % more blocks") && !gate.markdown.contains("REGRESSION"));
+    assert_eq!(at_gate(&better, only(&[Detector::Blocks])).unwrap().outcome, Outcome::Regressed);
+    assert_eq!(at_gate(&better, only(&[Detector::Wal])).unwrap().outcome, Outcome::Passed);
+    // More log beside the same instructions is no cost.
+    let more_log = update_index(1.0, 1.0, 1.5, 1.0);
+    assert_eq!(at_gate(&more_log, GateRules::default()).unwrap().outcome, Outcome::Passed);
+    assert_eq!(at_gate(&more_log, only(&[Detector::Wal])).unwrap().outcome, Outcome::Regressed);
+}
+
+/// More instructions beside less log are a matter of what one has more of: the gate is for who asks.
+#[test]
+fn what_is_mixed_closes_the_gate_where_it_is_asked_for() {
+    let mixed = update_index(1.0, 1.03, 0.5, 1.0);
+    let gate = at_gate(&mixed, GateRules::default()).unwrap();
+    assert_eq!(gate.outcome, Outcome::Passed, "{}", gate.markdown);
+    assert!(gate.markdown.contains("MIXED update-index") && !gate.markdown.contains("REGRESSION"));
+    let asked = GateRules { mixed: true, ..GateRules::default() };
+    assert_eq!(at_gate(&mixed, asked).unwrap().outcome, Outcome::Regressed);
+    let log_alone = update_index(1.0, 1.03, 1.0, 0.5);
+    let gate = at_gate(&log_alone, GateRules::default()).unwrap();
+    assert_eq!(gate.outcome, Outcome::Regressed, "fewer blocks touched outweigh nothing");
 }
 
 #[test]

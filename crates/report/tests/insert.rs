@@ -193,7 +193,7 @@ fn passes_have_verdicts_in_the_order_of_steps_and_none_on_rates_that_were_not_ke
     assert!(text.contains(
         "not ranked, the background writes were not kept: off did 612 of 1000 rows/s, on kept them"
     ));
-    let at_gate = gate(&made.run, GateRules::default()).unwrap();
+    let at_gate = gate(&made.run, &GateRules::default()).unwrap();
     assert_eq!(at_gate.outcome, Outcome::Regressed);
     assert!(at_gate.junit.contains("not ranked, the background writes were not kept"), "{}", at_gate.junit);
     assert!(at_gate.markdown.contains("REGRESSION qr1000: not ranked"), "{}", at_gate.markdown);
@@ -209,8 +209,8 @@ fn a_base_that_fell_short_closes_no_gate() {
         ..InsertSpec::default()
     };
     let made = made(&spec);
-    let rules = GateRules { cost: false, stalls: false, ..GateRules::default() };
-    let at_gate = gate(&made.run, rules).unwrap();
+    let rules = GateRules { fail_on: vec![rqps_stats::Detector::Rate], ..GateRules::default() };
+    let at_gate = gate(&made.run, &rules).unwrap();
     assert!(at_gate.markdown.contains("improvement qr1000: not ranked"), "{}", at_gate.markdown);
     assert!(!at_gate.junit.contains("testcase classname=\"same.rate\" name=\"qr1000\">\n    <failure"));
 }

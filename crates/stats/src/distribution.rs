@@ -1,6 +1,6 @@
 //! Student's t, and the derivatives of the logarithm of the gamma function that the prior is fitted with.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::digamma;
@@ -30,6 +30,11 @@ pub(crate) fn t_upper(p: f64, df: f64) -> f64 {
         return std::f64::consts::SQRT_2 * erfc_inv(2.0 * p);
     }
     StudentsT::new(0.0, 1.0, df).map_or(f64::INFINITY, |t| -t.inverse_cdf(p))
+}
+
+/// The value that a chi-square variable with `df` degrees of freedom stays below with probability `p`.
+pub(crate) fn chi_square_lower(p: f64, df: f64) -> f64 {
+    ChiSquared::new(df).map_or(0.0, |its| its.inverse_cdf(p))
 }
 
 /// Mean of ln of a chi-square variable over its degrees of freedom `df`.

@@ -23,6 +23,9 @@ pub struct TestData {
     pub name: String,
     /// Its section of the tables. Tests of a group share what is known about noise where there are enough of them.
     pub group: String,
+    /// Which starts of the servers its blocks were measured in: tests of the same name here shared them in every block,
+    /// so that what a start happens to be like is in the figures of all of them.
+    pub starts: String,
     /// One entry per metric that was measured.
     pub metrics: Vec<MetricData>,
 }

@@ -1,65 +1,84 @@
 //! One metric of one arm in one test: from its blocks to its class and figures.
 
 use crate::exact::{self, Exact};
-use crate::looks::{Estimate, Question, Shown, predict, walk};
-use crate::metric::{Direction, Metric};
+use crate::experiment::TestData;
+use crate::looks::{Data, Estimate, Kind, Question, Shown, predict, until_chance_is_small, walk};
+use crate::metric::{Detector, Direction, Metric};
 use crate::pairs::{Pairs, Scale, Votes, mean};
 use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
 use crate::signs;
-use crate::verdict::{Class, MetricVerdict, Tag};
+use crate::verdict::{Class, Tag, Verdict};
 
 /// Windows of arms that are alike give reason for further blocks with this probability.
 const REASON_P: f64 = 0.01;
 
 /// One metric's data, with what is known before its own blocks are looked at.
 pub(crate) struct Case<'a> {
+    pub(crate) test: &'a TestData,
+    pub(crate) arm: usize,
+    pub(crate) is_control: bool,
+    pub(crate) detector: Detector,
     pub(crate) metric: Metric,
     pub(crate) pairs: &'a Pairs,
-    pub(crate) exact: Option<Exact>,
-    pub(crate) mei: f64,
-    pub(crate) spreads: &'a [Spread],
+    pub(crate) control: Option<&'a Pairs>,
+    pub(crate) spreads: Vec<Spread>,
     pub(crate) rules: &'a Rules,
-    /// This metric's share of the detector's error is one of so many.
-    pub(crate) shares: usize,
 }
 
 impl Case<'_> {
-    fn alpha(&self) -> f64 {
-        self.rules.alpha / self.shares as f64
+    /// The minimum effect of interest: no difference matters that is less than an operation could have by itself.
+    fn mei(&self) -> f64 {
+        let mei = self.rules.mei(&self.test.name, self.metric);
+        let base_mean = |count: usize| {
+            let known = self.pairs.0.iter().take(count);
+            Some(mean(&known.map(|pair| pair.base).collect::<Vec<f64>>())).filter(|mean| *mean > 0.0)
+        };
+        // By the first look's blocks: what matters is not to change with further ones.
+        let base = base_mean(self.rules.looks[0].blocks).or_else(|| base_mean(usize::MAX));
+        base.map_or(mei, |base| mei.max(self.metric.least_per_op() / base))
     }
 
-    /// All figures but the interval, which depends on the other verdicts of the report.
-    pub(crate) fn judge(&self) -> MetricVerdict {
+    fn data(&self) -> Data<'_> {
+        Data { pairs: self.pairs, control: self.control, spreads: &self.spreads }
+    }
+
+    /// All figures but the interval and what depends on the other verdicts of the report.
+    pub(crate) fn judge(&self) -> Verdict {
         let mut verdict = self.blank();
-        if let Some(exact) = self.exact {
-            self.judge_exactly(exact, &mut verdict);
+        let votes = self.metric.is_of_rare_events().then(|| self.pairs.votes());
+        let question = self.question(verdict.mei, votes.as_deref());
+        let shown = walk(&self.data(), &question);
+        verdict.p_seq = shown.p_seq.min(1.0);
+        verdict.class = class_of(self.metric, &shown);
+        if shown.disagree {
+            verdict.tags.push(Tag::LaterBlocksDisagree);
+        }
+        if verdict.class == Class::Same && shown.shift.is_some() {
+            verdict.tags.push(Tag::TinyShift);
+        }
+        if let Some(exact) = self.exact_now(&question) {
+            self.describe_exactly(exact, &question, &mut verdict);
             return verdict;
         }
-        let scale = self.pairs.scale();
+        let scale = self.pairs.scale(self.pairs.len());
         if scale == Scale::Linear && self.pairs.len() > 0 {
             verdict.tags.push(Tag::Zeros);
         }
         let contrasts =
             self.pairs.contrasts(scale, self.pairs.len()).filter(|contrasts| !contrasts.is_empty());
         let Some(contrasts) = contrasts else {
-            self.judge_without_ratio(&mut verdict);
+            self.describe_without_ratio(&mut verdict);
             return verdict;
         };
-        let votes = self.metric.is_of_rare_events().then(|| self.pairs.votes());
-        let question = self.question(scale, votes.as_deref());
-        let shown = walk(&contrasts, self.spreads, &question);
-        verdict.p_seq = (shown.p_seq).min(1.0);
-        verdict.class = class_of(self.metric, &shown);
-        self.describe(&contrasts, &question, &mut verdict);
-        if question.votes.is_some() {
+        self.describe(&contrasts, scale, &question, &mut verdict);
+        if let Kind::Rare(_) = question.kind {
+            verdict.tags.retain(|tag| !matches!(tag, Tag::TinyShift | Tag::LaterBlocksDisagree));
             self.doubt(&mut verdict);
             return verdict;
         }
         let tags = [
-            (Tag::TinyShift, verdict.class == Class::Same && shown.shift.is_some()),
-            (Tag::LaterBlocksDisagree, shown.disagree),
             (Tag::OutlierBlock, shape::has_outlier(&contrasts)),
             (Tag::Bimodal, shape::is_bimodal(&contrasts)),
         ];
@@ -67,10 +86,16 @@ impl Case<'_> {
         verdict
     }
 
+    /// What an exact comparison says at the last look.
+    fn exact_now(&self, question: &Question) -> Option<Exact> {
+        let reached = self.rules.looks_reached(self.pairs.len()).checked_sub(1)?;
+        self.data().exact(self.rules.looks[reached].blocks, question)
+    }
+
     /// Of stalls, nothing but a change is said of arms that were not measured for long enough. What blocks look like
     /// says nothing: one with a stall is far from one without.
-    fn doubt(&self, verdict: &mut MetricVerdict) {
-        let is_short = self.pairs.seconds() < stall_seconds_min(self.mei);
+    fn doubt(&self, verdict: &mut Verdict) {
+        let is_short = self.pairs.seconds() < stall_seconds_min(verdict.mei);
         if is_short && !verdict.class.is_change() {
             verdict.class = Class::Inconclusive;
             verdict.tags.push(Tag::TooShort);
@@ -78,12 +103,12 @@ impl Case<'_> {
     }
 
     /// Gives the interval that misses the ratio with probability `error` over all looks.
-    pub(crate) fn set_interval(&self, verdict: &mut MetricVerdict, error: f64) {
-        if self.exact.is_some() {
+    pub(crate) fn set_interval(&self, verdict: &mut Verdict, error: f64) {
+        if verdict.tags.contains(&Tag::Exact) {
             return;
         }
         verdict.confidence = 1.0 - error;
-        let scale = self.pairs.scale();
+        let scale = self.pairs.scale(self.pairs.len());
         let Some(contrasts) = self.pairs.contrasts(scale, verdict.blocks).filter(|some| !some.is_empty())
         else {
             return;
@@ -91,21 +116,26 @@ impl Case<'_> {
         let (place, spread) = self.last_look();
         let estimate = Estimate::of(&contrasts, spread);
         let reach = estimate.reach(error * self.rules.looks[place].spend / 2.0);
-        let none_seen = self.metric.is_of_rare_events() && estimate.variance == 0.0;
-        if reach.is_finite() && !none_seen {
+        // Blocks that are all alike show no noise, which is not to say that there is none.
+        if reach.is_finite() && estimate.variance != 0.0 {
             verdict.low = scale.ratio(estimate.mean - reach);
             verdict.high = scale.ratio(estimate.mean + reach);
         }
     }
 
-    fn question<'a>(&'a self, scale: Scale, votes: Option<&'a [Votes]>) -> Question<'a> {
+    fn question<'a>(&'a self, mei: f64, votes: Option<&'a [Votes]>) -> Question<'a> {
+        let kind = match votes {
+            Some(votes) => Kind::Rare(votes),
+            None if self.metric.is_counter() => Kind::Counter,
+            None => Kind::Continuous,
+        };
         Question {
             looks: &self.rules.looks,
-            alpha: self.alpha(),
+            alpha: self.rules.alpha,
             tost_alpha: self.rules.tost_alpha,
-            mei: self.mei,
-            scale,
-            votes,
+            mei,
+            least: self.metric.least_per_op(),
+            kind,
         }
     }
 
@@ -115,12 +145,18 @@ impl Case<'_> {
         (place, &self.spreads[place])
     }
 
-    fn blank(&self) -> MetricVerdict {
+    fn blank(&self) -> Verdict {
         let looks_reached = self.rules.looks_reached(self.pairs.len());
         let at_look = looks_reached.checked_sub(1).map(|place| self.rules.looks[place].blocks);
-        MetricVerdict {
+        Verdict {
+            test: self.test.name.clone(),
+            group: self.test.group.clone(),
+            arm: self.arm,
+            is_control: self.is_control,
+            detector: self.detector,
             metric: self.metric,
             class: Class::Inconclusive,
+            opposed_by: Vec::new(),
             ratio: f64::NAN,
             low: f64::NAN,
             high: f64::NAN,
@@ -130,38 +166,40 @@ impl Case<'_> {
             blocks_measured: self.pairs.len(),
             looks_reached,
             p_seq: 1.0,
+            q_value: 1.0,
+            significant: false,
             block_sd: f64::NAN,
             moderated_sd: f64::NAN,
             df: 0.0,
             mde80: f64::INFINITY,
-            mei: self.mei,
+            mei: self.mei(),
             blocks_to_resolve: None,
             tags: Vec::new(),
         }
     }
 
-    fn describe(&self, contrasts: &[f64], question: &Question, verdict: &mut MetricVerdict) {
+    fn describe(&self, contrasts: &[f64], scale: Scale, question: &Question, verdict: &mut Verdict) {
         let (place, spread) = self.last_look();
         let used = &contrasts[..verdict.blocks];
         let now = Estimate::of(used, spread);
-        verdict.ratio = question.scale.ratio(now.mean);
-        verdict.huber_ratio = question.scale.ratio(shape::huber(used));
+        verdict.ratio = scale.ratio(now.mean);
+        verdict.huber_ratio = scale.ratio(shape::huber(used));
         verdict.block_sd = now.variance.sqrt();
         verdict.moderated_sd = now.moderated.sqrt();
         verdict.df = now.df;
-        if let Some(votes) = question.votes {
+        if let Kind::Rare(votes) = question.kind {
             if !verdict.class.is_decided() {
                 verdict.blocks_to_resolve = self.worth_a_look(&now, &votes[..verdict.blocks], question);
             }
             return;
         }
         // Its own error and a power of 80 %: the change whose estimate is called four times in five.
-        let size = now.reach(self.alpha() * self.rules.looks[place].spend / 2.0) + now.reach(0.2);
+        let size = now.reach(self.rules.alpha * self.rules.looks[place].spend / 2.0) + now.reach(0.2);
         if size.is_finite() {
-            verdict.mde80 = question.scale.worse_by(size, self.metric);
+            verdict.mde80 = scale.worse_by(size, self.metric);
         }
         if !verdict.class.is_decided()
-            && let Some((blocks, suffices)) = predict(&now, spread, question)
+            && let Some((blocks, suffices)) = predict(&now, spread, scale, question)
         {
             // Blocks beyond the last look reached are there already.
             verdict.blocks_to_resolve =
@@ -175,7 +213,7 @@ impl Case<'_> {
     /// Blocks until the next look, where windows give reason to look for a change in rare events. How many it takes to
     /// show one cannot be told from few blocks.
     fn worth_a_look(&self, now: &Estimate, votes: &[Votes], question: &Question) -> Option<usize> {
-        let (low, high) = question.band();
+        let (low, high) = question.band(Scale::Log);
         let is_small = (low..=high).contains(&now.mean);
         if is_small || signs::two_sided(votes, Direction::of(now.mean)) > REASON_P {
             return None;
@@ -184,35 +222,38 @@ impl Case<'_> {
         Some(next.blocks - self.pairs.len())
     }
 
-    fn judge_exactly(&self, exact: Exact, verdict: &mut MetricVerdict) {
-        let (low, high) = exact::range(self.pairs);
-        let base_mean = mean(&self.pairs.0.iter().map(|pair| pair.base).collect::<Vec<f64>>());
-        let arm_mean = mean(&self.pairs.0.iter().map(|pair| pair.arm).collect::<Vec<f64>>());
-        let ln = self.pairs.contrasts(Scale::Log, self.pairs.len());
-        verdict.ratio = match ln {
+    fn describe_exactly(&self, exact: Exact, question: &Question, verdict: &mut Verdict) {
+        let pairs = &self.pairs.0[..verdict.blocks];
+        let base_mean = mean(&pairs.iter().map(|pair| pair.base).collect::<Vec<f64>>());
+        let arm_mean = mean(&pairs.iter().map(|pair| pair.arm).collect::<Vec<f64>>());
+        verdict.ratio = match self.pairs.contrasts(Scale::Log, verdict.blocks) {
             Some(ln) => mean(&ln).exp(),
             None if base_mean == arm_mean => 1.0,
             None => arm_mean / base_mean,
         };
-        (verdict.low, verdict.high, verdict.huber_ratio) = (low, high, verdict.ratio);
-        (verdict.confidence, verdict.mde80) = (1.0, 0.0);
-        (verdict.block_sd, verdict.moderated_sd, verdict.df) = (0.0, 0.0, 0.0);
-        verdict.blocks = self.pairs.len();
-        verdict.p_seq = if exact == Exact::Equal { 1.0 } else { 0.0 };
-        verdict.class = match exact {
-            Exact::Equal | Exact::Tiny(_) => Class::Same,
-            Exact::Beyond(direction) => change(self.metric, direction, true),
-        };
+        (verdict.low, verdict.high) = exact::range(pairs);
+        verdict.huber_ratio = verdict.ratio;
+        (verdict.block_sd, verdict.moderated_sd) = (0.0, 0.0);
         verdict.tags.push(Tag::Exact);
-        if let Exact::Tiny(_) = exact {
-            verdict.tags.push(Tag::TinyShift);
-        }
         if base_mean == 0.0 && arm_mean > 0.0 {
             verdict.tags.push(Tag::FromZero);
         }
+        // However exact a counter is, few blocks prove no more than few blocks do.
+        let direction = match exact {
+            Exact::Equal | Exact::Tiny(Direction::Up) | Exact::Beyond(Direction::Up) => Direction::Up,
+            Exact::Tiny(Direction::Down) | Exact::Beyond(Direction::Down) => Direction::Down,
+        };
+        let chance = exact::chance_of_all(self.pairs, self.control, verdict.blocks);
+        verdict.confidence = 1.0 - chance;
+        if chance <= self.rules.alpha * self.rules.looks[self.last_look().0].spend {
+            verdict.mde80 = 0.0;
+        }
+        if !verdict.class.is_decided() {
+            verdict.blocks_to_resolve = until_chance_is_small(&self.data(), direction, question);
+        }
     }
 
-    fn judge_without_ratio(&self, verdict: &mut MetricVerdict) {
+    fn describe_without_ratio(&self, verdict: &mut Verdict) {
         if self.pairs.len() == 0 {
             return;
         }

@@ -1,19 +1,18 @@
 //! From an experiment to its verdicts.
 //!
 //! A verdict is called at `alpha`, by its own blocks alone; so it stands whatever else is measured. How many of the
-//! calls of a report may be false is a second question: `confirmed` answers it.
+//! calls of a report may be false is a second question: `significant` answers it, from the same blocks.
 
 use crate::adjust::{benjamini_hochberg, false_coverage_error};
-use crate::exact;
 use crate::experiment::{Archive, BlockData, Experiment, MetricData, Misshapen, TestData};
 use crate::figures::Case;
 use crate::metric::{Detector, Metric};
 use crate::pairs::Pairs;
 use crate::priors::{Priors, Source, variance_of};
 use crate::rules::Rules;
-use crate::verdict::{Class, Judgement, MetricVerdict, Tag, Verdict};
+use crate::verdict::{Judgement, Tag, Verdict};
 
-/// A list that is this many times longer than the confirmed one, in errors allowed, holds the suspects.
+/// A list that is this many times longer than that of significant changes, in errors allowed, holds the suspects.
 const SUSPECT_TIMES: f64 = 10.0;
 
 /// One metric of one test: each arm's contrasts with base.
@@ -24,10 +23,16 @@ struct Compared<'a> {
     arms: Vec<(usize, Pairs)>,
 }
 
+impl Compared<'_> {
+    fn of_arm(&self, arm: usize) -> Option<&Pairs> {
+        self.arms.iter().find(|(its, _)| *its == arm).map(|(_, pairs)| pairs)
+    }
+}
+
 /// A verdict with what its interval is made from.
 struct Draft<'a> {
     verdict: Verdict,
-    cases: Vec<Case<'a>>,
+    case: Case<'a>,
 }
 
 /// Judges every arm of every test against base.
@@ -47,17 +52,11 @@ pub fn judge(experiment: &Experiment, rules: &Rules, archive: &Archive) -> Resul
     let variances = sources.iter().filter_map(control).collect();
     let sources: Vec<Source> = sources.into_iter().map(|(_, source)| source).collect();
     let priors = Priors::fit(&sources, archive, rules);
-    let mut drafts = Vec::new();
+    let mut drafts: Vec<Draft> = Vec::new();
     for test in &experiment.tests {
+        let of_test: Vec<&Compared> = compared.iter().filter(|one| one.test.name == test.name).collect();
         for arm in experiment.compared() {
-            for detector in Detector::ALL {
-                let of_detector =
-                    |one: &&Compared| one.test.name == test.name && one.metric.detector() == detector;
-                let metrics: Vec<&Compared> = compared.iter().filter(of_detector).collect();
-                if !metrics.is_empty() {
-                    drafts.push(draft(&metrics, arm, experiment, rules, &priors));
-                }
-            }
+            drafts.extend(drafts_of(&of_test, arm, experiment, rules, &priors));
         }
     }
     for detector in Detector::ALL {
@@ -68,7 +67,10 @@ pub fn judge(experiment: &Experiment, rules: &Rules, archive: &Archive) -> Resul
             finish(drafts.iter_mut().filter(of_family).collect(), rules);
         }
     }
-    let verdicts = drafts.into_iter().map(|draft| draft.verdict).collect();
+    let mut verdicts: Vec<Verdict> = drafts.into_iter().map(|draft| draft.verdict).collect();
+    for of_arm in verdicts.chunk_by_mut(|a, b| (&a.test, a.arm) == (&b.test, b.arm)) {
+        oppose(of_arm);
+    }
     Ok(Judgement { verdicts, priors: priors.report(), variances })
 }
 
@@ -84,124 +86,94 @@ fn compare(experiment: &Experiment) -> Vec<Compared<'_>> {
         .iter()
         .flat_map(|test| test.metrics.iter().map(move |data| one(test, data)))
         .collect();
-    // The order of metrics decides which cost is the primary one.
+    // The order of metrics decides which of them is the cost.
     compared.sort_by_key(|one| one.metric);
     compared
 }
 
 fn sources_of<'a>(one: &'a Compared<'a>) -> impl Iterator<Item = (usize, Source<'a>)> {
-    let source = |pairs| Source { metric: one.metric, test: &one.test.name, group: &one.test.group, pairs };
-    one.arms.iter().map(move |(arm, pairs)| (*arm, source(pairs)))
+    let TestData { name, group, starts, .. } = one.test;
+    one.arms.iter().map(move |(arm, pairs)| {
+        (*arm, Source { metric: one.metric, test: name, group, starts, arm: *arm, pairs })
+    })
 }
 
-fn draft<'a>(
+/// The verdicts on one arm of a test, in the order of detectors.
+fn drafts_of<'a>(
     metrics: &[&'a Compared<'a>],
     arm: usize,
     experiment: &Experiment,
     rules: &'a Rules,
-    priors: &'a Priors,
-) -> Draft<'a> {
-    let test = metrics[0].test;
-    let blocks_min = rules.looks[0].blocks;
-    let case = |one: &&'a Compared<'a>| {
-        let (_, pairs) = one.arms.iter().find(|(its, _)| *its == arm)?;
-        let control =
-            one.arms.iter().find(|(its, _)| Some(*its) == experiment.control).map(|(_, pairs)| pairs);
-        let mei = rules.mei(&test.name, one.metric);
-        // That base and control had no stall in some blocks is no proof that they have none.
-        let may_be_exact = !one.metric.is_of_rare_events();
-        let exact = may_be_exact.then(|| exact::compare(pairs, control, mei, blocks_min)).flatten();
-        let spreads = priors.of(one.metric, &test.group, pairs.scale());
-        Some(Case { metric: one.metric, pairs, exact, mei, spreads, rules, shares: 1 })
+    priors: &Priors,
+) -> Vec<Draft<'a>> {
+    // Instructions go before CPU time where anybody counted them on this arm.
+    let costs =
+        || metrics.iter().filter(|one| matches!(one.metric, Metric::Instructions | Metric::CpuUs)).copied();
+    let is_measured = |one: &&Compared| one.of_arm(arm).is_some_and(|pairs| pairs.len() > 0);
+    let cost_of = costs().find(is_measured).or_else(|| costs().next()).map(|one| one.metric);
+    let draft = |one: &&'a Compared<'a>| {
+        let detector = one.metric.detector(cost_of.unwrap_or(Metric::Instructions));
+        let is_cost_elsewhere = detector == Detector::Cost && cost_of != Some(one.metric);
+        let pairs = one.of_arm(arm).filter(|_| !is_cost_elsewhere)?;
+        let case = Case {
+            test: one.test,
+            arm,
+            is_control: Some(arm) == experiment.control,
+            detector,
+            metric: one.metric,
+            pairs,
+            control: experiment.control.and_then(|control| one.of_arm(control)),
+            spreads: priors.of(one.metric, &one.test.group, pairs),
+            rules,
+        };
+        Some(Draft { verdict: case.judge(), case })
     };
-    let mut cases: Vec<Case> = metrics.iter().filter_map(case).collect();
-    // A counter that does not vary calls nothing by chance: the error is for the others.
-    let noisy = cases.iter().filter(|case| case.exact.is_none() && case.pairs.len() > 0).count().max(1);
-    cases.iter_mut().for_each(|case| case.shares = noisy);
-    let metrics: Vec<MetricVerdict> = cases.iter().map(Case::judge).collect();
-    let decided_by = deciding(&metrics);
-    let class = metrics[decided_by].class;
-    let opposed = |one: &&MetricVerdict| {
-        class.is_change() && one.class.is_change() && one.class.is_regression() != class.is_regression()
-    };
-    let opposed_by: Vec<Metric> = metrics.iter().filter(opposed).map(|one| one.metric).collect();
-    // Metrics have equal shares of alpha, so their p values are worth that many times as much.
-    // What could not have called its change says nothing of how probable a call was.
-    let may_call = |one: &MetricVerdict| one.metric.calls_improvements() || one.ratio > 1.0;
-    let whole = |(one, case): (&MetricVerdict, &Case)| {
-        if may_call(one) { one.p_seq * case.shares as f64 } else { 1.0 }
-    };
-    let p_seq = metrics.iter().zip(&cases).map(whole).fold(1.0, f64::min);
-    let mut tags = metrics[decided_by].tags.clone();
-    if !opposed_by.is_empty() {
-        tags.push(Tag::Mixed);
+    let mut drafts: Vec<Draft> = metrics.iter().filter_map(draft).collect();
+    drafts.sort_by_key(|draft| draft.verdict.detector);
+    drafts
+}
+
+/// Names what has moved the other way, of what an operation takes, on one arm of a test. Only what is significant
+/// counts: a chance call is not to take a regression back.
+fn oppose(of_arm: &mut [Verdict]) {
+    let changed: Vec<(Metric, bool)> = of_arm
+        .iter()
+        .filter(|one| one.detector.weighs() && one.significant)
+        .map(|one| (one.metric, one.class.is_regression()))
+        .collect();
+    for one in of_arm.iter_mut().filter(|one| one.detector.weighs() && one.class.is_change()) {
+        let other_way = changed.iter().filter(|(_, regression)| *regression != one.class.is_regression());
+        one.opposed_by = other_way.map(|(metric, _)| *metric).collect();
+        if one.is_mixed() {
+            one.tags.push(Tag::Mixed);
+            one.tags.sort();
+        }
     }
-    let verdict = Verdict {
-        test: test.name.clone(),
-        group: test.group.clone(),
-        arm,
-        is_control: Some(arm) == experiment.control,
-        detector: metrics[decided_by].metric.detector(),
-        class,
-        decided_by,
-        opposed_by,
-        p_seq,
-        q_value: 1.0,
-        confirmed: false,
-        tags,
-        metrics,
-    };
-    Draft { verdict, cases }
 }
 
-/// Any metric can call a regression, those that [`Metric::calls_improvements`] an improvement; regressions first,
-/// proven ones before others, then the least probable. Where none does, the primary one says whether it is the same:
-/// the first that was measured on the arm.
-fn deciding(metrics: &[MetricVerdict]) -> usize {
-    let rank = |class: Class| match class {
-        Class::Regression { proven } => (0, !proven),
-        Class::Improvement { proven } => (1, !proven),
-        Class::Same | Class::Inconclusive => (2, false),
-    };
-    let calls = |one: &MetricVerdict| {
-        one.class.is_change() && (one.class.is_regression() || one.metric.calls_improvements())
-    };
-    let called = metrics.iter().enumerate().filter(|(_, one)| calls(one));
-    let by_rank = |(_, a): &(usize, &MetricVerdict), (_, b): &(usize, &MetricVerdict)| {
-        rank(a.class).cmp(&rank(b.class)).then(a.p_seq.total_cmp(&b.p_seq))
-    };
-    let first_called = called.min_by(by_rank).map(|(place, _)| place);
-    let primary = || metrics.iter().position(|one| one.blocks_measured > 0);
-    first_called.or_else(primary).unwrap_or(0)
-}
-
-/// What depends on all verdicts of a family: which are confirmed, and their intervals.
+/// What depends on all verdicts of a family: which are significant, and their intervals.
 fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
     let p_values: Vec<f64> = family.iter().map(|draft| draft.verdict.p_seq).collect();
     for (draft, q_value) in family.iter_mut().zip(benjamini_hochberg(&p_values)) {
         let verdict = &mut draft.verdict;
         verdict.q_value = q_value;
-        verdict.confirmed = verdict.class.is_change() && q_value <= rules.q;
-        if verdict.class.is_change() && !verdict.confirmed {
-            verdict.tags.push(Tag::Unconfirmed);
+        verdict.significant = verdict.class.is_change() && q_value <= rules.q;
+        if verdict.class.is_change() && !verdict.significant {
+            verdict.tags.push(Tag::NotSignificant);
         }
         if !verdict.class.is_decided() && q_value <= rules.q * SUSPECT_TIMES {
             verdict.tags.push(Tag::Suspect);
         }
     }
-    let confirmed = family.iter().filter(|draft| draft.verdict.confirmed).count();
-    let error_of_confirmed = false_coverage_error(rules.q, confirmed, family.len());
-    for draft in family {
-        let Draft { verdict, cases } = draft;
-        for (one, case) in verdict.metrics.iter_mut().zip(cases) {
-            let error = match (verdict.confirmed, one.class.is_change()) {
-                (true, true) => error_of_confirmed / case.shares as f64,
-                (false, true) => rules.alpha / case.shares as f64,
-                (_, false) => 2.0 * rules.tost_alpha,
-            };
-            case.set_interval(one, error);
-            one.tags.sort();
-        }
+    let significant = family.iter().filter(|draft| draft.verdict.significant).count();
+    let error_of_significant = false_coverage_error(rules.q, significant, family.len());
+    for Draft { verdict, case } in family {
+        let error = match (verdict.significant, verdict.class.is_change()) {
+            (true, _) => error_of_significant,
+            (false, true) => rules.alpha,
+            (false, false) => 2.0 * rules.tost_alpha,
+        };
+        case.set_interval(verdict, error);
         verdict.tags.sort();
     }
 }

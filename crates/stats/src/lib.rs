@@ -22,6 +22,7 @@ mod priors;
 mod rules;
 pub mod series;
 mod shape;
+mod shared;
 mod signs;
 pub mod sim;
 pub mod steady;
@@ -34,4 +35,4 @@ pub use experiment::{
 pub use judge::judge;
 pub use metric::{Detector, Direction, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};
-pub use verdict::{Class, Judgement, MetricVerdict, Prior, Tag, Verdict};
+pub use verdict::{Class, Judgement, Prior, Tag, Verdict};

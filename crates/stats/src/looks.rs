@@ -6,8 +6,9 @@
 //! of stopping, also for none; that later blocks do not bear a decision out is said by a tag.
 
 use crate::distribution::{t_two_sided, t_upper};
+use crate::exact::{self, Exact, ROUNDING, chance};
 use crate::metric::Direction;
-use crate::pairs::{Scale, Votes, mean, variance};
+use crate::pairs::{Pairs, Scale, Votes, mean, variance};
 use crate::prior::Spread;
 use crate::rules::Look;
 use crate::signs;
@@ -54,25 +55,63 @@ impl Estimate {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) looks: &'a [Look],
-    /// This metric's share of the detector's.
     pub(crate) alpha: f64,
     pub(crate) tost_alpha: f64,
+    /// What matters, as a share of base.
     pub(crate) mei: f64,
-    pub(crate) scale: Scale,
+    /// What matters at any rate, in units of the metric; for exact comparisons.
+    pub(crate) least: f64,
+    pub(crate) kind: Kind<'a>,
+}
+
+/// What is asked besides Student's t.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind<'a> {
+    /// Nothing, as long as blocks vary.
+    Continuous,
+    /// Whether events of one size would do.
+    Counter,
     /// Of rare events, how the windows of each block differ: a change has to show in them too, and `same` stands only
     /// as long as it holds.
-    pub(crate) votes: Option<&'a [Votes]>,
+    Rare(&'a [Votes]),
 }
 
 impl Question<'_> {
     /// Contrasts of the changes by the minimum effect of interest, down and up.
-    pub(crate) fn band(&self) -> (f64, f64) {
-        (self.scale.of_share(-self.mei), self.scale.of_share(self.mei))
+    pub(crate) fn band(&self, scale: Scale) -> (f64, f64) {
+        (scale.of_share(-self.mei), scale.of_share(self.mei))
     }
 
-    /// Probability that windows of this look differ so clearly by chance; 0 where they are not asked.
-    fn p_windows(&self, look: &Look, direction: Direction) -> f64 {
-        self.votes.map_or(0.0, |votes| signs::two_sided(&votes[..look.blocks], direction))
+    fn is_rare(&self) -> bool {
+        matches!(self.kind, Kind::Rare(_))
+    }
+
+    /// The least p value that this look's blocks can give, whatever t says.
+    fn p_least(&self, data: &Data<'_>, look: &Look, estimate: &Estimate) -> f64 {
+        let direction = Direction::of(estimate.mean);
+        let is_constant = estimate.variance <= ROUNDING * ROUNDING;
+        match self.kind {
+            Kind::Rare(votes) => signs::two_sided(&votes[..look.blocks], direction),
+            Kind::Continuous if !is_constant => 0.0,
+            Kind::Continuous | Kind::Counter => chance(data.pairs, data.control, look.blocks, direction),
+        }
+    }
+}
+
+/// The blocks, and what is known of their noise at each look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Data<'a> {
+    pub(crate) pairs: &'a Pairs,
+    pub(crate) control: Option<&'a Pairs>,
+    pub(crate) spreads: &'a [Spread],
+}
+
+impl Data<'_> {
+    /// What an exact comparison of the first `blocks` blocks says, where the counter is one for it. That base and
+    /// control had no stall in some blocks is no proof that they have none.
+    pub(crate) fn exact(&self, blocks: usize, question: &Question) -> Option<Exact> {
+        let matters = (question.mei, question.least);
+        (!question.is_rare()).then(|| exact::compare(self.pairs, self.control, blocks, matters)).flatten()
     }
 }
 
@@ -95,27 +134,81 @@ impl Shown {
         Shown { shift: None, beyond: false, within: false, p_seq: 1.0, disagree: false };
 }
 
-/// Goes through the looks that `contrasts` reach; `spreads` has one entry per look.
-pub(crate) fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -> Shown {
-    let (low, high) = question.band();
+/// What one look shows.
+#[derive(Debug, Clone, Copy)]
+struct Sight {
+    p: f64,
+    shift: Option<Direction>,
+    beyond: bool,
+    within: bool,
+    /// The mean contrast and how far it reaches, as `same` sees it.
+    mean: f64,
+    tost: f64,
+    band: (f64, f64),
+}
+
+fn see_exactly(data: &Data<'_>, look: &Look, question: &Question, exact: Exact) -> Sight {
+    let band = question.band(Scale::Log);
+    let (direction, beyond) = match exact {
+        Exact::Equal => {
+            return Sight { p: 1.0, shift: None, beyond: false, within: true, mean: 0.0, tost: 0.0, band };
+        }
+        Exact::Tiny(direction) => (direction, false),
+        Exact::Beyond(direction) => (direction, true),
+    };
+    let p = chance(data.pairs, data.control, look.blocks, direction);
+    let is_called = p <= question.alpha * look.spend;
+    let mean = data.pairs.mean_ln_ratio(look.blocks);
+    let shift = is_called.then_some(direction);
+    Sight { p, shift, beyond: beyond && is_called, within: !beyond, mean, tost: 0.0, band }
+}
+
+/// None where base is 0 throughout: there is no ratio to speak of.
+fn see(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -> Option<Sight> {
+    let scale = data.pairs.scale(look.blocks);
+    let (low, high) = question.band(scale);
+    let estimate = Estimate::of(&data.pairs.contrasts(scale, look.blocks)?, spread);
+    let p_least = question.p_least(data, look, &estimate);
+    let may_call = p_least <= question.alpha * look.spend;
+    let reach = estimate.reach(question.alpha * look.spend / 2.0);
+    let (least, most) = (estimate.mean - reach, estimate.mean + reach);
+    let tost = estimate.reach(question.tost_alpha * look.spend);
+    let shift = match (most < 0.0, least > 0.0) {
+        (true, _) => Some(Direction::Down),
+        (_, true) => Some(Direction::Up),
+        _ => None,
+    };
+    Some(Sight {
+        p: estimate.p().max(p_least),
+        shift: shift.filter(|_| may_call),
+        beyond: may_call && (most < low || least > high),
+        within: estimate.mean + tost < high && estimate.mean - tost > low,
+        mean: estimate.mean,
+        tost,
+        band: (low, high),
+    })
+}
+
+/// Goes through the looks that the blocks reach; `spreads` has one entry per look.
+pub(crate) fn walk(data: &Data<'_>, question: &Question) -> Shown {
     let mut shown = Shown::NOTHING;
     let mut shifts = [false; 2];
     let mut last = None;
-    let reached = question.looks.iter().zip(spreads).take_while(|(look, _)| look.blocks <= contrasts.len());
-    for (look, spread) in reached {
-        let estimate = Estimate::of(&contrasts[..look.blocks], spread);
-        let p_windows = question.p_windows(look, Direction::of(estimate.mean));
-        shown.p_seq = shown.p_seq.min(estimate.p().max(p_windows) / look.spend);
-        let reach = estimate.reach(question.alpha * look.spend / 2.0);
-        if p_windows <= question.alpha * look.spend {
-            shifts[0] |= estimate.mean + reach < 0.0;
-            shifts[1] |= estimate.mean - reach > 0.0;
-            shown.beyond |= estimate.mean + reach < low || estimate.mean - reach > high;
-        }
-        let tost = estimate.reach(question.tost_alpha * look.spend);
-        let stands = shown.within && question.votes.is_none();
-        shown.within = stands || (estimate.mean + tost < high && estimate.mean - tost > low);
-        last = Some((estimate, tost));
+    let looks = question.looks.iter().zip(data.spreads);
+    for (look, spread) in looks.take_while(|(look, _)| look.blocks <= data.pairs.len()) {
+        let sight = match data.exact(look.blocks, question) {
+            Some(exact) => Some(see_exactly(data, look, question, exact)),
+            None => see(data, look, spread, question),
+        };
+        let Some(sight) = sight else {
+            continue;
+        };
+        shown.p_seq = shown.p_seq.min(sight.p / look.spend);
+        shifts[0] |= sight.shift == Some(Direction::Down);
+        shifts[1] |= sight.shift == Some(Direction::Up);
+        shown.beyond |= sight.beyond;
+        shown.within = sight.within || (shown.within && !question.is_rare());
+        last = Some(sight);
     }
     shown.shift = match shifts {
         [true, false] => Some(Direction::Down),
@@ -126,15 +219,31 @@ pub(crate) fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -
         // Both sides of 1: blocks are not alike, and nothing can be said of their mean.
         return Shown { shift: None, beyond: false, disagree: true, ..shown };
     }
-    if let Some((estimate, tost)) = last {
+    if let Some(Sight { mean, tost, band: (low, high), .. }) = last {
         let faded = shown.shift.is_some_and(|shift| match shift {
-            Direction::Down => estimate.mean + tost >= 0.0,
-            Direction::Up => estimate.mean - tost <= 0.0,
+            Direction::Down => mean + tost >= 0.0,
+            Direction::Up => mean - tost <= 0.0,
         });
-        let left = shown.within && !(low..=high).contains(&estimate.mean);
+        let left = shown.within && !(low..=high).contains(&mean);
         shown.disagree = faded || left || (shown.beyond && shown.within);
     }
     shown
+}
+
+/// Further blocks after which a counter that differs in all blocks in one direction can be called. None: the looks do
+/// not suffice.
+pub(crate) fn until_chance_is_small(
+    data: &Data<'_>,
+    direction: Direction,
+    question: &Question,
+) -> Option<usize> {
+    let now = data.pairs.len();
+    let one = chance(data.pairs, data.control, now, direction) / 2.0;
+    let mut ahead = question.looks.iter().filter(|look| look.blocks > now);
+    // As probable in each further block as on the mean in those that there are.
+    let enough =
+        |look: &&Look| 2.0 * one.powf(look.blocks as f64 / now as f64) <= question.alpha * look.spend;
+    ahead.find(enough).map(|look| look.blocks - now)
 }
 
 /// Further blocks after which something is shown with 80 % probability if the ratio is what it seems, and whether the
@@ -142,11 +251,16 @@ pub(crate) fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -
 ///
 /// Blocks needed are `((t_a + t_b) s / g)²`, with g the distance to what has to be excluded: 1 for a change, the nearer
 /// end of the band for `same`.
-pub(crate) fn predict(now: &Estimate, spread: &Spread, question: &Question) -> Option<(usize, bool)> {
+pub(crate) fn predict(
+    now: &Estimate,
+    spread: &Spread,
+    scale: Scale,
+    question: &Question,
+) -> Option<(usize, bool)> {
     if !(now.moderated > 0.0 && now.df > 0.0) {
         return None;
     }
-    let (low, high) = question.band();
+    let (low, high) = question.band(scale);
     let to_band = (high - now.mean).min(now.mean - low);
     let needed = |look: &Look, blocks: usize| {
         let df = spread.df_with(blocks as f64 - 1.0);
@@ -172,167 +286,5 @@ pub(crate) fn predict(now: &Estimate, spread: &Spread, question: &Question) -> O
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rules::Rules;
-    use crate::sim::Rng;
-
-    fn question(rules: &Rules) -> Question<'_> {
-        let Rules { looks, alpha, tost_alpha, .. } = rules;
-        let votes = None;
-        Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, scale: Scale::Log, votes }
-    }
-
-    fn known(block_sd: f64, df: f64) -> Vec<Spread> {
-        vec![Spread { variance: block_sd * block_sd, df, ..Spread::UNKNOWN }; 5]
-    }
-
-    fn draw(rng: &mut Rng, ratio: f64, block_sd: f64) -> Vec<f64> {
-        rng.normals(18).into_iter().map(|z| ratio.ln() + block_sd * z).collect()
-    }
-
-    /// One comparison, stopped at its first decision: (called, same, blocks).
-    fn stopped(contrasts: &[f64], spreads: &[Spread], question: &Question) -> (bool, bool, usize) {
-        for look in question.looks {
-            let shown = walk(&contrasts[..look.blocks], spreads, question);
-            if shown.within || shown.shift.is_some() {
-                return (!shown.within, shown.within, look.blocks);
-            }
-        }
-        (false, false, 18)
-    }
-
-    /// The operating points with tests whose sd differs by 30 %: shares of calls and of `same`, and blocks used.
-    /// A wrong sign, an error not spent, no `same`, or windows taken for blocks move at least one of them.
-    #[test]
-    fn operating_points_are_as_designed() {
-        // (block sd, true ratio, called, same, blocks)
-        let designed = [
-            (0.005, 1.00, 0.000, 1.000, 3.1),
-            (0.005, 0.98, 0.995, 0.005, 4.5),
-            (0.005, 0.95, 1.000, 0.000, 3.0),
-            (0.010, 1.00, 0.000, 0.998, 5.9),
-            (0.010, 0.98, 0.972, 0.028, 9.7),
-            (0.010, 0.97, 0.999, 0.001, 6.0),
-            (0.010, 0.95, 1.000, 0.000, 3.4),
-            (0.016, 1.00, 0.000, 0.952, 10.8),
-            (0.016, 0.98, 0.760, 0.020, 15.0),
-            (0.016, 0.97, 0.973, 0.001, 10.2),
-            (0.016, 0.95, 1.000, 0.000, 5.7),
-        ];
-        let rules = Rules::default();
-        let question = question(&rules);
-        let draws = 4000;
-        for (block_sd, ratio, called, same, blocks) in designed {
-            let mut rng = Rng::new(11);
-            let spreads = known(block_sd, 6.0);
-            let mut sum = (0, 0, 0);
-            for _ in 0..draws {
-                let sd = block_sd * (0.3 * rng.normal()).exp();
-                let one = stopped(&draw(&mut rng, ratio, sd), &spreads, &question);
-                sum = (sum.0 + usize::from(one.0), sum.1 + usize::from(one.1), sum.2 + one.2);
-            }
-            let mean_of = |count: usize| count as f64 / f64::from(draws);
-            let found = (mean_of(sum.0), mean_of(sum.1), mean_of(sum.2));
-            let place = format!("sd {block_sd}, ratio {ratio}: {found:?} for {:?}", (called, same, blocks));
-            let error = 4.0 * (called * (1.0 - called) / f64::from(draws)).sqrt() + 0.0015;
-            assert!((found.0 - called).abs() < error, "calls: {place}");
-            assert!((found.1 - same).abs() < 0.015, "same: {place}");
-            assert!(found.2 < blocks + 0.15 && found.2 > blocks - 0.8, "blocks: {place}");
-        }
-    }
-
-    /// Errors hold without any stopping, with the spread as it is: a p value below x comes with probability x at most,
-    /// and not far below it; and so with `same` just at the band's ends.
-    #[test]
-    fn errors_are_what_they_say() {
-        let rules = Rules::default();
-        let question = question(&rules);
-        let spreads = known(0.01, 6.0);
-        let mut rng = Rng::new(5);
-        let draws = 30_000;
-        let mut draw_at = |contrast: f64| {
-            let sd = 0.01 / rng.mean_square(6.0).sqrt();
-            let contrasts: Vec<f64> = rng.normals(18).into_iter().map(|z| contrast + sd * z).collect();
-            walk(&contrasts, &spreads, &question)
-        };
-        let nulls: Vec<f64> = (0..draws).map(|_| draw_at(0.0).p_seq).collect();
-        for x in [0.05, 0.01, 0.001] {
-            let share = nulls.iter().filter(|p| **p <= x).count() as f64 / f64::from(draws);
-            let error = 4.0 * (x / f64::from(draws)).sqrt();
-            assert!(share < x + error && share > 0.4 * x - error, "p <= {x}: {share}");
-        }
-        let (low, high) = question.band();
-        for end in [low, high] {
-            let share = (0..draws).filter(|_| draw_at(end).within).count() as f64 / f64::from(draws);
-            assert!(share < 0.055 && share > 0.02, "same at the band's end: {share}");
-        }
-    }
-
-    /// Four in five are found of a change that is said to be found in four of five.
-    #[test]
-    fn the_detectable_change_is_detected() {
-        let rules = Rules::default();
-        let question = question(&rules);
-        let (block_sd, blocks) = (0.01, 8);
-        let spread = known(block_sd, 6.0)[2];
-        let mut rng = Rng::new(6);
-        let draws = 20_000;
-        let mut found = 0u32;
-        for _ in 0..draws {
-            let sd = block_sd / rng.mean_square(6.0).sqrt();
-            let noise: Vec<f64> = rng.normals(blocks).into_iter().map(|z| sd * z).collect();
-            let now = Estimate::of(&noise, &spread);
-            let tail = question.alpha * question.looks[2].spend / 2.0;
-            let change = now.reach(tail) + now.reach(0.2);
-            found += u32::from(now.mean + change > now.reach(tail));
-        }
-        let share = f64::from(found) / f64::from(draws);
-        assert!((share - 0.8).abs() < 0.015, "{share}");
-    }
-
-    /// `((t_a + t_b) s / g)²` by hand: for a mean of 0 the look at 5 blocks does at an sd of 1.3 %, 8 at 1.4 %; half
-    /// way to the band takes most; what no look can show is said to be so.
-    #[test]
-    fn predictions_are_the_formula_s() {
-        let rules = Rules::default();
-        let question = question(&rules);
-        let at = |mean: f64, block_sd: f64| {
-            let spread = Spread { variance: block_sd * block_sd, df: f64::INFINITY, ..Spread::UNKNOWN };
-            let now =
-                Estimate { blocks: 3, mean, variance: f64::NAN, moderated: spread.variance, df: spread.df };
-            predict(&now, &spread, &question).unwrap()
-        };
-        // Normal quantiles: 2.432 for 0.0075, 0.842 for 0.2: (3.274 s / 0.0198)² is 2.2 for 0.9 %, 4.62 for 1.3 %.
-        assert_eq!(at(0.0, 0.009), (2, true));
-        assert_eq!(at(0.0, 0.013), (2, true));
-        assert_eq!(at(0.0, 0.014), (5, true));
-        assert_eq!(at(-0.03, 0.009), (2, true));
-        // At 5 blocks it takes 8.3 of them, at 8 with 2.326 for 0.01 it takes 7.8.
-        assert_eq!(at(-0.01, 0.009), (5, true));
-        let (blocks, suffices) = at(0.0, 0.05);
-        assert!(!suffices && blocks > 15, "{blocks}");
-    }
-
-    /// What a look has shown stands; that later blocks do not bear it out is said.
-    #[test]
-    fn decisions_stand_and_doubts_are_said() {
-        let rules = Rules::default();
-        let question = question(&rules);
-        let spreads = known(0.005, 20.0);
-        let mut blocks = vec![-0.05, -0.051, -0.049];
-        let first = walk(&blocks, &spreads, &question);
-        assert_eq!((first.shift, first.beyond, first.disagree), (Some(Direction::Down), true, false));
-        blocks.extend([-0.001; 2]);
-        let second = walk(&blocks, &spreads, &question);
-        assert!(second.beyond && second.p_seq <= first.p_seq && !second.disagree);
-        blocks.extend([0.05, 0.05, 0.05]);
-        let third = walk(&blocks, &spreads, &question);
-        assert!(third.beyond && third.disagree, "{third:?}");
-        let mut same = vec![0.001, -0.001, 0.0];
-        assert!(walk(&same, &spreads, &question).within);
-        same.extend([0.09, 0.09]);
-        let left = walk(&same, &spreads, &question);
-        assert!(left.within && left.disagree, "{left:?}");
-    }
-}
+#[path = "looks_tests.rs"]
+mod tests;

@@ -16,7 +16,8 @@ impl Scale {
     /// The contrast of a change by `share`.
     pub(crate) fn of_share(self, share: f64) -> f64 {
         match self {
-            Scale::Log => share.ln_1p(),
+            // What matters may be more than there is of it.
+            Scale::Log => share.max(-1.0).ln_1p(),
             Scale::Linear => share,
         }
     }
@@ -39,6 +40,8 @@ impl Scale {
 /// One block of two arms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
+    /// The block's number.
+    pub(crate) block: u32,
     pub(crate) base: f64,
     pub(crate) arm: f64,
     /// Difference of the logarithms, where both have one.
@@ -76,15 +79,21 @@ impl Pairs {
     pub(crate) fn of(blocks: &[&BlockData], windows: &[WindowData], arm: usize, base: usize) -> Pairs {
         let pair = |block: &&BlockData| {
             let ln = block.ln[arm].zip(block.ln[base]).map(|(arm, base)| arm - base);
-            let (votes, seconds) = votes(windows, block.block, arm, base);
+            let number = block.block;
+            let (votes, seconds) = votes(windows, number, arm, base);
             let (base, arm) = (block.values[base]?, block.values[arm]?);
-            Some(Pair { base, arm, ln, windows: votes, seconds })
+            Some(Pair { block: number, base, arm, ln, windows: votes, seconds })
         };
         Pairs(blocks.iter().filter_map(pair).collect())
     }
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The first `count` blocks, if there are so many.
+    pub(crate) fn first(&self, count: usize) -> Option<&[Pair]> {
+        self.0.get(..count)
     }
 
     /// How windows differ, block by block.
@@ -97,8 +106,15 @@ impl Pairs {
         self.0.iter().map(|pair| pair.seconds).sum()
     }
 
-    pub(crate) fn scale(&self) -> Scale {
-        if self.0.iter().all(|pair| pair.ln.is_some()) { Scale::Log } else { Scale::Linear }
+    /// That of the first `count` blocks.
+    pub(crate) fn scale(&self, count: usize) -> Scale {
+        if self.0.iter().take(count).all(|pair| pair.ln.is_some()) { Scale::Log } else { Scale::Linear }
+    }
+
+    /// Mean of the logarithm of the ratio over the first `count` blocks; infinite where one of them has a 0.
+    pub(crate) fn mean_ln_ratio(&self, count: usize) -> f64 {
+        let known = self.0.iter().take(count);
+        mean(&known.map(|pair| pair.ratio().ln()).collect::<Vec<f64>>())
     }
 
     /// Contrasts of the first `count` blocks. None where base is 0 throughout: there is no ratio to speak of.

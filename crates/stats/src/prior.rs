@@ -10,6 +10,10 @@
 //! tests are equally noisy, and a test that is not would be called. Nor is it ever more than the number of tests: in
 //! simulation (three tests, true `d0` 3 to 6, all looks without stopping, an `alpha` of 0.1 %) 0.16 to 0.19 % of nulls
 //! are rejected without that cap and 0.10 to 0.12 % with it; it costs up to one block for a change of 2 %.
+//!
+//! Tests that share their starts are worth fewer than they are ([`crate::shared`]): `d0` and the degrees of freedom of
+//! all samples together are those of as many independent ones, and where they are worth fewer than three tests they say
+//! nothing.
 
 use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
 use crate::experiment::ArchivedVariance;
@@ -74,13 +78,15 @@ impl Spread {
     }
 }
 
-/// Fits the spread to samples; those of no variance at all are of another kind and left out.
-pub(crate) fn fit(samples: &[Sample]) -> Spread {
+/// Fits the spread to samples; those of no variance at all are of another kind and left out. Of `told` tests one is
+/// worth counting: the others share its starts.
+pub(crate) fn fit(samples: &[Sample], told: f64) -> Spread {
     let mut by_test: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.variance > 0.0 && sample.df >= 1.0) {
         by_test.entry(sample.test).or_default().push(*sample);
     }
-    if by_test.len() < TESTS_MIN {
+    let worth = by_test.len() as f64 / told;
+    if worth < TESTS_MIN as f64 {
         return Spread::UNKNOWN;
     }
     let all: Vec<Sample> = by_test.values().flatten().copied().collect();
@@ -101,12 +107,12 @@ pub(crate) fn fit(samples: &[Sample]) -> Spread {
     let spread = observed + SPREAD_ERRORS * error - sampling;
     let df = if spread > 0.0 { 2.0 * trigamma_inverse(spread) } else { f64::INFINITY };
     // What so many tests have taught is worth no more than one degree of freedom each.
-    let df = df.min(tests).min(DF_MAX);
+    let df = df.min(worth).min(DF_MAX);
     Spread {
         tests: by_test.len(),
         variance: (mean + mean_ln_chi_square(df)).exp(),
         df,
-        df_pooled: all.iter().map(|sample| sample.df).sum(),
+        df_pooled: all.iter().map(|sample| sample.df).sum::<f64>() / told,
     }
 }
 
@@ -139,7 +145,7 @@ mod tests {
         let mut rng = Rng::new(1);
         for df in [3.0, 6.0, 20.0] {
             let names = names(4000);
-            let spread = fit(&draw(&mut rng, &names, 1, 6, df));
+            let spread = fit(&draw(&mut rng, &names, 1, 6, df), 1.0);
             assert!(spread.df < 1.05 * df && spread.df > 0.65 * df, "{} for {df}", spread.df);
             assert!((spread.variance / 1e-4 - 1.0).abs() < 0.08, "{} for 1e-4 at {df}", spread.variance);
         }
@@ -154,7 +160,7 @@ mod tests {
             let mut rng = Rng::new(tests as u64);
             let names = names(tests);
             let mut dfs: Vec<f64> =
-                (0..400).map(|_| fit(&draw(&mut rng, &names, arms, 3, truth)).df).collect();
+                (0..400).map(|_| fit(&draw(&mut rng, &names, arms, 3, truth), 1.0).df).collect();
             dfs.sort_by(f64::total_cmp);
             assert!(dfs[200] < truth, "{tests} tests, {arms} arms: the median is {}", dfs[200]);
             assert!(dfs[399] <= tests as f64, "{tests} tests are worth {}", dfs[399]);
@@ -170,7 +176,7 @@ mod tests {
         let names = names(9);
         let once = draw(&mut rng, &names, 1, 6, 3.0);
         let often: Vec<Sample> = (0..4).flat_map(|_| once.clone()).collect();
-        let (once, often) = (fit(&once), fit(&often));
+        let (once, often) = (fit(&once, 1.0), fit(&often, 1.0));
         assert!((once.df - often.df).abs() < 1e-6 && once.df < 9.0, "{once:?} and {often:?}");
         assert!((once.variance / often.variance - 1.0).abs() < 1e-6, "{once:?} and {often:?}");
     }
@@ -179,7 +185,7 @@ mod tests {
     fn two_tests_say_nothing_and_exact_counters_are_left_out() {
         let sample = |test, variance| Sample { test, variance, df: 4.0 };
         let two = [sample("a", 1.0), sample("b", 2.0), sample("c", 0.0), sample("a", 1.5)];
-        assert_eq!(fit(&two), Spread::UNKNOWN);
+        assert_eq!(fit(&two, 1.0), Spread::UNKNOWN);
         assert_eq!(Spread::UNKNOWN.moderate(2.5, 4.0), (2.5, 4.0));
         let spread = Spread { tests: 9, variance: 1.0, df: 6.0, df_pooled: 8.0 };
         let (moderated, df) = spread.moderate(2.0, 4.0);

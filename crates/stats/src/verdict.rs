@@ -59,7 +59,7 @@ pub enum Tag {
     Bimodal,
     /// One block is far from the others. It is kept; the Huber ratio shows what it does.
     OutlierBlock,
-    /// The counter does not vary at all between base and control, so it is compared without a margin.
+    /// The counter does not vary between base and control, so that blocks are compared as they are.
     Exact,
     /// Some values are 0, so that the ratio is one of means and not a mean of logarithms.
     Zeros,
@@ -67,10 +67,11 @@ pub enum Tag {
     FromZero,
     /// A decision of an earlier look stands, but the blocks since then do not bear it out.
     LaterBlocksDisagree,
-    /// One cost has fallen and another has risen.
+    /// It says that something an operation takes has risen, and another verdict that something else has fallen; or the
+    /// other way round.
     Mixed,
-    /// Called at `alpha`, but not confirmed among all verdicts of the report at `q`.
-    Unconfirmed,
+    /// Called at `alpha`, but not significant among all verdicts of the report at `q`.
+    NotSignificant,
     /// Not called, but among all verdicts of the report it would be at ten times `q`.
     Suspect,
     /// The looks that the rules allow will probably not decide it.
@@ -79,7 +80,7 @@ pub enum Tag {
     TooShort,
 }
 
-/// What is said about one arm of one test by one detector.
+/// What is said about one arm of one test by one detector, and the figures it rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// The test's name.
@@ -90,48 +91,22 @@ pub struct Verdict {
     pub arm: usize,
     /// Whether the arm is the control: every change called on it is a false one.
     pub is_control: bool,
-    /// Rate, cost or stalls.
+    /// What it is on.
     pub detector: Detector,
+    /// The metric that it rests on.
+    pub metric: Metric,
     /// What is said.
     pub class: Class,
-    /// Where `metrics` holds the one that decided.
-    pub decided_by: usize,
-    /// Metrics that have changed in the other direction than `class` says.
+    /// What has moved the other way, where that makes it mixed.
     pub opposed_by: Vec<Metric>,
-    /// Probability, over all looks and metrics, of something as far from 1 where nothing has changed.
-    pub p_seq: f64,
-    /// `p_seq` adjusted for the number of verdicts of this detector (Benjamini-Hochberg 1995).
-    pub q_value: f64,
-    /// Whether it is a change and `q_value` is within `q` of the rules.
-    pub confirmed: bool,
-    /// Remarks on the whole and on the metric that decided, sorted.
-    pub tags: Vec<Tag>,
-    /// Every metric of the detector; for the rate and for stalls there is one.
-    pub metrics: Vec<MetricVerdict>,
-}
-
-impl Verdict {
-    /// The figures of the metric that decided.
-    pub fn deciding(&self) -> &MetricVerdict {
-        &self.metrics[self.decided_by]
-    }
-}
-
-/// The figures of one metric.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MetricVerdict {
-    /// Which.
-    pub metric: Metric,
-    /// What it says alone, at the share of `alpha` it has.
-    pub class: Class,
     /// Arm over base: rQPS for the rate, cost over cost otherwise. May be infinite; NaN without a common block.
     pub ratio: f64,
     /// Lower end of the interval of the ratio; NaN where one block gives none.
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
-    /// Confidence of the interval, over all looks; for confirmed changes with regard to how many are confirmed
-    /// (false coverage rate, Benjamini-Yekutieli 2005).
+    /// Confidence of the interval, over all looks; for significant changes with regard to how many are (false coverage
+    /// rate, Benjamini-Yekutieli 2005).
     pub confidence: f64,
     /// The ratio with far blocks held in (Huber 1964, k = 1.5).
     pub huber_ratio: f64,
@@ -143,6 +118,10 @@ pub struct MetricVerdict {
     pub looks_reached: usize,
     /// Probability, over all looks, of something as far from 1 where nothing has changed.
     pub p_seq: f64,
+    /// `p_seq` adjusted for the number of verdicts of this detector (Benjamini-Hochberg 1995).
+    pub q_value: f64,
+    /// Whether it is a change and `q_value` is within `q` of the rules. From the same blocks: it repeats nothing.
+    pub significant: bool,
     /// Sample standard deviation of one block's logarithm of the ratio; NaN for one block.
     pub block_sd: f64,
     /// The same, moderated by what other tests vary.
@@ -160,6 +139,13 @@ pub struct MetricVerdict {
     pub blocks_to_resolve: Option<usize>,
     /// Remarks, sorted.
     pub tags: Vec<Tag>,
+}
+
+impl Verdict {
+    /// Whether something that an operation takes has moved the other way.
+    pub fn is_mixed(&self) -> bool {
+        !self.opposed_by.is_empty()
+    }
 }
 
 /// How the block variance is spread over tests: scaled inverse chi-square (Smyth 2004).

@@ -89,7 +89,7 @@ fn what_has_come_up_is_looked_into() {
             .verdicts
             .iter()
             .filter(|verdict| verdict.arm == 2 && !verdict.class.is_decided())
-            .map(|verdict| verdict.deciding().blocks_to_resolve)
+            .map(|verdict| verdict.blocks_to_resolve)
             .collect();
         (open.iter().filter(|more| **more == Some(3)).count(), open.len())
     };

@@ -30,16 +30,12 @@ impl FalseAlarmCheck {
     pub(crate) fn of(judgement: &Judgement, control: Option<usize>) -> Option<Self> {
         control?;
         let looked = |verdict: &&rqps_stats::Verdict| {
-            let is_looked_at = verdict.metrics.iter().any(|metric| metric.looks_reached > 0);
-            verdict.is_control && is_looked_at && !verdict.tags.contains(&Tag::TooShort)
+            verdict.is_control && verdict.looks_reached > 0 && !verdict.tags.contains(&Tag::TooShort)
         };
         let of_control: Vec<_> = judgement.verdicts.iter().filter(looked).collect();
-        let alarms =
-            of_control.iter().filter(|verdict| verdict.class.is_change()).map(|verdict| FalseAlarm {
-                test: verdict.test.clone(),
-                detector: verdict.detector,
-                ratio: verdict.deciding().ratio,
-            });
+        let alarms = of_control.iter().filter(|verdict| verdict.class.is_change()).map(|verdict| {
+            FalseAlarm { test: verdict.test.clone(), detector: verdict.detector, ratio: verdict.ratio }
+        });
         Some(Self {
             verdicts: of_control.len(),
             same: of_control.iter().filter(|verdict| verdict.class == Class::Same).count(),

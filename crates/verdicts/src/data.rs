@@ -27,6 +27,9 @@ const INSTRUCTIONS: &str = "server_instructions_user";
 /// Set where hardware counters had to share a register, so that they are too small.
 const MULTIPLEXED: &str = "server_perf_multiplexed";
 
+/// The group of the tests that write.
+const WRITES: &str = "write";
+
 /// Who counted the instructions that verdicts use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstructionSource {
@@ -110,7 +113,15 @@ fn test_data(run: &Run, source: &InstructionSource, name: &str, group: &str) -> 
     };
     let mut metrics: Vec<MetricData> = Metric::ALL.into_iter().filter_map(of_metric).collect();
     metrics.extend(stalls::metric_data(run, name)?);
-    Ok(TestData { name: name.to_owned(), group: group.to_owned(), metrics })
+    let starts = starts_of(run, name, group).to_owned();
+    Ok(TestData { name: name.to_owned(), group: group.to_owned(), starts, metrics })
+}
+
+/// Tests of a block of equal data share the starts of its servers, but for those that write: each of them has starts of
+/// its own. A sequence starts its servers once in a pass.
+pub(crate) fn starts_of<'a>(run: &Run, name: &'a str, group: &str) -> &'a str {
+    let starts_anew = run.meta.protocol == "isolated" && group == WRITES;
+    if starts_anew { name } else { "" }
 }
 
 fn measured(run: &Run, step: &str, metric: Metric) -> Vec<BlockData> {
@@ -176,31 +187,14 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
 
 /// What the metric says about the test; none where it was not measured, or no arm spends as much of it on an operation
 /// as the operation itself could. What lies below is the server's housekeeping, which goes by the clock and not by
-/// operations: on an arm with no more than that it counts as nothing, also where another arm has more.
-fn of_operations(metric: Metric, mut blocks: Vec<BlockData>) -> Option<Vec<BlockData>> {
-    let per_op_min = match metric {
-        Metric::Rate | Metric::Instructions | Metric::CpuUs | Metric::StallFactor => 0.0,
-        // The smallest WAL record has 24 bytes, and a transaction of 20 statements that writes at all writes one.
-        Metric::WalBytes => 1.0,
-        // A row of a statement that finds one in ten times.
-        Metric::Rows | Metric::Blocks => 0.1,
-        // A commit of a transaction of 20 statements, which may share its fsync with others.
-        Metric::Fsyncs => 0.01,
-    };
+/// operations.
+fn of_operations(metric: Metric, blocks: Vec<BlockData>) -> Option<Vec<BlockData>> {
     let arms = blocks.first().map_or(0, |block| block.values.len());
-    let mut is_any = false;
-    for arm in 0..arms {
+    let is_any = (0..arms).any(|arm| {
         let values: Vec<f64> = blocks.iter().filter_map(|block| block.values[arm]).collect();
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        if !values.is_empty() && mean >= per_op_min {
-            is_any = true;
-            continue;
-        }
-        for block in &mut blocks {
-            block.values[arm] = block.values[arm].map(|_| 0.0);
-            block.ln[arm] = None;
-        }
-    }
+        !values.is_empty() && mean >= metric.least_per_op()
+    });
     is_any.then_some(blocks)
 }
 
@@ -209,17 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn housekeeping_is_nothing_beside_an_arm_that_has_more() {
+    fn what_no_operation_needs_is_no_metric_of_the_test() {
         let block = |block: u32, values: [f64; 3]| BlockData {
             block,
             values: values.map(Some).to_vec(),
             ln: values.map(|value| (value > 0.0).then(|| value.ln())).to_vec(),
         };
         let blocks = || vec![block(1, [0.0, 0.002, 0.03]), block(2, [0.001, 0.0, 0.02])];
-        let fsyncs = of_operations(Metric::Fsyncs, blocks()).unwrap();
-        let values: Vec<_> = fsyncs.iter().map(|block| block.values.clone()).collect();
-        assert_eq!(values, [vec![Some(0.0), Some(0.0), Some(0.03)], vec![Some(0.0), Some(0.0), Some(0.02)]]);
-        assert!(fsyncs.iter().all(|block| block.ln[0].is_none() && block.ln[2].is_some()));
+        assert_eq!(of_operations(Metric::Fsyncs, blocks()).unwrap(), blocks(), "figures stay what they are");
         assert_eq!(of_operations(Metric::Blocks, blocks()), None, "no arm has a block in ten operations");
         assert_eq!(of_operations(Metric::Rate, blocks()).unwrap(), blocks());
     }

@@ -48,6 +48,8 @@ pub struct Tally {
     pub improvements: usize,
     /// The same.
     pub same: usize,
+    /// Changes of the cost beside others the other way.
+    pub mixed: usize,
     /// Not decided.
     pub inconclusive: usize,
 }
@@ -58,6 +60,7 @@ impl Tally {
         let mut tally = Self::default();
         for verdict in verdicts {
             *match verdict.class {
+                _ if verdict.is_mixed() => &mut tally.mixed,
                 Class::Regression { .. } => &mut tally.regressions,
                 Class::Improvement { .. } => &mut tally.improvements,
                 Class::Same => &mut tally.same,
@@ -146,7 +149,7 @@ impl RunVerdicts {
         if verdict.class.is_decided() || verdict.tags.contains(&Tag::BeyondLooks) {
             return None;
         }
-        verdict.deciding().blocks_to_resolve
+        verdict.blocks_to_resolve
     }
 
     /// Seconds that this verdict would still take, measured alone; none when it is reached or nothing can be said.

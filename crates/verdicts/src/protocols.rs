@@ -7,7 +7,7 @@ use crate::data::done_blocks;
 use crate::error::Result;
 use crate::judged::RunVerdicts;
 
-/// A change that is confirmed in the sequence and not there from equal data.
+/// A change that is significant in the sequence and not there from equal data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateDependent {
     /// The test.
@@ -42,8 +42,7 @@ pub fn state_dependent(
     if !is_same(&base, &other) {
         return Ok(found);
     }
-    for verdict in sequence.1.on_candidates().filter(|verdict| verdict.class.is_change() && verdict.confirmed)
-    {
+    for verdict in sequence.1.on_candidates().filter(|verdict| verdict.significant) {
         let arm = &sequence.0.arms[verdict.arm];
         let same = isolated.0.arms.iter().position(|other| !other.control && is_same(arm, other));
         let there = same.and_then(|arm| isolated.1.verdict(&verdict.test, arm, verdict.detector));
@@ -55,8 +54,8 @@ pub fn state_dependent(
             arm: verdict.arm,
             detector: verdict.detector,
             is_regression: verdict.class.is_regression(),
-            in_sequence: verdict.deciding().ratio,
-            isolated: (there.deciding().ratio, there.class),
+            in_sequence: verdict.ratio,
+            isolated: (there.ratio, there.class),
             dead_rows: (
                 dead_rows(sequence.0, &other.name, &verdict.test)?,
                 dead_rows(sequence.0, &arm.name, &verdict.test)?,

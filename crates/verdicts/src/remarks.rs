@@ -9,7 +9,7 @@ use rqps_stats::{
 use rqps_store::{BlockStatus, Recorded, Run, Window};
 
 use crate::agreement::Agreement;
-use crate::data::{done_blocks, figure, is_result};
+use crate::data::{done_blocks, figure, is_result, starts_of};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
 
@@ -123,6 +123,7 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
                 // Tests of the statistics are unique by name.
                 name: format!("{test}, arm {arm}"),
                 group: windows[0].result.group.clone(),
+                starts: format!("{}, arm {arm}", starts_of(run, &test, &windows[0].result.group)),
                 metrics: vec![data],
             });
             keys.push((test, arm));
@@ -138,7 +139,7 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
     let judged = judge(&experiment, &own, &Archive::default())
         .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
     let moved = judged.verdicts.iter().zip(keys).filter(|(verdict, _)| verdict.class.is_change());
-    Ok(moved.map(|(verdict, key)| (key, verdict.deciding().ratio)).collect())
+    Ok(moved.map(|(verdict, key)| (key, verdict.ratio)).collect())
 }
 
 type ByArm<'a> = BTreeMap<(String, usize), Vec<&'a Recorded<Window>>>;
@@ -198,14 +199,13 @@ fn unsteady(run: &Run) -> Result<Vec<(String, usize)>> {
 /// Arms and tests whose rate has changed while their instructions are the same.
 fn layout_suspects(judgement: &Judgement) -> Vec<(String, usize)> {
     let rate =
-        judgement.verdicts.iter().filter(|verdict| verdict.detector == Detector::Rate && verdict.confirmed);
+        judgement.verdicts.iter().filter(|verdict| verdict.detector == Detector::Rate && verdict.significant);
     let same_work = |test: &str, arm: usize| {
         let cost = judgement
             .verdicts
             .iter()
             .find(|verdict| verdict.detector == Detector::Cost && verdict.test == test && verdict.arm == arm);
-        let of = |metric: Metric| cost?.metrics.iter().find(|one| one.metric == metric);
-        of(Metric::Instructions).is_some_and(|one| one.class == Class::Same)
+        cost.is_some_and(|one| one.metric == Metric::Instructions && one.class == Class::Same)
     };
     rate.filter(|verdict| same_work(&verdict.test, verdict.arm))
         .map(|verdict| (verdict.test.clone(), verdict.arm))

@@ -2,27 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::{Class, Tag};
+use rqps_stats::{Class, Detector, Tag, Verdict};
 
 use crate::judged::{RunVerdicts, Tally};
 
 impl RunVerdicts {
-    /// Counts tests of candidates, each once, by all that is said about it: a regression of any detector makes it one,
-    /// then an improvement does; it is the same when every detector says so that measured long enough to say anything.
+    /// Counts tests of candidates, each once, by what is said of its rate, its cost and its stalls: a regression of any
+    /// makes it one, then what is mixed does, then an improvement; it is the same when all say so that measured long
+    /// enough to say anything.
     pub fn tally_of_tests(&self) -> Tally {
-        let mut tests: BTreeMap<(&str, usize), Vec<Class>> = BTreeMap::new();
-        let was_asked = |verdict: &&rqps_stats::Verdict| !verdict.tags.contains(&Tag::TooShort);
+        let mut tests: BTreeMap<(&str, usize), Vec<&Verdict>> = BTreeMap::new();
+        let was_asked = |verdict: &&Verdict| {
+            Detector::HEADLINES.contains(&verdict.detector) && !verdict.tags.contains(&Tag::TooShort)
+        };
         for verdict in self.on_candidates().filter(was_asked) {
-            tests.entry((&verdict.test, verdict.arm)).or_default().push(verdict.class);
+            tests.entry((&verdict.test, verdict.arm)).or_default().push(verdict);
         }
         let mut tally = Tally::default();
-        for classes in tests.values() {
-            let any = |is: fn(&Class) -> bool| classes.iter().any(is);
-            *if any(|class| class.is_regression()) {
+        for verdicts in tests.values() {
+            let any = |is: fn(&&Verdict) -> bool| verdicts.iter().any(is);
+            *if any(|one| one.class.is_regression() && !one.is_mixed()) {
                 &mut tally.regressions
-            } else if any(|class| class.is_change()) {
+            } else if any(|one| one.is_mixed()) {
+                &mut tally.mixed
+            } else if any(|one| one.class.is_change()) {
                 &mut tally.improvements
-            } else if any(|class| *class == Class::Inconclusive) {
+            } else if any(|one| one.class == Class::Inconclusive) {
                 &mut tally.inconclusive
             } else {
                 &mut tally.same

@@ -5,7 +5,7 @@ use crate::args::{FailOn, GateArgs, OutputFormat};
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use rqps_plan::{Arm, BuildSource, BuildSpec, Plan, Protocol, parse_budget};
-use rqps_report::{Gate, GateRules, Outcome};
+use rqps_report::{Detector, Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
 use std::path::Path;
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     if run.status.status != Status::Complete {
         out::tell(&format!("the run is {}: what it measured so far is judged", run.status.status));
     }
-    let gate = rqps_report::gate(&run, rules(args))?;
+    let gate = rqps_report::gate(&run, &rules(args))?;
     write(&gate, args)?;
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
@@ -89,10 +89,20 @@ fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn rules(args: &GateArgs) -> GateRules {
+    let detector = |on: &FailOn| match on {
+        FailOn::Rate => Some(Detector::Rate),
+        FailOn::Cost => Some(Detector::Cost),
+        FailOn::Stalls => Some(Detector::Stalls),
+        FailOn::Cpu => Some(Detector::Cpu),
+        FailOn::Wal => Some(Detector::Wal),
+        FailOn::Fsyncs => Some(Detector::Fsyncs),
+        FailOn::Rows => Some(Detector::Rows),
+        FailOn::Blocks => Some(Detector::Blocks),
+        FailOn::Mixed => None,
+    };
     GateRules {
-        rate: args.fail_on.contains(&FailOn::Rate),
-        cost: args.fail_on.contains(&FailOn::Cost),
-        stalls: args.fail_on.contains(&FailOn::Stalls),
+        fail_on: args.fail_on.iter().filter_map(detector).collect(),
+        mixed: args.fail_on.contains(&FailOn::Mixed),
         inconclusive: args.inconclusive_is_failure,
     }
 }

@@ -99,6 +99,7 @@ impl<'a> Line<'a> {
             json!({
                 "worse": tally.regressions,
                 "better": tally.improvements,
+                "mixed": tally.mixed,
                 "same": tally.same,
                 "inconclusive": tally.inconclusive,
             })
@@ -179,6 +180,7 @@ fn words(tally: Tally) -> String {
     let parts = [
         (tally.regressions, "worse"),
         (tally.improvements, "better"),
+        (tally.mixed, "mixed"),
         (tally.same, "same"),
         (tally.inconclusive, "inconclusive"),
     ];

@@ -5,7 +5,7 @@ use crate::error::Result;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::block_seconds;
-use rqps_stats::{Detector, Rules, Verdict};
+use rqps_stats::{Detector, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Run};
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,9 +117,14 @@ fn undecided(
 ) -> Outlook {
     let blocks_max = plan.blocks().blocks_max as usize;
     // Stalls that are not seen take much longer to rule out than a budget is meant for; those that are seen are
-    // followed.
-    let is_measured_for = |verdict: &&Verdict| {
-        verdict.detector != Detector::Stalls || RunVerdicts::blocks_to_resolve(verdict).is_some()
+    // followed. So are log and fsyncs that differ in every block, which few blocks more will prove.
+    let is_measured_for = |verdict: &&Verdict| match verdict.detector {
+        Detector::Rate | Detector::Cost => true,
+        Detector::Stalls => RunVerdicts::blocks_to_resolve(verdict).is_some(),
+        Detector::Wal | Detector::Fsyncs => {
+            verdict.tags.contains(&Tag::Exact) && RunVerdicts::blocks_to_resolve(verdict).is_some()
+        }
+        Detector::Cpu | Detector::Rows | Detector::Blocks => false,
     };
     let all: Vec<&Verdict> = verdicts.on_candidates().filter(is_measured_for).collect();
     let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
@@ -156,10 +161,12 @@ fn undecided(
     }
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
+    let others = open.len() - rates - costs - stalls;
     let stalls = if stalls > 0 { format!(", {stalls} on stalls") } else { String::new() };
+    let others = if others > 0 { format!(", {others} on log or fsyncs") } else { String::new() };
     Outlook {
         why: format!(
-            "{state}; open: {rates} on the rate, {costs} on the cost{stalls}; next {} of {}",
+            "{state}; open: {rates} on the rate, {costs} on the cost{stalls}{others}; next {} of {}",
             counted(chosen.len(), "test"),
             counted(needs.len(), "test that can be decided")
         ),

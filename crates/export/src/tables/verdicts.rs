@@ -1,6 +1,6 @@
 //! What is said about each arm in each test, with every figure behind it.
 
-use rqps_stats::{Class, MetricVerdict, Tag, Verdict};
+use rqps_stats::{Class, Tag, Verdict};
 use rqps_verdicts::RunVerdicts;
 
 use crate::source::{RUN, Source};
@@ -9,8 +9,8 @@ use crate::value::Value;
 
 pub(crate) static VERDICTS: Table = Table {
     name: "verdicts",
-    about: "A metric of a verdict, in runs with blocks. Where `decides` is true the row is the verdict itself.",
-    key: &["run", "arm", "step", "detector", "metric"],
+    about: "A verdict, in runs with blocks. Each rests on one metric.",
+    key: &["run", "arm", "step", "detector"],
     parts: [
         &[RUN],
         &[
@@ -19,14 +19,22 @@ pub(crate) static VERDICTS: Table = Table {
             text("step", "the step: the test, or its early pass"),
             text("test_group", "the test's group"),
             boolean("is_control", "true: the arm is base measured again, so every change is a false one"),
-            text("detector", "what is judged: `rate`, `cost`, …"),
+            text(
+                "detector",
+                "what is judged: `rate`, `cost`, `stalls`, or beside them `cpu`, `wal`, `fsyncs`, `rows`, `blocks`",
+            ),
             text("verdict", "`regression`, `improvement`, `same` or `inconclusive`"),
+            boolean(
+                "is_mixed",
+                "of a change: something else that an operation takes has changed the other way",
+            ),
             boolean("is_proven", "of a change: the whole interval lies beyond what matters"),
-            boolean("is_confirmed", "of a change: it stands among all verdicts of the run"),
+            boolean(
+                "is_significant",
+                "of a change: it is significant after adjustment for the number of verdicts",
+            ),
             real("q_value", "", "p of the verdict, adjusted for the number of verdicts"),
             text("metric", "what is compared: `rate`, `instructions`, `cpu_us`, …"),
-            boolean("decides", "true: this metric decided"),
-            text("metric_verdict", "what this metric says alone"),
             real("ratio", "", "arm over base; null where base has none of it (`from zero`)"),
             real("low", "", "lower end of the ratio's interval"),
             real("high", "", "upper end of it"),
@@ -53,23 +61,15 @@ pub(crate) static VERDICTS: Table = Table {
     fill: |source, sink| {
         let Some(judged) = &source.judged else { return Ok(()) };
         for verdict in &judged.judgement.verdicts {
-            for (index, metric) in verdict.metrics.iter().enumerate() {
-                sink(&row(source, judged, verdict, metric, index == verdict.decided_by))?;
-            }
+            sink(&row(source, judged, verdict))?;
         }
         Ok(())
     },
 };
 
-fn row<'a>(
-    source: &'a Source<'_>,
-    judged: &RunVerdicts,
-    verdict: &'a Verdict,
-    metric: &MetricVerdict,
-    decides: bool,
-) -> [Value<'a>; 27] {
+fn row<'a>(source: &'a Source<'_>, judged: &RunVerdicts, verdict: &'a Verdict) -> [Value<'a>; 26] {
     let arm = |index: usize| source.run.arms.get(index).map_or("", |arm| &arm.name);
-    let remarks: Vec<&str> = metric.tags.iter().map(|tag| remark(*tag)).collect();
+    let remarks: Vec<&str> = verdict.tags.iter().map(|tag| remark(*tag)).collect();
     [
         (&source.name).into(),
         arm(verdict.arm).into(),
@@ -79,25 +79,24 @@ fn row<'a>(
         verdict.is_control.into(),
         verdict.detector.key().into(),
         class(verdict.class).into(),
+        verdict.is_mixed().into(),
         matches!(verdict.class, Class::Regression { proven: true } | Class::Improvement { proven: true })
             .into(),
-        verdict.confirmed.into(),
+        verdict.significant.into(),
         verdict.q_value.into(),
-        metric.metric.key().into(),
-        decides.into(),
-        class(metric.class).into(),
-        metric.ratio.into(),
-        metric.low.into(),
-        metric.high.into(),
-        metric.confidence.into(),
-        metric.huber_ratio.into(),
-        metric.blocks.into(),
-        metric.blocks_measured.into(),
-        metric.p_seq.into(),
-        metric.block_sd.into(),
-        metric.mei.into(),
-        metric.mde80.into(),
-        metric.blocks_to_resolve.into(),
+        verdict.metric.key().into(),
+        verdict.ratio.into(),
+        verdict.low.into(),
+        verdict.high.into(),
+        verdict.confidence.into(),
+        verdict.huber_ratio.into(),
+        verdict.blocks.into(),
+        verdict.blocks_measured.into(),
+        verdict.p_seq.into(),
+        verdict.block_sd.into(),
+        verdict.mei.into(),
+        verdict.mde80.into(),
+        verdict.blocks_to_resolve.into(),
         (!remarks.is_empty()).then(|| remarks.join(", ")).into(),
     ]
 }
@@ -121,7 +120,7 @@ fn remark(tag: Tag) -> &'static str {
         Tag::FromZero => "from zero",
         Tag::LaterBlocksDisagree => "later blocks disagree",
         Tag::Mixed => "mixed",
-        Tag::Unconfirmed => "unconfirmed",
+        Tag::NotSignificant => "not significant",
         Tag::Suspect => "suspect",
         Tag::BeyondLooks => "beyond the looks",
         Tag::TooShort => "windows too short",

@@ -1,7 +1,7 @@
 //! The gate as a list for benchmark-action's `customSmallerIsBetter`: every value is a ratio to base measured in the
 //! same blocks, so a history of them has no steps where the machine changed.
 
-use rqps_stats::{Metric, MetricVerdict};
+use rqps_stats::{Metric, Verdict};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -14,8 +14,7 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
     for ArmAtGate { arm, lines, warnings } in arms {
         let name = &judged.run.arms[*arm].name;
         for line in lines {
-            let metrics = line.all().flat_map(|verdict| &verdict.metrics);
-            entries.extend(metrics.filter_map(|one| entry(name, line.test, one, warnings)));
+            entries.extend(line.all().filter_map(|one| entry(name, line.test, one, warnings)));
         }
     }
     let mut text =
@@ -24,9 +23,9 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
     Ok(text)
 }
 
-/// An entry for each metric, whichever decided, so that names stay the same from run to run. None where there is no
+/// An entry for each metric, so that names stay the same from run to run. None where there is no
 /// finite ratio: a list for charts has no place for it.
-fn entry(arm: &str, test: &str, one: &MetricVerdict, warnings: &[String]) -> Option<Value> {
+fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Value> {
     // Of the rate less is worse: what is charted is the time of an operation.
     let (what, value, low, high) = match one.metric {
         Metric::Rate => ("time per operation", one.ratio.recip(), one.high.recip(), one.low.recip()),
@@ -36,7 +35,7 @@ fn entry(arm: &str, test: &str, one: &MetricVerdict, warnings: &[String]) -> Opt
         true => format!("{low:.4} to {high:.4}"),
         false => String::new(),
     };
-    let counted = format!("{}, {} blocks", words::class(one.class), one.blocks);
+    let counted = format!("{}, {} blocks", words::verdict(one), one.blocks);
     let extra: Vec<&str> = std::iter::once(&counted).chain(warnings).map(String::as_str).collect();
     value.is_finite().then(|| {
         json!({

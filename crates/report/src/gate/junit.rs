@@ -16,7 +16,7 @@ struct Case<'a> {
     test: &'a str,
     says: String,
     closes: bool,
-    /// Whether nothing was decided.
+    /// Whether nothing was decided, or it may be chance.
     open: bool,
 }
 
@@ -28,7 +28,7 @@ struct Suite<'a> {
     cases: Vec<Case<'a>>,
 }
 
-pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: GateRules) -> Result<String> {
+pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules) -> Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     write(&mut writer, judged, arms, rules).map_err(|error| Error::Output(error.to_string()))?;
     let mut text =
@@ -41,7 +41,7 @@ fn write(
     writer: &mut Writer<Vec<u8>>,
     judged: &Judged<'_>,
     arms: &[ArmAtGate<'_>],
-    rules: GateRules,
+    rules: &GateRules,
 ) -> io::Result<()> {
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut suites: Vec<Suite<'_>> = Vec::new();
@@ -69,7 +69,7 @@ fn write(
     Ok(())
 }
 
-fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: GateRules) -> Option<Case<'a>> {
+fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: &GateRules) -> Option<Case<'a>> {
     if let Some(missed) = line.missed.as_ref().filter(|_| of == Detector::Rate) {
         let closes = rules.closes_on_missed(missed);
         let open = missed.by_arm && missed.by_base;
@@ -77,7 +77,8 @@ fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: GateRu
     }
     let verdict = line.all().find(|verdict| verdict.detector == of)?;
     let (says, closes) = (line.part(verdict, judged), rules.closes_on(verdict));
-    Some(Case { test: line.test, says, closes, open: verdict.class == Class::Inconclusive })
+    let may_be_chance = verdict.class.is_change() && !verdict.significant;
+    Some(Case { test: line.test, says, closes, open: verdict.class == Class::Inconclusive || may_be_chance })
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'_>) -> io::Result<()> {

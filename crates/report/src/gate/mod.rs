@@ -13,22 +13,22 @@ use crate::sides::Sides;
 use crate::verdict_lines::{Judged, Line, Missed};
 
 /// What makes the gate close.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRules {
-    /// Regressions of the rate.
-    pub rate: bool,
-    /// Regressions of the cost of an operation.
-    pub cost: bool,
-    /// Regressions of the time lost in stalls.
-    pub stalls: bool,
-    /// Verdicts on rate and cost that were not reached. Those on stalls take longer than most runs.
+    /// Significant regressions of these. Of the cost those that are not mixed: something else that an operation takes
+    /// has not fallen.
+    pub fail_on: Vec<Detector>,
+    /// What has risen beside something that has fallen, of the cost and the resources.
+    pub mixed: bool,
+    /// Verdicts on what is named that were not reached, or that may be chance among so many. Those on stalls take
+    /// longer than most runs.
     pub inconclusive: bool,
 }
 
 impl Default for GateRules {
-    /// Regressions of any kind; what is not decided lets a change pass.
+    /// Regressions of the rate, the cost and stalls; what is mixed or not decided lets a change pass.
     fn default() -> Self {
-        Self { rate: true, cost: true, stalls: true, inconclusive: false }
+        Self { fail_on: Detector::HEADLINES.to_vec(), mixed: false, inconclusive: false }
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Gate {
 ///
 /// # Errors
 /// When the run has no blocks, when none of its verdicts came to a look, or when its folder cannot be read.
-pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
+pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
     let judged = Judged::of(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
     let readings = [Reading::of(run)];
@@ -74,17 +74,15 @@ pub fn gate(run: &Run, rules: GateRules) -> Result<Gate> {
     };
     let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
-    let looked = |verdict: &Verdict| verdict.metrics.iter().any(|one| one.looks_reached > 0);
+    let looked = |verdict: &Verdict| verdict.looks_reached > 0;
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
     if !verdicts().any(looked) && missed().next().is_none() {
         return Err(Error::NothingJudged { run: run.folder.name(), blocks: judged.verdicts.blocks_done });
     }
     let fell_short = missed().any(|missed| rules.closes_on_missed(missed));
-    let outcome = if fell_short
-        || verdicts().any(|verdict| rules.closes_on(verdict) && verdict.class.is_regression())
-    {
+    let outcome = if fell_short || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
-    } else if verdicts().any(|verdict| rules.closes_on(verdict)) {
+    } else if verdicts().any(|verdict| rules.is_missing(verdict)) {
         Outcome::Undecided
     } else {
         Outcome::Passed
@@ -110,21 +108,31 @@ impl GateRules {
     /// Whether background writes that an arm did not keep, and base did, keep a change out, as a regression of the
     /// rate.
     fn closes_on_missed(&self, missed: &Missed) -> bool {
-        self.rate && missed.is_regression()
+        self.fail_on.contains(&Detector::Rate) && missed.is_regression()
     }
 
     /// Whether this verdict alone keeps a change out.
     fn closes_on(&self, verdict: &Verdict) -> bool {
-        let is_wanted = match verdict.detector {
-            Detector::Rate => self.rate,
-            Detector::Cost => self.cost,
-            Detector::Stalls => self.stalls,
-        };
-        is_wanted
-            && match verdict.class {
-                Class::Regression { .. } => true,
-                Class::Inconclusive => self.inconclusive && verdict.detector != Detector::Stalls,
-                Class::Improvement { .. } | Class::Same => false,
+        self.is_regression(verdict) || self.is_missing(verdict)
+    }
+
+    /// Whether it says that something got worse that was asked for. A call that may be chance among all verdicts of the
+    /// run does not.
+    fn is_regression(&self, verdict: &Verdict) -> bool {
+        let is_asked_for = match verdict.is_mixed() {
+            // Who names a resource means it, whatever else was saved for it.
+            true => {
+                self.mixed || (verdict.detector.is_resource() && self.fail_on.contains(&verdict.detector))
             }
+            false => self.fail_on.contains(&verdict.detector),
+        };
+        is_asked_for && verdict.class.is_regression() && verdict.significant
+    }
+
+    /// Whether what was asked for is not known.
+    fn is_missing(&self, verdict: &Verdict) -> bool {
+        let may_be_chance = verdict.class.is_regression() && !verdict.significant;
+        let is_asked_for = self.fail_on.contains(&verdict.detector) && verdict.detector != Detector::Stalls;
+        self.inconclusive && is_asked_for && (verdict.class == Class::Inconclusive || may_be_chance)
     }
 }

@@ -42,7 +42,9 @@ pub(super) fn markdown(
         document.extend(verdicts::open(judged, lines).map(Block::Text));
         let mut table = verdicts::table(judged, *arm, lines, &label, &base);
         table.warnings = Some(warnings.clone());
-        document.push(Block::Fold(format!("All verdicts on {label}"), vec![Block::Table(table)]));
+        let mut tables = vec![Block::Table(table)];
+        tables.extend(verdicts::resources(lines, &label, &base).map(Block::Table));
+        document.push(Block::Fold(format!("All verdicts on {label}"), tables));
     }
     for row in version_rows(judged.run, &judged.verdicts) {
         document.push(arrivals::block(judged, &row));

@@ -8,15 +8,18 @@ use rqps_stats::{Class, Detector, Verdict};
 pub(super) enum Mark {
     Worse,
     Better,
+    /// Changed, and something else that an operation takes has changed the other way.
+    Mixed,
     Same,
     Open,
 }
 
 impl Mark {
-    pub const ALL: [Mark; 4] = [Mark::Worse, Mark::Better, Mark::Same, Mark::Open];
+    pub const ALL: [Mark; 5] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Same, Mark::Open];
 
-    pub fn of(class: Class) -> Self {
-        match class {
+    pub fn of(verdict: &Verdict) -> Self {
+        match verdict.class {
+            _ if verdict.is_mixed() => Self::Mixed,
             Class::Regression { .. } => Self::Worse,
             Class::Improvement { .. } => Self::Better,
             Class::Same => Self::Same,
@@ -25,7 +28,7 @@ impl Mark {
     }
 
     pub fn is_change(self) -> bool {
-        matches!(self, Self::Worse | Self::Better)
+        matches!(self, Self::Worse | Self::Better | Self::Mixed)
     }
 
     /// Class of style sheets and scripts.
@@ -33,6 +36,7 @@ impl Mark {
         match self {
             Self::Worse => "worse",
             Self::Better => "better",
+            Self::Mixed => "mixed",
             Self::Same => "same",
             Self::Open => "open",
         }
@@ -43,6 +47,7 @@ impl Mark {
         match self {
             Self::Worse => "▼",
             Self::Better => "▲",
+            Self::Mixed => "◆",
             Self::Same => "●",
             Self::Open => "○",
         }
@@ -57,6 +62,9 @@ impl Mark {
             (Self::Better, Detector::Cost) => "costs less",
             (Self::Worse, Detector::Stalls) => "stalls more",
             (Self::Better, Detector::Stalls) => "stalls less",
+            (Self::Worse, _) => "more of it",
+            (Self::Better, _) => "less of it",
+            (Self::Mixed, _) => "mixed",
             (Self::Same, _) => "the same",
             (Self::Open, _) => "not decided",
         }
@@ -65,22 +73,24 @@ impl Mark {
 
 /// `▼ 0.873` with its word for those who do not see the shape.
 pub(super) fn figure(verdict: &Verdict) -> Markup {
-    let mark = Mark::of(verdict.class);
+    let mark = Mark::of(verdict);
     html! {
         span.mark.(mark.class()) {
             span aria-hidden="true" { (mark.symbol()) } " "
             span.sr { (mark.word(verdict.detector)) " " }
-            (ratio(verdict.deciding().ratio, decimals(verdict.detector)))
+            (ratio(verdict.ratio, decimals(verdict.detector)))
         }
     }
 }
 
-/// What the detector judges, in a word.
+/// What the detector judges, in a word or two.
 pub(super) fn subject(detector: Detector) -> &'static str {
     match detector {
-        Detector::Rate => "rate",
-        Detector::Cost => "cost",
-        Detector::Stalls => "stalls",
+        Detector::Cpu => "CPU time",
+        Detector::Wal => "WAL bytes",
+        Detector::Rows => "rows touched",
+        Detector::Blocks => "blocks touched",
+        other => other.key(),
     }
 }
 
@@ -88,7 +98,7 @@ pub(super) fn subject(detector: Detector) -> &'static str {
 pub(super) fn decimals(detector: Detector) -> usize {
     match detector {
         Detector::Rate | Detector::Stalls => 3,
-        Detector::Cost => 4,
+        _ => 4,
     }
 }
 
@@ -103,7 +113,7 @@ pub(super) fn ratio(value: f64, decimals: usize) -> String {
 
 /// `0.861 to 0.886`; nothing where one block gives no interval.
 pub(super) fn interval(verdict: &Verdict) -> Option<String> {
-    let (one, decimals) = (verdict.deciding(), decimals(verdict.detector));
+    let (one, decimals) = (verdict, decimals(verdict.detector));
     let known = one.low.is_finite() && one.high.is_finite();
     known.then(|| format!("{:.decimals$} to {:.decimals$}", one.low, one.high))
 }

@@ -25,8 +25,9 @@ mod versions;
 pub use files::{ChartFile, chart_files};
 use maud::{Markup, PreEscaped, html};
 use rqps_explain::{Asked, Explanation, explain};
-use rqps_stats::Detector;
+use rqps_stats::{Detector, Metric};
 use rqps_store::Run;
+use std::collections::BTreeSet;
 
 use crate::document::{Block, Table};
 use crate::error::Result;
@@ -35,6 +36,7 @@ use crate::reading::Reading;
 use crate::section::Section;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::verdict_lines::Judged;
+use crate::words;
 
 /// The report as one HTML file.
 ///
@@ -98,14 +100,26 @@ impl<'a> Page<'a> {
         if self.judged.is_some() { "Verdicts" } else { "Rates" }
     }
 
-    /// What is shown of every test: rate and cost, and stalls where they have changed anywhere.
+    /// What is shown of every test: rate and cost; stalls and resources where they have changed anywhere.
     fn detectors(&self) -> Vec<Detector> {
         let Some(judged) = &self.judged else {
             return vec![Detector::Rate];
         };
-        let mut verdicts = judged.verdicts.judgement.verdicts.iter();
-        let stalls = verdicts.any(|one| one.detector == Detector::Stalls && one.class.is_change());
-        [Detector::Rate, Detector::Cost].into_iter().chain(stalls.then_some(Detector::Stalls)).collect()
+        let has_changed = |detector: Detector| {
+            judged.verdicts.on_candidates().any(|one| one.detector == detector && one.class.is_change())
+        };
+        let is_shown = |detector: &Detector| {
+            matches!(detector, Detector::Rate | Detector::Cost) || has_changed(*detector)
+        };
+        Detector::ALL.into_iter().filter(is_shown).collect()
+    }
+
+    /// What the cost rests on, in words.
+    fn cost_of(&self) -> String {
+        let verdicts = self.judged.iter().flat_map(|judged| judged.verdicts.on_candidates());
+        let of: BTreeSet<Metric> =
+            verdicts.filter(|one| one.detector == Detector::Cost).map(|one| one.metric).collect();
+        of.into_iter().map(words::metric).collect::<Vec<_>>().join(" or ")
     }
 
     /// Arms that are compared with base, by their index in the run; not base measured again.

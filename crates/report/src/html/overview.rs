@@ -68,11 +68,24 @@ fn columns(page: &Page<'_>, judged: &Judged<'_>) -> Vec<usize> {
     page.candidates().into_iter().chain(judged.verdicts.experiment.control).collect()
 }
 
+/// What has a column: resources are in charts, and with their test.
+fn headlines(page: &Page<'_>) -> Vec<Detector> {
+    page.detectors().into_iter().filter(|detector| !detector.is_resource()).collect()
+}
+
+/// The name of a column: a cost is of something.
+fn column(page: &Page<'_>, detector: Detector) -> String {
+    match detector {
+        Detector::Cost => format!("cost ({})", page.cost_of()),
+        other => subject(other).to_owned(),
+    }
+}
+
 fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let arms = columns(page, judged);
     let control = judged.verdicts.experiment.control;
     let with_reasons = page.candidates().len() == 1;
-    let detectors = page.detectors();
+    let detectors = headlines(page);
     let width = 1 + detectors.len() * arms.len() + usize::from(with_reasons);
     html! {
         div.scroll tabindex="0" role="group" aria-label="Verdicts of all tests" {
@@ -95,7 +108,7 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                         @for arm in &arms {
                             @let of = if arms.len() > 1 { format!("{} ", page.name(*arm)) } else { String::new() };
                             @for detector in &detectors {
-                                th.num scope="col" { span.sr { (of) } (subject(*detector)) }
+                                th.num scope="col" { span.sr { (of) } (column(page, *detector)) }
                             }
                         }
                         @if with_reasons { th scope="col" { "why, or what else must be known" } }
@@ -131,7 +144,7 @@ fn verdict_row(
         tr data-changed=[changed.then_some("")] {
             th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
             @for arm in arms {
-                @for detector in page.detectors() { (verdict_cell(verdict(*arm, detector))) }
+                @for detector in headlines(page) { (verdict_cell(verdict(*arm, detector))) }
             }
             @if with_reasons { td.why { (reason(page, judged, arms[0], step)) } }
         }
@@ -142,15 +155,14 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
     let Some(verdict) = verdict else {
         return html! { td.num { "-" } };
     };
-    let one = verdict.deciding();
+    let mark = Mark::of(verdict);
     let title = match verdict.detector {
-        Detector::Rate => format!("{} blocks", one.blocks),
-        _ => format!("{}, {} blocks", words::metric(one.metric), one.blocks),
+        Detector::Rate => format!("{} blocks", verdict.blocks),
+        _ => format!("{}, {} blocks", words::metric(verdict.metric), verdict.blocks),
     };
     html! {
-        td.num.tint-worse[verdict.class.is_regression()].tint-better[
-            verdict.class.is_change() && !verdict.class.is_regression()
-        ] data-sort=(one.ratio) title=(title) {
+        td.num.tint-worse[mark == Mark::Worse].tint-better[mark == Mark::Better] data-sort=(verdict.ratio)
+            title=(title) {
             (figure(verdict))
             @if let Some(interval) = interval(verdict) { span.interval { (interval) } }
         }

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
 use rqps_stats::{Detector, Verdict};
 
-use super::marks::Mark;
+use super::marks::{Mark, subject};
 use super::{Page, anchor};
 use crate::groups;
 use crate::sides::TestStep;
@@ -70,9 +70,15 @@ pub(super) fn all(page: &Page<'_>) -> Vec<RatioChart> {
 fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart {
     let arms = page.candidates();
     let (what, axis) = match detector {
-        Detector::Rate => ("Rate", "rate relative to base: left is slower"),
-        Detector::Cost => ("Cost of an operation", "cost relative to base: right is dearer"),
-        Detector::Stalls => ("Time in stalls", "time with stalls relative to base: right stalls more"),
+        Detector::Rate => ("Rate".to_owned(), "rate relative to base: left is slower"),
+        Detector::Cost => {
+            let of = page.cost_of();
+            (format!("Cost of an operation ({of})"), "cost relative to base (right = more expensive)")
+        }
+        Detector::Stalls => {
+            ("Time in stalls".to_owned(), "time with stalls relative to base: right stalls more")
+        }
+        _ => (format!("{} of an operation", subject(detector)), "relative to base: right is more"),
     };
     let row = |step: &TestStep| RatioRow {
         label: step.name.clone(),
@@ -105,15 +111,14 @@ fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Op
 
 /// A verdict as a plot shows it; none where there is no ratio on a logarithmic axis.
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
-    let one = verdict.deciding();
-    let mark = match Mark::of(verdict.class) {
+    let mark = match Mark::of(verdict) {
         Mark::Worse => ChartMark::Worse,
         Mark::Better => ChartMark::Better,
         Mark::Same => ChartMark::Same,
-        Mark::Open => ChartMark::Unknown,
+        Mark::Mixed | Mark::Open => ChartMark::Unknown,
     };
-    let drawable = one.ratio.is_finite() && one.ratio > 0.0;
-    drawable.then_some(RatioPoint { ratio: one.ratio, low: one.low, high: one.high, mark })
+    let drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
+    drawable.then_some(RatioPoint { ratio: verdict.ratio, low: verdict.low, high: verdict.high, mark })
 }
 
 /// How far from 1 base against itself came in these tests, alike to both sides.
@@ -122,7 +127,7 @@ fn band(judged: &Judged<'_>, detector: Detector, steps: &[TestStep]) -> Option<(
     let far = steps
         .iter()
         .filter_map(|step| judged.verdicts.verdict(&step.name, control, detector))
-        .map(|verdict| verdict.deciding().ratio.ln().abs())
+        .map(|verdict| verdict.ratio.ln().abs())
         .filter(|far| far.is_finite())
         .fold(0.0, f64::max);
     (far > 0.0).then(|| ((-far).exp(), far.exp()))

@@ -4,14 +4,14 @@ use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::BlockStatus;
 
-use super::marks::Mark;
+use super::marks::{Mark, subject};
 use super::{Page, anchor};
 use crate::document::Block;
 use crate::markdown_report::ONE_PASS_OF_QUEUE;
 use crate::number;
 use crate::render::html as blocks;
 use crate::tables::{headline, host, insert, trust};
-use crate::verdict_lines::{Judged, Line};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line};
 use crate::words;
 
 /// Changes told in the summary, of each direction; with many variants fewer of each.
@@ -77,9 +77,9 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
             div.verdict-of {
                 p.headline { (headline_of(page, judged, arm, &lines)) }
                 (tally("Rate", Detector::Rate, &lines))
-                (tally("Cost of an operation", Detector::Cost, &lines))
-                @if page.detectors().contains(&Detector::Stalls) {
-                    (tally("Stalls", Detector::Stalls, &lines))
+                (tally(&format!("Cost of an operation ({})", page.cost_of()), Detector::Cost, &lines))
+                @for detector in page.detectors().into_iter().skip(2) {
+                    (tally(&capital(subject(detector)), detector, &lines))
                 }
                 (told(page, judged, arm, &lines))
             }
@@ -94,12 +94,11 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
 /// `pg18 against pg17: 3 of 32 tests are slower (worst: scan 0.873), 5 faster, 24 the same; …`.
 fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
     let rates = || lines.iter().filter_map(|line| line.rate);
-    let count = |mark: Mark| rates().filter(|verdict| Mark::of(verdict.class) == mark).count();
+    let count = |mark: Mark| rates().filter(|verdict| Mark::of(verdict) == mark).count();
     let far = |mark: Mark| {
-        let changed = rates().filter(move |verdict| Mark::of(verdict.class) == mark);
-        let far =
-            changed.max_by(|a, b| a.deciding().ratio.ln().abs().total_cmp(&b.deciding().ratio.ln().abs()));
-        far.map(|verdict| format!("{} {:.2}", verdict.test, verdict.deciding().ratio))
+        let changed = rates().filter(move |verdict| Mark::of(verdict) == mark);
+        let far = changed.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
+        far.map(|verdict| format!("{} {:.2}", verdict.test, verdict.ratio))
     };
     let named =
         |what: &str, one: Option<String>| one.map(|one| format!(" ({what}: {one})")).unwrap_or_default();
@@ -123,7 +122,7 @@ fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'
 /// `; an operation costs more in 20, less in 11`: nothing where no cost has changed.
 fn costs(lines: &[Line<'_>]) -> String {
     let count = |mark: Mark| {
-        lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::of(verdict.class) == mark).count()
+        lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::of(verdict) == mark).count()
     };
     match (count(Mark::Worse), count(Mark::Better)) {
         (0, 0) => String::new(),
@@ -133,9 +132,15 @@ fn costs(lines: &[Line<'_>]) -> String {
     }
 }
 
+/// With a large first letter.
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// How many tests of each kind, as a bar whose parts are labelled.
 fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
-    let of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(|one| Mark::of(one.class));
+    let of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(Mark::of);
     let counts = Mark::ALL.map(|mark| (mark, lines.iter().filter(|line| of(line) == Some(mark)).count()));
     html! {
         div.tally {
@@ -161,8 +166,7 @@ fn told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) ->
     let mut changed: Vec<((u8, f64), &Line<'_>)> =
         lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
     changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let (worse, better): (Vec<_>, Vec<_>) =
-        changed.into_iter().partition(|(rank, _)| usize::from(rank.0) < Detector::ALL.len());
+    let (worse, better): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(rank, _)| rank.0 < IMPROVEMENTS);
     let most = if page.candidates().len() < MANY { TOLD_MAX } else { TOLD_MAX_OF_MANY };
     let list = |title: &str, of: &[((u8, f64), &Line<'_>)]| {
         html! {
@@ -178,7 +182,7 @@ fn told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) ->
         }
     };
     html! {
-        (list("Worse: look at these first", &worse))
+        (list("Worse or mixed: look at these first", &worse))
         (list("Better", &better))
     }
 }
@@ -207,7 +211,7 @@ fn sure(judged: &Judged<'_>) -> String {
         .candidates()
         .flat_map(|arm| judged.verdicts.of_arm(arm))
         .filter(|verdict| verdict.detector == Detector::Rate)
-        .map(|verdict| verdict.deciding().mde80)
+        .map(|verdict| verdict.mde80)
         .filter(|share| share.is_finite())
         .collect();
     could_show.sort_by(f64::total_cmp);
@@ -220,8 +224,9 @@ fn sure(judged: &Judged<'_>) -> String {
         ),
         _ => String::new(),
     };
-    let is_open =
-        |verdict: &&Verdict| verdict.class == Class::Inconclusive && verdict.detector != Detector::Stalls;
+    let is_open = |verdict: &&Verdict| {
+        verdict.class == Class::Inconclusive && matches!(verdict.detector, Detector::Rate | Detector::Cost)
+    };
     let open = judged.verdicts.on_candidates().filter(is_open).count();
     let open = match open {
         0 => String::new(),

@@ -2,13 +2,13 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `verdict` | what the metric says alone, at its share of the error |
+//! | `verdict` | what is said of the metric |
 //! | `ratio`, `from`, `to`, `confidence` | arm over base, its interval, and how sure that is |
 //! | `held in` | the ratio with far blocks held in (Huber) |
 //! | `blocks` | restarts used; `of`: restarts in which both were measured |
 //! | `block sd` | standard deviation of one block's ratio, percent; `moderated`: with what other tests vary |
 //! | `df` | degrees of freedom of the moderated one |
-//! | `p` | over all looks; `q`: of the whole verdict, adjusted for the number of verdicts |
+//! | `p` | over all looks; `q`: adjusted for the number of verdicts of its kind |
 //! | `could show` | smallest change for the worse that would have been shown with 80 % probability |
 //! | `matters` | smallest change that matters |
 //! | `metric`, `arm`, `test` | of what |
@@ -25,7 +25,7 @@
 //! | `images` | of counted writes, the share that come with images of their pages, as those of windows do |
 //! | `arm`, `test` | of what |
 
-use rqps_stats::{MetricVerdict, Verdict};
+use rqps_stats::Verdict;
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
@@ -105,15 +105,12 @@ fn table(sides: &Sides<'_>, judged: &Judged<'_>) -> Table {
     let mut table = Table::new("evidence", title, columns, 3);
     table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
     for verdict in judged.verdicts.judgement.verdicts.iter().filter(|verdict| sides.shows(&verdict.test)) {
-        for one in &verdict.metrics {
-            let arm = &judged.run.arms[verdict.arm].name;
-            table.row(row(verdict, one, arm));
-        }
+        table.row(row(verdict, &judged.run.arms[verdict.arm].name));
     }
     table
 }
 
-fn row(verdict: &Verdict, one: &MetricVerdict, arm: &str) -> Vec<Cell> {
+fn row(one: &Verdict, arm: &str) -> Vec<Cell> {
     let some = |value: f64| Some(value).filter(|value| value.is_finite());
     let digits = |value: f64, digits: usize| {
         some(value)
@@ -123,7 +120,7 @@ fn row(verdict: &Verdict, one: &MetricVerdict, arm: &str) -> Vec<Cell> {
         some(value).map_or_else(Cell::missing, |value| Cell::number(value, format!("{:.3} %", value * 100.0)))
     };
     vec![
-        Cell::words(words::class(one.class)),
+        Cell::words(words::verdict(one)),
         Cell::fixed(some(one.ratio), 5),
         Cell::fixed(some(one.low), 5),
         Cell::fixed(some(one.high), 5),
@@ -135,11 +132,11 @@ fn row(verdict: &Verdict, one: &MetricVerdict, arm: &str) -> Vec<Cell> {
         share(one.moderated_sd),
         Cell::fixed(some(one.df), 1),
         digits(one.p_seq, 2),
-        digits(verdict.q_value, 2),
+        digits(one.q_value, 2),
         share(one.mde80),
         share(one.mei),
         Cell::words(one.metric.key()),
         Cell::words(arm),
-        Cell::words(&*verdict.test),
+        Cell::words(&*one.test),
     ]
 }

@@ -19,7 +19,7 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
     let found = state_dependent((isolated.run, &isolated.verdicts), (sequence.run, &sequence.verdicts))?;
     if found.is_empty() {
         return Ok(Block::Text(
-            "No change is confirmed in the sequence that is not there from equal data: none is state-dependent."
+            "No change is significant in the sequence that is not there from equal data: none is state-dependent."
                 .to_owned(),
         ));
     }

@@ -126,7 +126,7 @@ fn verdict(of_run: &OfRun<'_>, arm: Option<usize>, test: &str) -> Cell {
         Class::Improvement { .. } => Tint::Green,
         Class::Same | Class::Inconclusive => Tint::None,
     };
-    Cell { tint, ..Cell::words(words::class(verdict.class)) }
+    Cell { tint, ..Cell::words(words::verdict(verdict)) }
 }
 
 fn notes(rows: &[&VarianceRow]) -> Vec<String> {

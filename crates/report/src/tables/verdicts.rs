@@ -7,12 +7,20 @@
 //! | `from`, `to` | interval of the ratio before it |
 //! | `blocks` | restarts that the figures rest on |
 //! | `could show` | the smallest loss of rate (rise of cost) that these blocks would have shown with 80 % probability |
-//! | `cost` | the same verdict on what one operation costs the server |
-//! | `cost/op` | the candidate's cost of an operation divided by base's, of the counter in `of` |
-//! | `of` | the counter that decided |
+//! | `cost` | the same verdict on what one operation costs the server; `mixed`: it has changed, and something else that an operation takes has changed the other way |
+//! | `cost/op` | the candidate's cost of an operation divided by base's, of the metric in `of` |
+//! | `of` | what the cost rests on: instructions, or CPU time where nobody counts them |
 //! | `remarks` | what else must be known; for an inconclusive line what it would take |
+//!
+//! Below it, what else an operation takes, each judged by itself: a line for each test and metric that has changed.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `metric` | CPU time, WAL bytes, fsyncs, rows touched, blocks touched |
+//! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: beside a cost that moved the other way |
+//! | `ratio`, `from`, `to` | of an operation, the candidate's divided by base's, and its interval |
 
-use rqps_stats::{Class, Detector, Metric, MetricVerdict, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
@@ -20,7 +28,7 @@ use crate::error::Result;
 use crate::groups;
 use crate::sides::Sides;
 use crate::tables::trust;
-use crate::verdict_lines::{Judged, Line};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE};
 use crate::words;
 
 /// Lines of a list of changes.
@@ -51,6 +59,10 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
     let mut table = table(judged, arm, &lines, &label, &base);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     blocks.push(Block::Table(table));
+    if let Some(mut table) = resources(&lines, &label, &base) {
+        table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
+        blocks.push(Block::Table(table));
+    }
     sides.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
@@ -62,17 +74,47 @@ pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     };
     let tests = if lines.len() == 1 { "1 test".to_owned() } else { format!("{} tests", lines.len()) };
     format!(
-        "{label} against {base}, {tests}. Rate: {}. Cost of an operation: {}.{}",
+        "{label} against {base}, {tests}. Rate: {}. Cost of an operation ({}): {}.{}{}",
         tally(of(Detector::Rate)),
+        costs_of(lines),
         tally(of(Detector::Cost)),
-        stalls(of(Detector::Stalls))
+        stalls(of(Detector::Stalls)),
+        beside(lines)
     )
+}
+
+/// What costs rest on: `instructions`, `CPU time`, or both where some tests have one and some the other.
+fn costs_of(lines: &[Line<'_>]) -> String {
+    let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let names: Vec<&str> = metrics.into_iter().map(words::metric).collect();
+    if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
+}
+
+/// What else an operation takes, where it has changed: ` Beside it: CPU time less in 2; WAL bytes more in 1.`
+fn beside(lines: &[Line<'_>]) -> String {
+    let said = |detector: Detector| {
+        let changed =
+            || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
+        let name = words::metric(changed().next()?.metric);
+        let more = changed().filter(|one| one.class.is_regression()).count();
+        let parts = [(more, "more"), (changed().count() - more, "less")];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{word} in {count}"))
+            .collect();
+        Some(format!("{name} {}", parts.join(", ")))
+    };
+    let all: Vec<String> = Detector::RESOURCES.into_iter().filter_map(said).collect();
+    if all.is_empty() { String::new() } else { format!(" Beside it: {}.", all.join("; ")) }
 }
 
 /// Stalls where something is said of them. Most runs are too short to say more than that none were seen.
 fn stalls(its: Tally) -> String {
     match its {
-        Tally { regressions: 0, improvements: 0, same: 0, inconclusive: 0 } => String::new(),
+        Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
         Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change shown.".to_owned(),
         _ => format!(" Stalls: {}.", tally(its)),
     }
@@ -86,6 +128,7 @@ fn tally(tally: Tally) -> String {
     let parts = [
         (tally.regressions, many(tally.regressions, "regression")),
         (tally.improvements, many(tally.improvements, "improvement")),
+        (tally.mixed, format!("{} mixed", tally.mixed)),
         (tally.same, format!("{} the same", tally.same)),
         (tally.inconclusive, format!("{} inconclusive", tally.inconclusive)),
     ];
@@ -102,9 +145,12 @@ pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         0 => "REGRESSION",
         1 => "REGRESSION of cost",
         2 => "REGRESSION of stalls",
-        3 => "improvement",
-        4 => "improvement of cost",
-        _ => "improvement of stalls",
+        MIXED => "MIXED",
+        MORE_OF_A_RESOURCE => "more of a resource:",
+        IMPROVEMENTS => "improvement",
+        6 => "improvement of cost",
+        7 => "improvement of stalls",
+        _ => "less of a resource:",
     };
     let all = changed.len();
     let mut items: Vec<String> = changed
@@ -180,9 +226,7 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         let mut cells = vec![Cell::words(line.test)];
         cells.extend(figures(line.rate, 3));
         cells.extend(figures(line.cost, 4));
-        cells.push(
-            line.cost.map_or_else(Cell::missing, |cost| Cell::words(words::metric(cost.deciding().metric))),
-        );
+        cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(words::metric(cost.metric))));
         cells.push(Cell::words(remarks(judged, arm, line)));
         let group = Some(groups::title(line.group).to_owned());
         table.rows.push(Row { group, kind: RowKind::Body, cells });
@@ -191,12 +235,44 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     table
 }
 
+/// What else an operation takes, where it has changed; none where nothing has.
+pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<Table> {
+    let number = Column::number;
+    let columns = vec![
+        Column::words("test"),
+        Column::words("metric"),
+        Column { name: "verdict".into(), key: "verdict".into(), align: Align::Left },
+        number("ratio", "ratio"),
+        number("from", "low"),
+        number("to", "high"),
+        number("blocks", "blocks"),
+        number("could show", "could_show"),
+        Column::words("remarks"),
+    ];
+    let mut table = Table::new("resources", format!("What else an operation takes on {label}"), columns, 0);
+    table.preamble.push(format!("Relative to: {base}"));
+    for (line, verdict) in lines.iter().flat_map(|line| line.changed_resources().map(move |one| (line, one)))
+    {
+        let mut cells = vec![Cell::words(line.test), Cell::words(words::metric(verdict.metric))];
+        cells.extend(figures(Some(verdict), 4));
+        cells.push(Cell::words(words::remarks(verdict).join("; ")));
+        let group = Some(groups::title(line.group).to_owned());
+        table.rows.push(Row { group, kind: RowKind::Body, cells });
+    }
+    table.footnotes.push(
+        "regression: more of it than base; improvement: less. Each metric is judged by itself, and none decides the \
+         cost; those that have not changed, or are not decided, stand in the section evidence"
+            .to_owned(),
+    );
+    (!table.rows.is_empty()).then_some(table)
+}
+
 fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
-    let Some(verdict) = verdict else {
+    let Some(one) = verdict else {
         return vec![Cell::missing(); 6];
     };
-    let one = verdict.deciding();
-    let tint = match verdict.class {
+    let tint = match one.class {
+        _ if one.is_mixed() => Tint::None,
         Class::Regression { .. } => Tint::Red,
         Class::Improvement { .. } => Tint::Green,
         Class::Same | Class::Inconclusive => Tint::None,
@@ -207,7 +283,7 @@ fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
     };
     let share = Some(one.mde80).filter(|share| share.is_finite());
     vec![
-        Cell { tint, ..Cell::words(words::class(verdict.class)) },
+        Cell { tint, ..Cell::words(words::verdict(one)) },
         ratio(one.ratio),
         ratio(one.low),
         ratio(one.high),
@@ -225,7 +301,9 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     for verdict in line.verdicts() {
         let what = verdict.detector.key();
         let takes = (verdict.class == Class::Inconclusive).then(|| judged.still_takes(verdict)).flatten();
-        let remarks: Vec<String> = takes.into_iter().chain(words::remarks(verdict)).collect();
+        let not_covered = (verdict.detector == Detector::Cost).then(|| line.not_covered()).flatten();
+        let remarks: Vec<String> =
+            takes.into_iter().chain(words::remarks(verdict)).chain(not_covered).collect();
         if !remarks.is_empty() {
             said.push(format!("{what}: {}", remarks.join("; ")));
         }
@@ -235,7 +313,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     }
     if let Some(verdict) = line.changed_stalls() {
         let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
-        said.push(format!("{}: {}", words::class(verdict.class), told.collect::<Vec<_>>().join("; ")));
+        said.push(format!("{}: {}", words::verdict(verdict), told.collect::<Vec<_>>().join("; ")));
     }
     let own = judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark);
     said.extend(own);
@@ -249,8 +327,9 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
     let mut footnotes = vec![
         format!(
             "regression: worse than base; improvement: better; either is wrong in at most {} of verdicts on arms that \
-             are alike. same: the difference is smaller than what matters. inconclusive: none of these is shown; it \
-             does not mean the same",
+             are alike. mixed: it has changed, and something else that an operation takes has changed the other way. \
+             same: the difference is smaller than what matters. inconclusive: none of these is shown; it does not mean \
+             the same",
             words::percent(rules.alpha)
         ),
         format!(
@@ -267,10 +346,12 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
              likely, not shown",
             looks.last().map_or("", String::as_str)
         ),
-        "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the counter in `of`".to_owned(),
+        "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the metric in `of` and of nothing else".to_owned(),
+        "sizes: of changes that few blocks have just shown, the ratio is too far from 1 on the mean; the interval holds"
+            .to_owned(),
     ];
     let changed = lines.iter().filter_map(Line::changed_stalls);
-    footnotes.extend(changed.map(Verdict::deciding).take(1).map(|one| {
+    footnotes.extend(changed.take(1).map(|one| {
         format!(
             "stalls: what events took beyond 20 times base's median, or beyond 20 ms if that is more; a difference of {} \
              of the time matters. The section variance has all of them",
@@ -287,7 +368,8 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
         lines
             .iter()
             .flat_map(Line::verdicts)
-            .any(|verdict| verdict.metrics.iter().any(|one| one.metric == metric))
+            .chain(lines.iter().flat_map(|line| line.resources.iter().copied()))
+            .any(|verdict| verdict.metric == metric)
     };
     let of_metric = |metric: Metric| {
         let usual = rules.mei.get(&metric).copied().unwrap_or_else(|| rules.mei("", metric));
@@ -305,8 +387,8 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
 
 /// The least confidence among the intervals of changes, or of the rest.
 fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
-    let wanted = |one: &&MetricVerdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
-    let all = lines.iter().flat_map(Line::verdicts).map(Verdict::deciding).filter(wanted);
+    let wanted = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
+    let all = lines.iter().flat_map(Line::verdicts).filter(wanted);
     let least = all.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
     least.is_finite().then(|| format!("{:.2} %", least * 100.0).replace(".00 %", " %"))
 }

@@ -134,7 +134,7 @@ fn spreads(tests: &[SeriesData], rows: &[Vec<(Metric, Rows)>]) -> BTreeMap<Metri
             samples.entry(*metric).or_default().push(sample);
         }
     }
-    samples.into_iter().map(|(metric, samples)| (metric, prior::fit(&samples))).collect()
+    samples.into_iter().map(|(metric, samples)| (metric, prior::fit(&samples, 1.0))).collect()
 }
 
 fn steps_of(

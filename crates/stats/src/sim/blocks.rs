@@ -23,6 +23,9 @@ pub struct Blocks {
     /// How alike tests are: their variances are `block_sd² / mean square` with these degrees of freedom.
     /// Infinite: all the same.
     pub spread_df: f64,
+    /// Share of a block's variance that comes of the start of its server, which all tests have in common; 0: every test
+    /// has starts of its own.
+    pub of_start: f64,
 }
 
 /// What a run of the model gave.
@@ -37,20 +40,30 @@ pub struct Outcome {
 impl Blocks {
     /// An experiment with this many blocks of every test.
     pub fn draw(&self, rng: &mut Rng, blocks: usize) -> Experiment {
-        let tests = (0..self.tests).map(|number| self.draw_test(rng, number, blocks)).collect();
+        let arms = self.ratios.len() + 1;
+        let starts: Vec<Vec<f64>> = match self.of_start {
+            0.0 => Vec::new(),
+            _ => (0..blocks).map(|_| rng.normals(arms)).collect(),
+        };
+        let tests = (0..self.tests).map(|number| self.draw_test(rng, number, blocks, &starts)).collect();
         let control = self.control.then_some(1);
-        Experiment { arms: self.ratios.len() + 1, base: 0, control, tests }
+        Experiment { arms, base: 0, control, tests }
     }
 
-    fn draw_test(&self, rng: &mut Rng, number: usize, blocks: usize) -> TestData {
+    /// `starts` are the shared ones by block and arm, if tests share any.
+    fn draw_test(&self, rng: &mut Rng, number: usize, blocks: usize, starts: &[Vec<f64>]) -> TestData {
         // A ratio has the noise of two arms.
         let arm_sd = self.block_sd / (2.0 * rng.mean_square(self.spread_df)).sqrt();
         let block = |block: usize| {
             // What all arms of a block have in common goes out with the ratio.
             let common = 7.0 + 0.1 * rng.normal();
-            let mut one = |ratio: f64| common + ratio.ln() + arm_sd * rng.normal();
-            let lns: Vec<f64> =
-                std::iter::once(1.0).chain(self.ratios.iter().copied()).map(&mut one).collect();
+            let mut one = |(arm, ratio): (usize, f64)| {
+                let own = (1.0 - self.of_start).sqrt() * rng.normal();
+                let shared = starts.get(block).map_or(0.0, |arms| self.of_start.sqrt() * arms[arm]);
+                common + ratio.ln() + arm_sd * (own + shared)
+            };
+            let ratios = std::iter::once(1.0).chain(self.ratios.iter().copied());
+            let lns: Vec<f64> = ratios.enumerate().map(&mut one).collect();
             BlockData {
                 block: block as u32,
                 values: lns.iter().map(|ln| Some(ln.exp())).collect(),
@@ -60,6 +73,7 @@ impl Blocks {
         TestData {
             name: format!("test-{number}"),
             group: "simulated".to_owned(),
+            starts: if starts.is_empty() { format!("starts-{number}") } else { "shared".to_owned() },
             metrics: vec![MetricData {
                 metric: self.metric,
                 blocks: (0..blocks).map(block).collect(),

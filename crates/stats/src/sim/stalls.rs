@@ -88,6 +88,7 @@ impl Stalls {
         TestData {
             name: format!("test-{number}"),
             group: "simulated".to_owned(),
+            starts: format!("starts-{number}"),
             metrics: vec![MetricData { metric: Metric::StallFactor, blocks: data, windows }],
         }
     }

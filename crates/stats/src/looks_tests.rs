@@ -1,0 +1,177 @@
+//! Errors, power and predictions of the walk through the looks.
+
+use super::*;
+use crate::pairs::Pair;
+use crate::rules::Rules;
+use crate::sim::Rng;
+
+fn question(rules: &Rules) -> Question<'_> {
+    let Rules { looks, alpha, tost_alpha, .. } = rules;
+    let kind = Kind::Continuous;
+    Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, least: 0.0, kind }
+}
+
+fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -> Shown {
+    let pair = |(number, ln): (usize, &f64)| Pair {
+        block: number as u32,
+        base: 1.0,
+        arm: ln.exp(),
+        ln: Some(*ln),
+        windows: Votes::default(),
+        seconds: 0.0,
+    };
+    let pairs = Pairs(contrasts.iter().enumerate().map(pair).collect());
+    super::walk(&Data { pairs: &pairs, control: None, spreads }, question)
+}
+
+fn known(block_sd: f64, df: f64) -> Vec<Spread> {
+    vec![Spread { variance: block_sd * block_sd, df, ..Spread::UNKNOWN }; 5]
+}
+
+fn draw(rng: &mut Rng, ratio: f64, block_sd: f64) -> Vec<f64> {
+    rng.normals(18).into_iter().map(|z| ratio.ln() + block_sd * z).collect()
+}
+
+/// One comparison, stopped at its first decision: (called, same, blocks).
+fn stopped(contrasts: &[f64], spreads: &[Spread], question: &Question) -> (bool, bool, usize) {
+    for look in question.looks {
+        let shown = walk(&contrasts[..look.blocks], spreads, question);
+        if shown.within || shown.shift.is_some() {
+            return (!shown.within, shown.within, look.blocks);
+        }
+    }
+    (false, false, 18)
+}
+
+/// The operating points with tests whose sd differs by 30 %: shares of calls and of `same`, and blocks used.
+/// A wrong sign, an error not spent, no `same`, or windows taken for blocks move at least one of them.
+#[test]
+fn operating_points_are_as_designed() {
+    // (block sd, true ratio, called, same, blocks)
+    let designed = [
+        (0.005, 1.00, 0.000, 1.000, 3.1),
+        (0.005, 0.98, 0.995, 0.005, 4.5),
+        (0.005, 0.95, 1.000, 0.000, 3.0),
+        (0.010, 1.00, 0.000, 0.998, 5.9),
+        (0.010, 0.98, 0.972, 0.028, 9.7),
+        (0.010, 0.97, 0.999, 0.001, 6.0),
+        (0.010, 0.95, 1.000, 0.000, 3.4),
+        (0.016, 1.00, 0.000, 0.952, 10.8),
+        (0.016, 0.98, 0.760, 0.020, 15.0),
+        (0.016, 0.97, 0.973, 0.001, 10.2),
+        (0.016, 0.95, 1.000, 0.000, 5.7),
+    ];
+    let rules = Rules::default();
+    let question = question(&rules);
+    let draws = 4000;
+    for (block_sd, ratio, called, same, blocks) in designed {
+        let mut rng = Rng::new(11);
+        let spreads = known(block_sd, 6.0);
+        let mut sum = (0, 0, 0);
+        for _ in 0..draws {
+            let sd = block_sd * (0.3 * rng.normal()).exp();
+            let one = stopped(&draw(&mut rng, ratio, sd), &spreads, &question);
+            sum = (sum.0 + usize::from(one.0), sum.1 + usize::from(one.1), sum.2 + one.2);
+        }
+        let mean_of = |count: usize| count as f64 / f64::from(draws);
+        let found = (mean_of(sum.0), mean_of(sum.1), mean_of(sum.2));
+        let place = format!("sd {block_sd}, ratio {ratio}: {found:?} for {:?}", (called, same, blocks));
+        let error = 4.0 * (called * (1.0 - called) / f64::from(draws)).sqrt() + 0.0015;
+        assert!((found.0 - called).abs() < error, "calls: {place}");
+        assert!((found.1 - same).abs() < 0.015, "same: {place}");
+        assert!(found.2 < blocks + 0.15 && found.2 > blocks - 0.8, "blocks: {place}");
+    }
+}
+
+/// Errors hold without any stopping, with the spread as it is: a p value below x comes with probability x at most,
+/// and not far below it; and so with `same` just at the band's ends.
+#[test]
+fn errors_are_what_they_say() {
+    let rules = Rules::default();
+    let question = question(&rules);
+    let spreads = known(0.01, 6.0);
+    let mut rng = Rng::new(5);
+    let draws = 30_000;
+    let mut draw_at = |contrast: f64| {
+        let sd = 0.01 / rng.mean_square(6.0).sqrt();
+        let contrasts: Vec<f64> = rng.normals(18).into_iter().map(|z| contrast + sd * z).collect();
+        walk(&contrasts, &spreads, &question)
+    };
+    let nulls: Vec<f64> = (0..draws).map(|_| draw_at(0.0).p_seq).collect();
+    for x in [0.05, 0.01, 0.001] {
+        let share = nulls.iter().filter(|p| **p <= x).count() as f64 / f64::from(draws);
+        let error = 4.0 * (x / f64::from(draws)).sqrt();
+        assert!(share < x + error && share > 0.4 * x - error, "p <= {x}: {share}");
+    }
+    let (low, high) = question.band(Scale::Log);
+    for end in [low, high] {
+        let share = (0..draws).filter(|_| draw_at(end).within).count() as f64 / f64::from(draws);
+        assert!(share < 0.055 && share > 0.02, "same at the band's end: {share}");
+    }
+}
+
+/// Four in five are found of a change that is said to be found in four of five.
+#[test]
+fn the_detectable_change_is_detected() {
+    let rules = Rules::default();
+    let question = question(&rules);
+    let (block_sd, blocks) = (0.01, 8);
+    let spread = known(block_sd, 6.0)[2];
+    let mut rng = Rng::new(6);
+    let draws = 20_000;
+    let mut found = 0u32;
+    for _ in 0..draws {
+        let sd = block_sd / rng.mean_square(6.0).sqrt();
+        let noise: Vec<f64> = rng.normals(blocks).into_iter().map(|z| sd * z).collect();
+        let now = Estimate::of(&noise, &spread);
+        let tail = question.alpha * question.looks[2].spend / 2.0;
+        let change = now.reach(tail) + now.reach(0.2);
+        found += u32::from(now.mean + change > now.reach(tail));
+    }
+    let share = f64::from(found) / f64::from(draws);
+    assert!((share - 0.8).abs() < 0.015, "{share}");
+}
+
+/// `((t_a + t_b) s / g)²` by hand: for a mean of 0 the look at 5 blocks does at an sd of 1.3 %, 8 at 1.4 %; half
+/// way to the band takes most; what no look can show is said to be so.
+#[test]
+fn predictions_are_the_formula_s() {
+    let rules = Rules::default();
+    let question = question(&rules);
+    let at = |mean: f64, block_sd: f64| {
+        let spread = Spread { variance: block_sd * block_sd, df: f64::INFINITY, ..Spread::UNKNOWN };
+        let now = Estimate { blocks: 3, mean, variance: f64::NAN, moderated: spread.variance, df: spread.df };
+        predict(&now, &spread, Scale::Log, &question).unwrap()
+    };
+    // Normal quantiles: 2.432 for 0.0075, 0.842 for 0.2: (3.274 s / 0.0198)² is 2.2 for 0.9 %, 4.62 for 1.3 %.
+    assert_eq!(at(0.0, 0.009), (2, true));
+    assert_eq!(at(0.0, 0.013), (2, true));
+    assert_eq!(at(0.0, 0.014), (5, true));
+    assert_eq!(at(-0.03, 0.009), (2, true));
+    // At 5 blocks it takes 8.3 of them, at 8 with 2.326 for 0.01 it takes 7.8.
+    assert_eq!(at(-0.01, 0.009), (5, true));
+    let (blocks, suffices) = at(0.0, 0.05);
+    assert!(!suffices && blocks > 15, "{blocks}");
+}
+
+/// What a look has shown stands; that later blocks do not bear it out is said.
+#[test]
+fn decisions_stand_and_doubts_are_said() {
+    let rules = Rules::default();
+    let question = question(&rules);
+    let spreads = known(0.005, 20.0);
+    let mut blocks = vec![-0.05, -0.051, -0.049];
+    let first = walk(&blocks, &spreads, &question);
+    assert_eq!((first.shift, first.beyond, first.disagree), (Some(Direction::Down), true, false));
+    blocks.extend([-0.001; 2]);
+    let second = walk(&blocks, &spreads, &question);
+    assert!(second.beyond && second.p_seq <= first.p_seq && !second.disagree);
+    blocks.extend([0.05, 0.05, 0.05]);
+    let third = walk(&blocks, &spreads, &question);
+    assert!(third.beyond && third.disagree, "{third:?}");
+    let mut same = vec![0.001, -0.001, 0.0];
+    assert!(walk(&same, &spreads, &question).within);
+    same.extend([0.09, 0.09]);
+    let left = walk(&same, &spreads, &question);
+    assert!(left.within && left.disagree, "{left:?}");
+}
