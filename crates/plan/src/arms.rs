@@ -31,20 +31,27 @@ pub(crate) struct ArmRules<'r> {
 
 /// All arms in order: those of `[[arm]]`, then every build of `[matrix]` with every config.
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Arm> {
+    let sections = top.tables("arm");
+    let matrix = top.table("matrix", "[matrix]");
+    // Before any of them is looked at: each costs reading its config, and lists multiply.
+    let count = sections.len() + matrix.as_ref().map_or(0, count_of_matrix);
+    if count > limits::ARMS_MAX {
+        let at =
+            sections.get(limits::ARMS_MAX).or(matrix.as_ref()).map_or(0..0, |section| section.at.clone());
+        let what = format!("{count} arms; a plan has at most {}", limits::ARMS_MAX);
+        problems.error(&at, "[[arm]]", what, "Divide it into several plans with the same base.");
+        return Vec::new();
+    }
     let mut arms: Vec<Found<Arm>> = Vec::new();
-    for section in top.tables("arm") {
+    for section in sections {
         arms.extend(read_arm(&section, problems, rules));
     }
-    if let Some(section) = top.table("matrix", "[matrix]") {
+    if let Some(section) = matrix {
         arms.extend(read_matrix(&section, problems, rules));
     }
     if top.node("arm").is_none() && top.node("matrix").is_none() {
         let remedy = "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
         problems.missing(&(0..0), "[[arm]]", "the plan has no arm, so there is nothing to measure", remedy);
-    }
-    if let Some(extra) = arms.get(limits::ARMS_MAX) {
-        let what = format!("{} arms; a plan has at most {}", arms.len(), limits::ARMS_MAX);
-        problems.error(&extra.at, "[[arm]]", what, "Divide it into several plans with the same base.");
     }
     check_unique(problems, &arms);
     arms.into_iter().map(|arm| arm.value).collect()
@@ -155,6 +162,16 @@ pub(crate) fn add_control(arms: &mut Vec<Arm>, base: &str) {
         control.name.push_str("-again");
     }
     arms.insert(at + 1, control);
+}
+
+/// How many arms come of `[matrix]`; what is no list is a mistake of its own. One long list is too long for any plan,
+/// also beside an empty one.
+fn count_of_matrix(section: &Section<'_>) -> usize {
+    let items = |key: &str| {
+        section.node(key).and_then(|(_, node)| node.get_ref().as_array()).map_or(0, |list| list.len())
+    };
+    let (builds, configs) = (items("builds"), items("configs"));
+    builds.saturating_mul(configs).max(builds).max(configs)
 }
 
 fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Found<Arm>> {

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::model::{
     Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload, WriteWork,
 };
-use crate::problem::{PlanErrors, Problem, Problems};
+use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
 use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Section};
@@ -94,7 +94,7 @@ impl Plan {
         }
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         let mut broken_lines = Vec::new();
-        for error in &syntax_errors {
+        for error in syntax_errors.iter().take(TOLD_MAX + 1) {
             let at = error.span().unwrap_or(0..0);
             broken_lines.push(problems.line_and_column(at.start).0);
             problems.error(

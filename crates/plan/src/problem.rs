@@ -42,6 +42,7 @@ impl fmt::Display for PlanErrors {
         }
         match self.problems.len() {
             1 => write!(f, "1 mistake in {}", self.file),
+            n if n > TOLD_MAX => write!(f, "more than {TOLD_MAX} mistakes in {}", self.file),
             n => write!(f, "{n} mistakes in {}", self.file),
         }
     }
@@ -64,6 +65,11 @@ impl Problem {
         Paragraph(self, file)
     }
 }
+
+/// Mistakes that are told of one plan. Who has more has them by one cause, and a place takes time to be found.
+pub(crate) const TOLD_MAX: usize = 100;
+/// Characters of the longest word that is looked for among the known ones: comparing takes time by their product.
+const WORD_CHARS_MAX: usize = 200;
 
 /// Collects problems while a plan is read, and turns byte positions into lines and columns.
 pub(crate) struct Problems<'a> {
@@ -92,6 +98,9 @@ impl<'a> Problems<'a> {
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) {
+        if self.is_full() {
+            return;
+        }
         let problem = self.problem(at, place.into(), what.into(), remedy.into());
         self.errors.borrow_mut().push(problem);
     }
@@ -117,6 +126,9 @@ impl<'a> Problems<'a> {
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) {
+        if self.warnings.borrow().len() > TOLD_MAX {
+            return;
+        }
         let problem = self.problem(at, place.into(), what.into(), remedy.into());
         self.warnings.borrow_mut().push(problem);
     }
@@ -124,6 +136,11 @@ impl<'a> Problems<'a> {
     /// From here on only what is there is judged, not what is missing.
     pub(crate) fn text_is_broken(&self) {
         self.report_missing.set(false);
+    }
+
+    /// Whether no further mistake would be told: then none need be looked for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.borrow().len() > TOLD_MAX
     }
 
     /// Whether a mistake has been recorded.
@@ -170,10 +187,15 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
 
 /// The known word nearest to what was written, when it is near enough to be a slip of the hand.
 pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_word = |text: &str| text.len() <= WORD_CHARS_MAX;
+    if !is_word(written) {
+        return None;
+    }
     let written = written.to_lowercase();
     let allowed = 1 + written.chars().count() / 4;
     known
         .into_iter()
+        .filter(|word| is_word(word))
         .map(|word| (edit_distance(&written, &word.to_lowercase()), word))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)

@@ -48,6 +48,9 @@ impl<'d> Section<'d> {
             if known.contains(&name) {
                 continue;
             }
+            if self.problems.is_full() {
+                return;
+            }
             let remedy = match (nearest(name, known.iter().copied()), home(name)) {
                 (Some(near), _) => format!("Did you mean `{near}`?"),
                 (None, Some(section)) => format!("It belongs in {section}."),

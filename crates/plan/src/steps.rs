@@ -81,6 +81,9 @@ fn check_step_name(
     at: &std::ops::Range<usize>,
     name: &str,
 ) -> bool {
+    if problems.is_full() {
+        return false;
+    }
     let Err(error) = parse_step(benchmark, name) else {
         return true;
     };

@@ -1,6 +1,5 @@
 //! Configs: named sets of server options, known by the hash of their content and never by their name.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use rqps_plan::Dbms;
@@ -13,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::host::HostLimits;
 use crate::identity::sha256_hex;
 use crate::option::{Line, Setting, quoted};
+use crate::plain_file::{TEXT_BYTES_MAX, read_text};
 
 /// More levels of `include` than any sensible config has: a file that includes itself ends here.
 const INCLUDE_DEPTH_MAX: usize = 8;
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
             Source::Shipped(name) => {
                 self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
             }
-            Source::File(path) => fs::read_to_string(path).map_err(Error::file("read config", path))?,
+            Source::File(path) => read_text(path).map_err(Error::file("read config", path))?,
         };
         self.take_text(source, &content, depth)
     }
@@ -226,6 +226,12 @@ impl<'a> Reader<'a> {
             match self.system.line(&mut section, line).map_err(syntax_error)? {
                 Line::Empty => {}
                 Line::Include(name) => {
+                    // A few files that include each other many times would come to any length.
+                    if self.text.len() as u64 > TEXT_BYTES_MAX {
+                        let reason =
+                            format!("with what it includes the config has more than {TEXT_BYTES_MAX} bytes");
+                        return Err(syntax_error(reason));
+                    }
                     if depth >= INCLUDE_DEPTH_MAX {
                         return Err(syntax_error(format!(
                             "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
@@ -258,7 +264,9 @@ impl<'a> Reader<'a> {
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
     let mut names: Vec<&str> = dbms::of(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
-    names.sort_by_key(|known| edit_distance(known, name));
+    // Comparing takes time by the product of both lengths, and no known name is longer.
+    let begins: String = name.chars().take(100).collect();
+    names.sort_by_key(|known| edit_distance(known, &begins));
     names.truncate(3);
     Error::UnknownConfig { dbms, name: name.to_owned(), nearest: names.join(", "), shipped }
 }
@@ -282,6 +290,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const LIMITS: HostLimits = HostLimits { memory_bytes: 24 << 30, disk_free_bytes: 80 << 30 };
 
@@ -362,5 +371,12 @@ mod tests {
         assert!(message.contains("mine.conf:2: "), "{message}");
         let message = load("include 'mine.conf'").unwrap_err().to_string();
         assert!(message.contains("include itself"), "{message}");
+        let next = |level: usize| format!("include 'level{}.conf'\n", level + 1).repeat(100);
+        for level in 1..=8 {
+            let text = if level < 8 { next(level) } else { String::new() };
+            fs::write(dir.path().join(format!("level{level}.conf")), text).unwrap();
+        }
+        let message = load(&next(0)).unwrap_err().to_string();
+        assert!(message.contains("has more than 1048576 bytes"), "{message}");
     }
 }

@@ -91,7 +91,8 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
 pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     let is_file = Path::new(name).exists() || name.contains('/') || name.ends_with(".toml");
     let text = if is_file {
-        std::fs::read_to_string(name).map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
+        rqps_servers::read_text(Path::new(name))
+            .map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
     } else {
         shipped(name)
             .map_err(|e| Usage(format!("{name} is neither a file nor a shipped plan: {e}")))?

@@ -48,6 +48,49 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
 }
 
 #[test]
+fn what_never_ends_or_is_no_text_is_refused_at_once() {
+    let bench = Bench::new();
+    let pipe = bench.path().join("pipe.conf");
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, 0o600.into(), 0).unwrap();
+    std::fs::write(bench.path().join("latin1.conf"), b"# caf\xe9\nwork_mem = '4MB'\n").unwrap();
+    let arm = "[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
+    let list = |item: &str| vec![item; 1_000].join(",");
+    let matrix = format!(
+        "[matrix]\nbuilds = [{}]\nconfigs = [{}]\n",
+        list("\"postgres-18\""),
+        list("\"./small.conf\"")
+    );
+    let first = GOOD.split("[[arm]]").next().unwrap();
+    let cases = [
+        (GOOD.replace("./small.conf", "/dev/zero"), "read config /dev/zero: it is a device"),
+        (GOOD.replace("./small.conf", "./pipe.conf"), "pipe.conf: it is a pipe"),
+        (
+            GOOD.replace("./small.conf", "./latin1.conf"),
+            "latin1.conf: line 1, column 6: byte 0xe9 is not UTF-8",
+        ),
+        (format!("{first}{}", arm.repeat(20_000)), "20000 arms; a plan has at most 64"),
+        (format!("{first}{matrix}"), "1000000 arms; a plan has at most 64"),
+        (format!("{first}{}", arm.repeat(50_000)), "it has more than 1048576 bytes"),
+    ];
+    for (text, words) in cases {
+        let plan = bench.plan_text(&text);
+        let ended = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2);
+        assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
+    }
+    std::fs::write(bench.path().join("latin1.toml"), b"name = \"t\"\n# caf\xe9\n").unwrap();
+    for (plan, words) in [
+        ("/dev/zero", "the plan /dev/zero: it is a device"),
+        ("./pipe.conf", "it is a pipe"),
+        (".", "it is a directory"),
+        ("./latin1.toml", "line 2, column 6: byte 0xe9"),
+    ] {
+        let ended = bench.call(&["plan", "check", plan]).expect(2);
+        assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
+    }
+}
+
+#[test]
 fn forty_clients_do_the_same_on_every_arm() {
     let bench = Bench::new();
     let workload = "clients = 40\nsteps = [\"point-query\", \"update-index\"]\n\

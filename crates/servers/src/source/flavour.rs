@@ -1,7 +1,6 @@
 //! Flavours: how source code is compiled, as data. Shipped ones lie in `/flavours`, `o2nofp.toml` describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use rqps_plan::Dbms;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::SourceError;
 use crate::error::{Error, Result};
+use crate::plain_file::read_text;
 
 /// Name and text of each shipped flavour.
 const SHIPPED: [(&str, &str); 4] = [
@@ -199,7 +199,7 @@ fn read_with_bases(name: &str) -> Result<File> {
 fn read(name: &str) -> Result<File> {
     let is_file = name.contains('/') || name.ends_with(".toml");
     let text = if is_file {
-        fs::read_to_string(name).map_err(Error::file("read flavour", name))?
+        read_text(Path::new(name)).map_err(Error::file("read flavour", name))?
     } else {
         let known = SHIPPED.iter().find(|(known, _)| *known == name);
         let shipped = || SHIPPED.map(|(name, _)| name).join(", ");
@@ -252,6 +252,7 @@ impl OfDbms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const POSTGRES: [System; 2] = [System::Configure, System::Meson];
 

@@ -2,7 +2,7 @@
 //! built in; a copy of it is.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,10 +18,14 @@ use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::held_dir::HeldDir;
 use crate::identity::{hex, sha256_hex};
+use crate::plain_file;
 use crate::user::server_user;
 
 /// More files than any DBMS's source has: a directory with more is something else.
 const FILES_MAX: usize = 400_000;
+
+/// Bytes of a file of source code, or of all of it in a tarball: MySQL's with its libraries has 0.5 GB.
+const FILE_BYTES_MAX: u64 = 2 << 30;
 
 /// What an earlier build leaves in a directory that it was made in: the copy's build would mix the two.
 const BUILT_IN: [&str; 2] = ["config.status", "CMakeCache.txt"];
@@ -96,7 +100,7 @@ impl Source {
     }
 
     fn of_tarball(path: &Path) -> Result<Source> {
-        let content = fs::read(path).map_err(Error::file("read", path))?;
+        let content = plain_file::read(path, FILE_BYTES_MAX).map_err(Error::file("read", path))?;
         Ok(Source {
             identity: format!("tarball {}", sha256_hex(&content)),
             origin: format!("tarball {}", path.display()),
@@ -179,11 +183,10 @@ fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
             hasher.update(dir.link_target(name)?.as_os_str().as_encoded_bytes());
         } else {
             let path = dir.path().join(name);
-            let mut file = dir.open_file(name, None)?;
+            let file = dir.open_file(name, None)?;
             let meta = file.metadata().map_err(Error::file("examine", &path))?;
             let executable = meta.permissions().mode() & 0o100 != 0;
-            let mut content = Vec::new();
-            file.read_to_end(&mut content).map_err(Error::file("read", &path))?;
+            let content = plain_file::content(file, FILE_BYTES_MAX).map_err(Error::file("read", &path))?;
             hasher.update(format!("\0{executable}\0{}\n", content.len()));
             hasher.update(&content);
         }

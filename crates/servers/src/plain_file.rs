@@ -1,0 +1,102 @@
+//! Reading files that a user names: a plan, a config, a flavour, source code. A name may turn out to be a device that
+//! never ends, or a pipe that nobody writes to; and a text may be anything.
+
+use std::fs::File;
+use std::io::{Error, Read, Result};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Bytes of a text that a user writes by hand: `postgresql.conf` as it is shipped has 30 KB, a plan of 64 arms 10 KB.
+pub const TEXT_BYTES_MAX: u64 = 1 << 20;
+
+/// The content of a regular file of at most `bytes_max`.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    // To open a pipe would wait for a writer.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let kind = file.metadata()?.file_type();
+    let unlike = [
+        (kind.is_dir(), "a directory"),
+        (kind.is_fifo(), "a pipe"),
+        (kind.is_char_device() || kind.is_block_device(), "a device"),
+        (!kind.is_file(), "no file"),
+    ];
+    if let Some((_, what)) = unlike.iter().find(|(is, _)| *is) {
+        return Err(Error::other(format!("it is {what}: name a regular file")));
+    }
+    content(file, bytes_max)
+}
+
+/// What is in an open file of at most `bytes_max`.
+pub(crate) fn content(file: File, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    // Not by the file's size: it may grow, and files of /proc say 0.
+    file.take(bytes_max + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > bytes_max {
+        return Err(Error::other(format!("it has more than {bytes_max} bytes: is it the right file?")));
+    }
+    Ok(content)
+}
+
+/// The text of a regular file of at most [`TEXT_BYTES_MAX`].
+///
+/// # Errors
+/// Says what else it is, or which byte is no UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let content = error.as_bytes();
+        let before = String::from_utf8_lossy(&content[..at]);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let byte = content[at];
+        Error::other(format!(
+            "line {line}, column {column}: byte 0x{byte:02x} is not UTF-8: save it as UTF-8"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn refused(path: &Path) -> String {
+        read_text(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn only_regular_files_of_a_sensible_size_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        assert!(refused(Path::new("/dev/zero")).contains("it is a device"));
+        assert!(refused(dir.path()).contains("it is a directory"));
+        let pipe = at("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(refused(&pipe).contains("it is a pipe"));
+        let endless = at("endless");
+        std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+        assert!(refused(&endless).contains("it is a device"));
+        let full = at("full");
+        fs::write(&full, vec![b'#'; TEXT_BYTES_MAX as usize]).unwrap();
+        assert_eq!(read_text(&full).unwrap().len() as u64, TEXT_BYTES_MAX);
+        File::options().write(true).open(&full).unwrap().set_len(1 << 40).unwrap();
+        assert!(refused(&full).contains("more than 1048576 bytes"));
+        assert!(read_text(Path::new("/proc/self/status")).unwrap().contains("Name:"));
+    }
+
+    #[test]
+    fn what_is_no_utf_8_is_told_by_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("plan.toml");
+        fs::write(&path, b"name = \"a\"\n# \xc3\xa9t\xe9\n").unwrap();
+        assert!(refused(&path).starts_with("line 2, column 5: byte 0xe9 is not UTF-8"), "{}", refused(&path));
+        fs::write(&path, b"\xff").unwrap();
+        assert!(refused(&path).starts_with("line 1, column 1: byte 0xff"), "{}", refused(&path));
+        // A character that the end of the file cuts off.
+        fs::write(&path, b"ab\xc3").unwrap();
+        assert!(refused(&path).starts_with("line 1, column 3: byte 0xc3"), "{}", refused(&path));
+    }
+}
