@@ -6,17 +6,8 @@ use rqps_driver::Work;
 use rqps_store::Run;
 use std::collections::BTreeMap;
 
-/// What base did in a step.
-#[derive(Debug, Clone)]
-pub(crate) struct BaseStep {
-    /// How many events each client did.
-    pub work: Work,
-    /// The attempt that finished: its keys are the ones to repeat.
-    pub attempt: u32,
-}
-
-/// What base did, by step.
-pub(crate) type BaseSteps = BTreeMap<String, BaseStep>;
+/// How many events each client of base did, by step.
+pub(crate) type BaseSteps = BTreeMap<String, Work>;
 
 /// Reads back what base did in an earlier process. An invalid step counts too: it changed rows like any other.
 pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
@@ -33,11 +24,9 @@ pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
             found.map_or_else(Vec::new, |s| s.values.iter().map(|n| *n as u64).collect())
         };
         let work = Work { warmup: counts(WORK_WARMUP), window: counts(WORK_WINDOW) };
-        if work.window.is_empty() {
-            continue;
+        if !work.window.is_empty() {
+            steps.insert(action.step.clone(), work);
         }
-        let attempt = action.attempt;
-        steps.insert(action.step.clone(), BaseStep { work, attempt });
     }
     Ok(steps)
 }

@@ -1,5 +1,6 @@
 //! Beginning a run, and taking one up again.
 
+use crate::anew::lacks_results;
 use crate::arm::{Ingredients, record};
 use crate::describe::{meta, steps};
 use crate::driver::described;
@@ -90,7 +91,8 @@ pub struct Resume {
 }
 
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
-/// A run that is complete is taken up only when it has blocks and is to get `more` time.
+/// A run that is complete is taken up only when it has blocks and is to get `more` time, or when it lacks results of steps
+/// that were cut off.
 pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> Result<Execution> {
     let Resume { other_host, more } = how;
     // What is read is what the next step stands on: nobody else may be writing from here on.
@@ -101,7 +103,7 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> R
     match (run.status.status, more) {
         (_, Some(_)) if !isolated => return Err(Error::NoMore(path.to_owned())),
         (Status::Complete, None) if isolated => return Err(Error::Ended(path.to_owned())),
-        (Status::Complete, None) => return Err(Error::Complete(path.to_owned())),
+        (Status::Complete, None) if !lacks_results(&run) => return Err(Error::Complete(path.to_owned())),
         _ => {}
     }
     let mut execution = reopened(&run, writer, dirs, other_host, watch)?;
@@ -138,7 +140,7 @@ fn reopened(
 ) -> Result<Execution> {
     inputs::check(&run.folder)?;
     let plan_path = run.folder.plan_path();
-    let text = std::fs::read_to_string(&plan_path).map_err(|source| Error::File {
+    let text = rqps_servers::read_text(&plan_path).map_err(|source| Error::File {
         action: "read",
         path: plan_path.clone(),
         source,

@@ -64,7 +64,7 @@ pub enum Error {
     },
     /// A server ended by itself, or ended all its sessions because one of its processes did.
     #[error(
-        "arm {arm}: the server died in step {step}: {}; `rqps resume` starts it again and goes on with that step\n{death}",
+        "arm {arm}: the server died in step {step}: {}; `rqps resume` starts it again and goes on\n{death}",
         death.how
     )]
     ServerDied {
@@ -77,8 +77,7 @@ pub enum Error {
     },
     /// The disk that holds a server's data is full.
     #[error(
-        "arm {arm}, {doing}: no space is left for {place}; free some on that disk, then `rqps resume`: every finished step \
-         is kept\n{words}"
+        "arm {arm}, {doing}: no space is left for {place}; free some on that disk, then `rqps resume`\n{words}"
     )]
     DiskFull {
         /// The arm.
@@ -110,7 +109,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Ctrl-C or SIGTERM.
-    #[error("interrupted; `rqps resume` goes on with the step that was cut off")]
+    #[error("interrupted; `rqps resume` goes on")]
     Interrupted,
     /// Judging the blocks so far.
     #[error(transparent)]

@@ -2,7 +2,6 @@
 
 use crate::adapter::Admin;
 use crate::arm::ActiveArm;
-use crate::base::BaseStep;
 use crate::driver::run_step;
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Watching};
@@ -13,7 +12,7 @@ use rqps_driver::{Flush, Pace, StepSpec, Work};
 use rqps_plan::{Driver, Limit, Measure, Plan, Warmup, WriteWork};
 use rqps_store::{Observation, QueryPlan};
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Role, dialect, step};
+use rqps_workloads::{Dialect, Role, step};
 use std::time::Duration;
 
 /// Name by which the server knows the sessions that are measured.
@@ -27,7 +26,7 @@ pub(crate) struct StepInput<'a> {
     pub measure: &'a Measure,
     pub attempt: u32,
     /// What base did in this step; none on base itself.
-    pub base: Option<BaseStep>,
+    pub base: Option<Work>,
 }
 
 /// A step's outcome.
@@ -45,13 +44,7 @@ pub(crate) fn measure(
     input: &StepInput<'_>,
     outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
-    let mut spec = step_spec(input, arm.adapter.dialect());
-    if let (Some(max), true) = (&mut spec.removed_rows_max, input.attempt > 1) {
-        // The share holds for the rows that the attempt before has left.
-        let mut admin = arm.admin("preparing a step")?;
-        let left = rows_left(&arm.name, &mut *admin, input.plan)? as f64;
-        *max = (*max as f64 * left / input.plan.workload.rows_total() as f64) as u64;
-    }
+    let spec = step_spec(input, arm.adapter.dialect());
     measure_as(arm, input.plan, input.measure, Specified { spec, describes: true, gives_way: false }, outside)
 }
 
@@ -106,20 +99,6 @@ pub(crate) fn measure_as(
     })
 }
 
-/// Loaded rows that are still there.
-fn rows_left(arm: &str, admin: &mut dyn Admin, plan: &Plan) -> Result<u64> {
-    let (rows, doing) = (plan.workload.rows, "counting the rows that are left");
-    let mut left = 0;
-    for table in 1..=plan.workload.tables {
-        let name = dialect::table_name(table);
-        let counted = admin
-            .query(&format!("SELECT count(*) FROM {name} WHERE id <= {rows}"))
-            .map_err(Error::session(arm, doing))?;
-        left += counted.value().and_then(|text| text.parse().ok()).unwrap_or(0);
-    }
-    Ok(left)
-}
-
 fn plans(admin: &mut dyn Admin, dialect: Dialect, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
     let explained = measure.test.statements().map(|statement| {
         let sql = explainable_sql(dialect, measure.test, statement, plan.workload.rows);
@@ -134,7 +113,7 @@ fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
     let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
     let as_base = input.base.as_ref().filter(|_| repeats_base(plan, measure));
     let limit = match (measure.limit, as_base) {
-        (_, Some(base)) => rqps_driver::Limit::Work(base.work.clone()),
+        (_, Some(base)) => rqps_driver::Limit::Work(base.clone()),
         (Limit::Seconds(s) | Limit::AsBase { seconds: s }, None) => seconds(s),
         (Limit::Events(events) | Limit::Rows(events), None) => rqps_driver::Limit::Events(events),
     };
@@ -146,7 +125,7 @@ fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
         tables: workload.tables,
         clients: measure.clients,
         seed: plan.seed,
-        draws: draws(input),
+        draws: 1,
         warmup: match measure.warmup {
             Warmup::Seconds(seconds) => rqps_driver::Warmup::Time(Duration::from_secs_f64(seconds)),
             Warmup::Detect => rqps_driver::Warmup::Detect { most: WARMUP_DETECT_MOST },
@@ -154,7 +133,7 @@ fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
         limit,
         removed_rows_max: measure.delete_share_max.map(|share| (rows_total * share) as u64),
         pace: measure.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
-        state: table_state(plan, measure, input.attempt),
+        state: table_state(plan, measure),
         flush: None,
     }
 }
@@ -169,27 +148,17 @@ fn repeats_base(plan: &Plan, measure: &Measure) -> bool {
     }
 }
 
-/// Which keys to draw: those of base. Only a write that was cut off on this arm draws others than before,
-/// since it would find the rows of its first attempt changed.
-fn draws(input: &StepInput<'_>) -> u32 {
-    if !input.measure.test.writes() {
-        return 1;
-    }
-    input.base.as_ref().map_or(1, |base| base.attempt) + input.attempt - 1
-}
-
 /// What is known of the tables: they are complete until a step deletes or inserts rows for good.
-fn table_state(plan: &Plan, measure: &Measure, attempt: u32) -> TableState {
+fn table_state(plan: &Plan, measure: &Measure) -> TableState {
     let changes_ids = |name: &str| {
         let test = plan.workload.benchmark.test_by_name(step::test_name(name));
         test.is_some_and(|test| test.shrinks || test.name == "insert")
     };
     let earlier = plan.steps().into_iter().take(measure.position.saturating_sub(1) as usize);
-    let cut_off = attempt > 1 && changes_ids(measure.test.name);
     let makes_holes = measure.test.shrinks;
     TableState {
         rows: plan.workload.rows,
-        complete: !cut_off && !makes_holes && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
+        complete: !makes_holes && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
         concurrent_writes: measure.clients > 1 && measure.test.writes(),
     }
 }

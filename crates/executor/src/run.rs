@@ -1,7 +1,7 @@
 //! Walking the schedule: one action after the other, each journaled before the next begins.
 
 use crate::arm::{ActiveArm, Ingredients, not_started, record};
-use crate::base::{self, BaseStep, BaseSteps};
+use crate::base::{self, BaseSteps};
 use crate::error::{Error, Result};
 use crate::isolated::Blocks;
 use crate::measure::{StepInput, measure};
@@ -44,6 +44,7 @@ pub struct Execution {
     done: BTreeSet<u32>,
     base_steps: BaseSteps,
     keep_data: bool,
+    told: Vec<String>,
     /// Time that earlier processes spent on blocks and loads.
     spent: Duration,
     /// Time that is given to it now, whatever the plan's budget.
@@ -67,6 +68,7 @@ impl Execution {
             done: BTreeSet::new(),
             base_steps: BTreeMap::new(),
             keep_data: false,
+            told: Vec::new(),
             spent: Duration::ZERO,
             more: None,
         }
@@ -97,6 +99,15 @@ impl Execution {
         &self.done
     }
 
+    /// What the user should know before it goes on.
+    pub fn told(&self) -> &[String] {
+        &self.told
+    }
+
+    pub(crate) fn tell(&mut self, text: String) {
+        self.told.push(text);
+    }
+
     pub(crate) fn writer(&mut self) -> &mut RunWriter {
         &mut self.writer
     }
@@ -114,6 +125,8 @@ impl Execution {
     /// Reads back what an earlier process finished.
     pub(crate) fn take_up(&mut self, run: &Run) -> Result<()> {
         // Profiles may have been taken of a run that is not complete: they are no part of its schedule.
+        let left = self.begin_anew(run)?;
+        let run = left.as_ref().unwrap_or(run);
         let of_schedule = |seq: &u32| *seq < self.schedule.actions.len() as u32;
         self.done = self.writer.done_actions()?.into_iter().filter(of_schedule).collect();
         if self.plan.protocol == Protocol::Isolated {
@@ -412,8 +425,7 @@ impl Execution {
             None => measure(arm, &input, outside)?,
         };
         if sets_work {
-            let work = output.work;
-            self.base_steps.insert(what.step.clone(), BaseStep { work, attempt });
+            self.base_steps.insert(what.step.clone(), output.work);
         }
         let mut observation = output.observation;
         observation.placement =

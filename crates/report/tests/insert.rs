@@ -4,7 +4,7 @@
 #[path = "builder/insert.rs"]
 mod builder;
 
-use builder::{InsertSpec, build};
+use builder::{InsertSpec, WENT_ON, build};
 use insta::assert_snapshot;
 use rqps_report::{
     CompareOptions, ExplainOptions, Format, GateRules, Options, Outcome, Section, compare, explain_text,
@@ -115,10 +115,24 @@ fn an_arm_that_ended_early_has_empty_cells_and_says_so() {
 }
 
 #[test]
-fn a_step_that_went_on_from_the_middle_says_how_much_it_covers() {
-    let spec = InsertSpec { repeated: Some((1, "l.i1", 0.4)), ..InsertSpec::default() };
-    let text = shown(&spec, &[Section::Ends], |options| options.tests = vec!["l.i1".into()]);
-    assert!(text.contains("repeated on") && text.contains("  40  "), "{text}");
+fn a_step_that_went_on_after_it_was_cut_off_has_no_figures_and_says_why() {
+    let spec = InsertSpec { went_on: Some((1, "l.i1")), ..InsertSpec::default() };
+    let whole = made(&InsertSpec::default());
+    let lost = made(&spec);
+    for (section, name) in Section::ALL {
+        let text = |made: &Made| {
+            let tests = vec!["l.i1".to_owned()];
+            let options = Options { sections: vec![section], tests, ..Options::default() };
+            timeless(&show(&made.run, &options).unwrap(), &made.run)
+        };
+        let (whole, lost) = (text(&whole), text(&lost));
+        assert!(!lost.contains("NaN"), "{name}: {lost}");
+        let has_figures =
+            matches!(section, Section::Absolute | Section::Relative | Section::Cpu | Section::State);
+        assert!(!has_figures || whole != lost && lost.contains(WENT_ON), "{name}: {lost}");
+    }
+    let remarks = shown(&spec, &[Section::Remarks], |_| {});
+    assert!(remarks.contains("invalid") && remarks.contains(WENT_ON), "{remarks}");
 }
 
 #[test]

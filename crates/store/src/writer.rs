@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::arm::Arm;
+use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::folder::{RunFolder, now_ms};
 use crate::journal::{ActionRecord, RunStatus, Status};
@@ -123,9 +124,37 @@ impl RunWriter {
 
     /// Numbers of all finished actions, whatever their outcome.
     pub fn done_actions(&self) -> Result<BTreeSet<u32>> {
+        self.numbers("SELECT seq FROM actions")
+    }
+
+    /// Numbers of the actions whose last attempt was cut short: it began, and is not recorded as finished.
+    pub fn cut_off_actions(&self) -> Result<BTreeSet<u32>> {
+        self.numbers(
+            "SELECT seq FROM attempts GROUP BY seq \
+             HAVING max(attempt) > coalesce((SELECT attempt FROM actions WHERE actions.seq = attempts.seq), 0)",
+        )
+    }
+
+    /// Forgets these actions with their results and attempts, as if they had never begun: they are to be done anew. A
+    /// pass that they belong to goes on.
+    pub fn forget_actions(&mut self, seqs: &BTreeSet<u32>) -> Result<()> {
+        self.transact(|transaction| {
+            for seq in seqs {
+                transaction.execute(
+                    "UPDATE blocks SET status = ?1, finished_at_ms = NULL \
+                     WHERE number = (SELECT block FROM placements WHERE seq = ?2)",
+                    params![BlockStatus::Running, seq],
+                )?;
+                transaction.execute("DELETE FROM actions WHERE seq = ?1", [seq])?;
+                transaction.execute("DELETE FROM attempts WHERE seq = ?1", [seq])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn numbers(&self, sql: &str) -> Result<BTreeSet<u32>> {
         let read = || -> rusqlite::Result<BTreeSet<u32>> {
-            let mut statement = self.connection.prepare("SELECT seq FROM actions")?;
-            statement.query_map([], |row| row.get(0))?.collect()
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
         };
         read().map_err(Error::sql(&self.folder.db_path()))
     }

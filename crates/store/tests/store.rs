@@ -1,7 +1,7 @@
 //! A run folder written and read back, and what is left of it when its writer dies.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -547,4 +547,24 @@ fn a_run_that_cannot_be_written_can_be_read() {
     let run = run.unwrap();
     assert_eq!(run.windows.len(), 1);
     assert_eq!(run.counters(1).unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_forgotten_is_done_anew_and_what_was_cut_off_is_known() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    for seq in [3, 7, 8] {
+        let attempt = writer.begin_action(seq).unwrap();
+        writer.finish_action(&record(seq, attempt), Some(&window())).unwrap();
+    }
+    // One that has a result was begun again, one has none.
+    writer.begin_action(7).unwrap();
+    writer.begin_action(9).unwrap();
+    assert_eq!(writer.cut_off_actions().unwrap(), BTreeSet::from([7, 9]));
+    writer.forget_actions(&BTreeSet::from([7, 8, 9])).unwrap();
+    assert_eq!(writer.cut_off_actions().unwrap(), BTreeSet::new());
+    assert_eq!(writer.done_actions().unwrap(), BTreeSet::from([3]));
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    assert_eq!((run.windows.len(), run.actions.len()), (1, 1));
+    assert_eq!(writer.begin_action(7).unwrap(), 1, "its attempts are forgotten too");
 }

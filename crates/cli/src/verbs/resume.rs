@@ -19,6 +19,9 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     if args.keep_data {
         execution.keep_data();
     }
+    for text in execution.told() {
+        out::tell(text);
+    }
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());
     if all > 0 {
         out::tell(&format!("{done} of {all} actions are done"));

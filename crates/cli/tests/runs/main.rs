@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
+mod anew;
 mod bench;
 mod blocks;
 mod data;

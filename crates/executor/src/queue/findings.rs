@@ -1,13 +1,11 @@
 //! From what a step of the queue gave to what the run folder keeps.
 
 use super::Work;
-use super::position::Standing;
 use super::state::State;
 use crate::adapter::Adapter;
 use crate::observe::{StepFindings, counter, histograms};
 use rqps_driver::EndedBy;
 use rqps_driver::queue::{QueueResult, Role, StreamResult};
-use rqps_plan::Limit;
 use rqps_store::{Connection, LatencyFrom, Measured, Metrics, Observation, Pacer, RateUnit, Series, Window};
 use rqps_workloads::insert_benchmark::Pacer as Planned;
 
@@ -20,7 +18,6 @@ pub(super) fn observation(
     adapter: &dyn Adapter,
     step: &StepFindings,
     (before, after): (State, State),
-    standing: &Standing,
 ) -> Observation {
     let mut observation = Observation::new(Measured::Window(window(work, step)));
     let metrics = &mut observation.metrics;
@@ -28,8 +25,6 @@ pub(super) fn observation(
     metrics.extend(step.work.metrics());
     metrics.extend(before.metrics(adapter, "before"));
     metrics.extend(after.metrics(adapter, "after"));
-    let by_rows = matches!(work.measure.limit, Limit::Rows(_)) && !work.queue.builds_indexes;
-    metrics.insert("share_of_work".to_owned(), if by_rows { standing.share_left(work) } else { 1.0 });
     if let Some(queue) = &step.result.queue {
         metrics.extend(figures(work, queue, step.result.elapsed.as_secs_f64()));
         observation.connections = connections(queue, step);

@@ -127,11 +127,14 @@ pub(crate) fn measure(
     let mut admin = arm.admin(doing)?;
     admin.begin_step().map_err(Error::session(&arm.name, doing))?;
     if work.repeats {
-        outside.watcher.goes_on("back to where it began", 0.0, None);
+        outside.watcher.goes_on("undoing what was half done", 0.0, None);
         tidy(&mut *admin, &work, &arm.name)?;
     }
     let before = State::read(arm, &mut *admin, &work)?;
     let standing = Standing::read(&mut *admin, &work, &arm.name)?;
+    if work.repeats {
+        standing.restore_keys(&mut *admin, &work, &arm.name)?;
+    }
     let fingerprint = admin.fingerprint()?;
     let plans = plans(&mut *admin, &work, &arm.name)?;
     let flush = admin.flush();
@@ -166,25 +169,28 @@ pub(crate) fn measure(
     let step = eyes.into_findings(&work.measure.step, outcome)?;
     let mut admin = arm.admin("reading what a step leaves")?;
     let after = State::read(arm, &mut *admin, &work)?;
+    if work.repeats {
+        work.leave_keys(&mut *admin, &arm.name)?;
+    }
     let misplaced = match spec.limit {
         QueueLimit::Rows if !work.is_shared() => {
             Standing::read(&mut *admin, &work, &arm.name)?.misplaced(&work)
         }
         QueueLimit::Rows | QueueLimit::Time(_) => None,
     };
-    let mut observation = findings::observation(&work, adapter, &step, (before, after), &standing);
+    let mut observation = findings::observation(&work, adapter, &step, (before, after));
     observation.fingerprint = fingerprint;
     observation.plans = plans;
     Ok(StepOutput {
         summary: findings::summary(&work, &observation),
         observation,
         work: step.result.work,
-        invalid: step.result.invalid.or(misplaced),
+        invalid: standing.went_on(&work).or(step.result.invalid).or(misplaced),
     })
 }
 
 /// Undoes what a step that was cut off has left where it can't go on from there: half a table that is filled by nothing
-/// else, and half of the indexes.
+/// else, and some of the indexes.
 fn tidy(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<()> {
     let doing = "undoing what a step that was cut off has left";
     let mut run = |sql: &str| admin.query(sql).map_err(Error::session(arm, doing));

@@ -4,10 +4,10 @@ use super::Work;
 use crate::adapter::Admin;
 use crate::error::{Error, Result};
 use rqps_driver::queue::Positions;
-use rqps_plan::EndsBy;
+use rqps_plan::{EndsBy, Limit};
 use rqps_workloads::insert_benchmark::{
-    DeleteForm, Position, newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql,
-    rows_before, table_name,
+    DeleteForm, Position, keys_taken, last_key_sql, newest_number_of_lane_sql, newest_number_sql,
+    oldest_number_sql, oldest_rows_sql, rows_before, table_name,
 };
 
 const DOING: &str = "reading where the queue stands";
@@ -39,11 +39,29 @@ impl Standing {
         self.clients.iter().map(left).collect()
     }
 
-    /// How much of the step's rows were still to be inserted, 0 to 1.
-    pub fn share_left(&self, work: &Work<'_>) -> f64 {
+    /// Why the step has no result where an earlier attempt did part of it. It is not what the other arms did: less, and in
+    /// a server that has just been started.
+    pub fn went_on(&self, work: &Work<'_>) -> Option<String> {
+        let by_rows = matches!(work.measure.limit, Limit::Rows(_)) && !work.queue.builds_indexes;
         let whole = (work.stretch.to.inserted - work.stretch.from.inserted) * u64::from(work.clients());
         let left: u64 = self.positions(work).iter().map(|position| position.rows_to_insert).sum();
-        if whole == 0 { 1.0 } else { (left as f64 / whole as f64).min(1.0) }
+        (work.repeats && by_rows && left < whole).then(|| {
+            format!(
+                "it was cut off when {} of its {whole} rows were inserted, and went on with the others; `rqps resume` of the \
+                 complete run measures the arm anew, from its load",
+                whole - left
+            )
+        })
+    }
+
+    /// Has the keys of the next rows be what they would be if the step had not been cut off: a server that crashed skips
+    /// some, and a new session takes new ones.
+    pub fn restore_keys(&self, admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<()> {
+        for (client, at) in (0..).zip(&self.clients) {
+            let of_step = at.inserted.saturating_sub(work.stretch.from.inserted);
+            work.set_last_key(admin, work.table_of(client), work.keys_before() + of_step, arm)?;
+        }
+        Ok(())
     }
 
     /// What is wrong where a client's queue does not stand where the plan has it after the step. Deletes of the older
@@ -61,6 +79,31 @@ impl Standing {
             end.inserted,
             end.deleted
         ))
+    }
+}
+
+impl Work<'_> {
+    /// Keys of a table that are taken when the step begins.
+    fn keys_before(&self) -> u64 {
+        let earlier =
+            self.stretches.iter().take_while(|stretch| stretch.test.name != self.stretch.test.name).count();
+        keys_taken(&self.stretches[..earlier], self.dialect)
+    }
+
+    /// Has the keys of the next step be what they would be if this one had not been cut off.
+    pub fn leave_keys(&self, admin: &mut dyn Admin, arm: &str) -> Result<()> {
+        let last = self.keys_before() + keys_taken(&[self.stretch], self.dialect);
+        (0..self.clients()).try_for_each(|client| self.set_last_key(admin, self.table_of(client), last, arm))
+    }
+
+    /// In a shared table, and where steps end by time, keys follow from who came when, on every arm.
+    fn set_last_key(&self, admin: &mut dyn Admin, table: u32, key: u64, arm: &str) -> Result<()> {
+        if self.is_shared() || self.options.ends_by == EndsBy::Time || key == 0 {
+            return Ok(());
+        }
+        let sql = last_key_sql(self.dialect, table, key);
+        admin.query(&sql).map_err(Error::session(arm, "setting the next key"))?;
+        Ok(())
     }
 }
 

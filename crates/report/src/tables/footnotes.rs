@@ -34,9 +34,7 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
     if !repeated.is_empty() {
         let names = names(&repeated);
         let label = side.label();
-        notes.push(format!(
-            "repeated on {label} after a cut attempt, which may have changed its data: {names}"
-        ));
+        notes.push(format!("repeated on {label} after an attempt that was cut off: {names}"));
     }
     notes
 }

@@ -11,14 +11,15 @@ mod rows;
 mod statements;
 mod tables;
 
-pub use positions::{Position, Sizes, Stretch, rows_before, stretches};
+pub use positions::{Position, Sizes, Stretch, keys_taken, rows_before, stretches};
 pub use rows::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, date_number, statement_stream, write_insert};
 pub use statements::{
     DeleteForm, POINT_KEYS, Query, ROWS_PER_QUERY, example_sql, max_sql, min_sql, write_delete,
 };
 pub use tables::{
     Partitions, checksum_sql, count_sql, create_indexes, create_table, drop_indexes, existing_indexes_sql,
-    newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql, table_name,
+    last_key_sql, newest_number_of_lane_sql, newest_number_sql, oldest_number_sql, oldest_rows_sql,
+    table_name,
 };
 
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,8 @@
 //! How far each step moves the queue: statements and rows, known before anything is run.
 
 use super::INDEX_STEP_ROWS;
-use super::tables::Partitions;
+use super::tables::{Partitions, keys_at_once};
+use crate::dialect::Dialect;
 use crate::model::{Queue, Test};
 
 /// How much a run does. Rows are of one client.
@@ -105,6 +106,15 @@ pub fn rows_before(stretches: &[Stretch], statements: u64) -> u64 {
     (stretch.from.inserted + whole).min(stretch.to.inserted)
 }
 
+/// Keys of a client's own table that are taken when it has done these stretches: in each its session takes keys by the
+/// thousand or singly, and leaves the rest of the last ones unused.
+pub fn keys_taken(stretches: &[Stretch], dialect: Dialect) -> u64 {
+    let at_once = keys_at_once(dialect);
+    let of_stretch =
+        |stretch: &Stretch| (stretch.to.inserted - stretch.from.inserted).div_ceil(at_once) * at_once;
+    stretches.iter().map(of_stretch).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +148,14 @@ mod tests {
         assert_eq!(rows, [0, 100, 1_000, 1_050, 1_150, 1_200, 1_550, 1_553, 1_558, 1_653, 1_703]);
         assert_eq!(rows_before(&stretches, u64::MAX), stretches[9].to.inserted);
         assert_eq!(rows_before(&[], 3), 0);
+    }
+
+    #[test]
+    fn each_session_of_postgres_takes_whole_thousands_of_keys() {
+        let stretches = stretches(&TESTS, &SIZES);
+        let taken = |count: usize, dialect| keys_taken(&stretches[..count], dialect);
+        assert_eq!([0, 1, 2, 3].map(|count| taken(count, Dialect::Postgres)), [0, 2_000, 3_000, 4_000]);
+        assert_eq!([0, 1, 2, 3].map(|count| taken(count, Dialect::Mysql)), [0, 1_050, 1_150, 1_553]);
     }
 
     #[test]

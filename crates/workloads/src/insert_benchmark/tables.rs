@@ -55,10 +55,31 @@ pub fn create_table(dialect: Dialect, table: u32, partitions: Option<Partitions>
     ];
     if dialect == Dialect::Postgres {
         statements.extend(partitions.iter().flat_map(|partitions| children(&name, *partitions)));
-        // A session takes a thousand keys at a time, so that keys have gaps where a session ended.
-        statements.push(format!("ALTER SEQUENCE {name}_transactionid_seq CACHE 1000"));
+        // A session takes many keys at a time, so that keys have gaps where a session ended.
+        let at_once = keys_at_once(dialect);
+        statements.push(format!("ALTER SEQUENCE {name}_transactionid_seq CACHE {at_once}"));
     }
     statements
+}
+
+/// How many keys a session takes at a time.
+pub(super) fn keys_at_once(dialect: Dialect) -> u64 {
+    match dialect {
+        Dialect::Postgres => 1_000,
+        Dialect::Mysql => 1,
+    }
+}
+
+/// Has the keys of a table's next rows follow this one, or the table's last where that is higher.
+pub fn last_key_sql(dialect: Dialect, table: u32, key: u64) -> String {
+    let name = table_name(table);
+    match dialect {
+        Dialect::Postgres => format!(
+            "SELECT setval('{name}_transactionid_seq', \
+             greatest({key}, (SELECT max(transactionid) FROM {name})))"
+        ),
+        Dialect::Mysql => format!("ALTER TABLE {name} AUTO_INCREMENT = {}", key + 1),
+    }
 }
 
 fn divided_by(dialect: Dialect, partitions: Partitions) -> String {
@@ -207,6 +228,7 @@ mod tests {
             all.extend(drop_indexes(dialect, 1, &["pi1_pdc".to_owned()]));
             all.extend([newest_number_sql(dialect, 1), oldest_number_sql(dialect, 1), oldest_rows_sql(1)]);
             all.extend([newest_number_of_lane_sql(dialect, 1, 2, 4), count_sql(1), checksum_sql(dialect, 1)]);
+            all.push(last_key_sql(dialect, 1, 4_000));
             all.join("\n")
         };
         insta::assert_snapshot!("postgres", of(Dialect::Postgres));

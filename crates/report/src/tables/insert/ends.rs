@@ -8,7 +8,6 @@
 //! | `rows in`, `rows out` | rows inserted and deleted, over all clients |
 //! | `short` | DELETE statements that removed another number of rows than asked for |
 //! | `rows/query` | rows that a query returned on the mean; 10 are asked for |
-//! | `work %` | how much of the step's work the figures cover: less than 100 after an attempt that was cut off |
 //! | `dbms`, `step` | the system and the step |
 
 use super::by_step;
@@ -26,7 +25,6 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         Column::number("rows out", "deleted_rows"),
         Column::number("short", "short_deletes"),
         Column::number("rows/query", "rows_per_query"),
-        Column::number("work %", "work_percent"),
         Column::words("dbms"),
         Column::words("step"),
     ];
@@ -41,7 +39,6 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
             Cell::fixed(window.metric("deleted_rows"), 0),
             Cell::fixed(window.metric("short_deletes"), 0),
             Cell::fixed(window.metric("rows_per_query"), 2),
-            Cell::fixed(window.metric("share_of_work").map(|share| share * 100.0), 0),
         ]
     });
     table
