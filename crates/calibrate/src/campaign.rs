@@ -112,7 +112,7 @@ impl Place {
 
     /// Writes doses and their seal; returns arms with the environment that makes servers take them. The first arm is
     /// base and the second control.
-    fn arms(&self, options: &Options, prefix: char, doses: &[Dose]) -> Result<Vec<Arm>> {
+    fn arms(&self, options: &Options, (prefix, own_loads): (char, bool), doses: &[Dose]) -> Result<Vec<Arm>> {
         let name = |at: usize| format!("{prefix}{at:02}");
         let by_arm = doses.iter().enumerate().map(|(at, dose)| (name(at), *dose)).collect();
         let sealed = Sealed { nonce: format!("{:032x}", secret()?), doses: by_arm };
@@ -126,6 +126,7 @@ impl Place {
             let mut arm = Arm::new(options.build.clone(), options.config.clone());
             arm.name = name(at);
             arm.control = at == 1;
+            arm.own_load = own_loads;
             arm.env = BTreeMap::from([
                 ("LD_PRELOAD".to_owned(), library.to_string_lossy().into_owned()),
                 (FILE_VARIABLE.to_owned(), file.to_string_lossy().into_owned()),
@@ -142,7 +143,7 @@ impl Place {
     /// When options contradict each other or files cannot be written.
     pub fn ladder(&self, options: &Options) -> Result<Plan> {
         let doses: Vec<Dose> = [0, 0].into_iter().chain(RUNGS).map(Dose::spin).collect();
-        plan("calibrate-ladder", options, self.arms(options, 'r', &doses)?, (LADDER_BLOCKS, None))
+        plan("calibrate-ladder", options, self.arms(options, ('r', false), &doses)?, (LADDER_BLOCKS, None))
     }
 
     /// The second run: doses that nobody knows, sized by what the first run has shown. It takes as long as the budget
@@ -159,7 +160,7 @@ impl Place {
         let mut doses = vec![Dose::default(); 2];
         doses.extend(draw(options.arms, spins_per_share, &mut rng));
         let length = (BLIND_BLOCKS, Some(options.budget));
-        plan("calibrate", options, self.arms(options, 'a', &doses)?, length)
+        plan("calibrate", options, self.arms(options, ('a', true), &doses)?, length)
     }
 
     /// The doses of a run, checked against the digest in its arms' environment.

@@ -119,6 +119,8 @@ pub(crate) struct Debt<'a> {
     pub tables: &'a [String],
     /// Rows of all tables.
     pub rows_total: u64,
+    /// Rows that a sample for statistics may hold: the server keeps them in memory.
+    pub sample_rows_max: u64,
     /// Give up waiting after this time, everything included.
     pub cap: Duration,
 }
@@ -145,6 +147,9 @@ pub(crate) trait Admin: Send {
 
     /// Has the server write what finished work changed to where a killed server finds it again.
     fn make_durable(&mut self) -> std::result::Result<(), Wire>;
+
+    /// What is left to do before a server that has loaded and come to rest is stopped and its data are kept.
+    fn before_keeping(&mut self) -> std::result::Result<(), Wire>;
 
     /// How the server was built.
     fn build_facts(&mut self) -> Result<Vec<(String, String)>>;

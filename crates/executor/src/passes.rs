@@ -73,6 +73,7 @@ impl Execution {
             start_position: at as u32 + 1,
             side: arm.name.clone(),
             cpus: cpus.clone(),
+            data_seq: None,
         };
         let plan = self.plan();
         let block = Block {

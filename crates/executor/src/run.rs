@@ -497,10 +497,12 @@ fn stopped(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-/// Time that blocks and loads of a run took.
+/// Time that blocks and loads of a run took, and what followed loads on single arms.
 fn spent(run: &Run) -> Duration {
     let blocks = run.blocks.iter().filter_map(|block| Some(block.finished_at_ms? - block.started_at_ms));
-    let loads = run.loads.iter().map(|load| load.action.finished_at_ms - load.action.started_at_ms);
+    let loads = run.loads.iter().map(|load| &load.action);
+    let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
+    let loads = actions.map(|action| action.finished_at_ms - action.started_at_ms);
     Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
 }
 

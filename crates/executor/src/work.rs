@@ -5,6 +5,7 @@ use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::queue;
+use crate::seat::memory_bytes_max;
 use crate::tables::{LoadTimes, Tables, table_names};
 use rqps_plan::{Benchmark, Plan};
 use rqps_store::{Load, Measured, Observation};
@@ -12,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// Pause between two looks at whether the user wants to stop, while a settle goes on though its debts are paid.
 const REST_POLL: Duration = Duration::from_millis(200);
+
+/// Memory of a server that is set aside for each row that it may sample: about ten times what the row takes.
+const SAMPLED_ROW_BYTES: u64 = 4096;
 
 /// What an action gave.
 pub(crate) struct Done {
@@ -35,8 +39,15 @@ pub(crate) struct Task<'a> {
     pub arm: &'a ActiveArm,
 }
 
-/// Creates, fills and indexes the tables.
+/// Creates, fills and indexes the tables, and runs what the plan wants done on this arm alone.
 pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
+    let loaded = load_tables(task, outside)?;
+    after_load(task, outside)?;
+    Ok(loaded)
+}
+
+/// Creates, fills and indexes the tables.
+pub(crate) fn load_tables(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let workload = &task.plan.workload;
     let tables = Tables { tables: workload.tables, rows: workload.rows, seed: task.plan.seed };
     let start = Instant::now();
@@ -57,7 +68,6 @@ pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
         index_us: indexes.as_micros() as u64,
     };
     let rate = load.rows_per_s().unwrap_or(0.0);
-    after_load(task, outside)?;
     Ok(Done {
         observation: Some(Observation::new(Measured::Load(load))),
         ..Done::plain(format!("{rate:.0} rows/s with indexes"))
@@ -118,6 +128,7 @@ pub(crate) fn settle(
         data_dir: &arm.data_dir,
         tables: &tables_of(task.plan),
         rows_total: task.plan.workload.rows_total(),
+        sample_rows_max: memory_bytes_max(task.plan).map_or(u64::MAX, |bytes| bytes / SAMPLED_ROW_BYTES),
         cap: Duration::from_secs(u64::from(seconds_max)),
     };
     let settled = arm.adapter.settle(&debt, &mut |what, elapsed_s| {

@@ -14,7 +14,7 @@ use crate::problem::{Problems, nearest};
 use crate::reader::{Found, Node, Section};
 use crate::source::{DEFAULT_FLAVOUR, SourceSpec};
 
-const ARM_KEYS: [&str; 6] = ["name", "build", "config", "env", "control", "after_load"];
+const ARM_KEYS: [&str; 7] = ["name", "build", "config", "env", "control", "own_load", "after_load"];
 const PATH_KEYS: [&str; 2] = ["path", "dbms"];
 const SOURCE_KEYS: [&str; 4] = ["source", "ref", "flavour", "dbms"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
@@ -104,6 +104,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
         arm.name = name.value.to_owned();
     }
     arm.control = section.boolean("control").is_some_and(|found| found.value);
+    arm.own_load = section.boolean("own_load").is_some_and(|found| found.value);
     arm.env = read_env(section, problems);
     arm.after_load = read_after_load(section, problems);
     Some(Found { value: arm, at: name_at })

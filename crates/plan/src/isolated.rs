@@ -10,6 +10,10 @@ use rqps_workloads::{Test, microbenchmarks};
 
 use crate::model::Plan;
 
+/// Loads of every arm that blocks take in turn, so that what a load happens to leave is part of what is sampled. The
+/// first look has as many blocks.
+pub const LOADS: u32 = 3;
+
 /// Keeps the draws of blocks apart from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
 
@@ -24,6 +28,8 @@ pub struct BlockPlan {
     pub starts: Vec<usize>,
     /// The side of each arm, by index of [`Plan::arms`]; from 0.
     pub sides: Vec<usize>,
+    /// Which of their loads the arms start from, from 1 to [`LOADS`].
+    pub load: u32,
     /// Which of the host's CPUs serves single clients: an index that is taken modulo their number.
     pub cpu_turn: u32,
     /// The tests, those that only read first.
@@ -66,7 +72,12 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
         }
     }
     // CPUs take turns, so that no run depends on one of them being drawn often.
-    BlockPlan { number, seed, starts, sides, cpu_turn: number - 1, tests: turns }
+    BlockPlan { number, seed, starts, sides, load: load_of(number), cpu_turn: number - 1, tests: turns }
+}
+
+/// Which load the arms of a block start from, from 1.
+pub fn load_of(number: u32) -> u32 {
+    (number - 1) % LOADS + 1
 }
 
 /// `order` and its mirror image, twice mirrored again: `ABBA BAAB`.

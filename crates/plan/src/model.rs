@@ -71,6 +71,10 @@ pub struct Arm {
     /// Whether it is the base measured again, as a check on false alarms.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
+    /// Whether blocks start it from loads of its own even where it could read what another arm loaded. The control always
+    /// does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own_load: bool,
     /// Environment of its server program, such as `LD_PRELOAD`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -86,7 +90,8 @@ impl Arm {
         let file_name = config.rsplit('/').next().unwrap_or(&config);
         let short = limits::folder_name_from(file_name.strip_suffix(".conf").unwrap_or(file_name));
         let name = limits::folder_name_from(&format!("{}.{short}", build.label()));
-        Arm { name, build, config, control: false, env: BTreeMap::new(), after_load: Vec::new() }
+        let (env, after_load) = (BTreeMap::new(), Vec::new());
+        Arm { name, build, config, control: false, own_load: false, env, after_load }
     }
 }
 

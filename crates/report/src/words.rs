@@ -2,7 +2,7 @@
 
 use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_store::RateUnit;
-use rqps_verdicts::{HostRemark, Remark};
+use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
 /// A cost is told as a multiple from this ratio on.
 const TIMES_FROM: f64 = 2.0;
@@ -223,6 +223,12 @@ pub(crate) fn remark(remark: &Remark) -> String {
             "counts not used: {instructions:.2} times the instructions and {cpu_us:.2} times the CPU time are too far apart for \
              one to stand for the other"
         ),
+        Remark::UnlikeData(UnlikeData::NotAllVisible { table, pages, of }) => {
+            format!("unlike data: {pages} of {of} pages of {table} are not all-visible")
+        }
+        Remark::UnlikeData(UnlikeData::LoadsDiffer { key, values }) => {
+            format!("unlike data: loads differ in {key}: {}", values.join(", "))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use rqps_plan::Dbms;
 use rustix::process::Signal;
 
 use crate::build::{Address, Build, Published};
+use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
 use crate::dirs::Dirs;
 use crate::error::Result;
@@ -68,6 +69,10 @@ pub(crate) trait System: Sync {
 
     /// Fills an empty directory with a new cluster that has the superuser, the database for the work and the config.
     fn fill(&self, making: &Making<'_>) -> Result<Applied>;
+
+    /// What a data directory that this build makes with this config depends on: builds of one key can read each other's,
+    /// and find in it what they would have put there.
+    fn data_key(&self, build: &Build, config: &Config) -> String;
 
     /// Refuses a data directory that this build cannot serve. Call when no server is at work.
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()>;

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rqps_plan::Dbms;
 use rustix::process::Signal;
 
+use crate::build::Build;
+use crate::config::Config;
 use crate::cpus::CpuSet;
 use crate::data_dir::{self, DataDir, prepare_parent};
 use crate::dbms;
@@ -59,6 +61,12 @@ pub struct Server {
     pub(crate) log: Log,
     /// Released with the server.
     pub(crate) _lock: File,
+}
+
+/// What a data directory that this build makes with this config depends on: arms whose keys are equal can share one.
+/// Whether a build really reads another's shows when it is started: builds from source may differ in what they write.
+pub fn data_key(build: &Build, config: &Config) -> String {
+    dbms::of(build.dbms).data_key(build, config)
 }
 
 impl Server {

@@ -60,6 +60,9 @@ pub struct BlockArm {
     pub side: String,
     /// The CPUs its sessions ran on: `0`, `0-3`.
     pub cpus: String,
+    /// Number of the action that made the data it started from: the load, or what followed it on this arm. None in
+    /// passes of a sequence, and where it is not known.
+    pub data_seq: Option<u32>,
 }
 
 /// A small fixed piece of work of the host itself, measured around a block: it tells whether the host has changed.

@@ -11,7 +11,7 @@ pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block
     let mut arms: BTreeMap<u32, Vec<BlockArm>> = BTreeMap::new();
     for (block, arm) in rows(
         connection,
-        "SELECT b.block, m.name, b.start_position, b.side, b.cpus FROM block_arms b JOIN arms m ON m.id = b.arm_id \
+        "SELECT b.block, m.name, b.start_position, b.side, b.cpus, b.data_seq FROM block_arms b JOIN arms m ON m.id = b.arm_id \
          ORDER BY b.block, b.arm_id",
         |row| {
             let arm = BlockArm {
@@ -19,6 +19,7 @@ pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block
                 start_position: row.get(2)?,
                 side: row.get(3)?,
                 cpus: row.get(4)?,
+                data_seq: row.get(5)?,
             };
             Ok((row.get(0)?, arm))
         },

@@ -34,9 +34,9 @@ impl RunWriter {
             )?;
             for (arm, arm_id) in block.arms.iter().zip(ids) {
                 transaction.execute(
-                    "INSERT INTO block_arms (block, arm_id, start_position, side, cpus) \
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![block.number, arm_id, arm.start_position, arm.side, arm.cpus],
+                    "INSERT INTO block_arms (block, arm_id, start_position, side, cpus, data_seq) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![block.number, arm_id, arm.start_position, arm.side, arm.cpus, arm.data_seq],
                 )?;
             }
             Ok(())

@@ -17,6 +17,7 @@ mod protocols;
 mod remarks;
 mod rules;
 mod stalls;
+mod state;
 mod tally;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -33,6 +34,7 @@ pub use judged::{RunVerdicts, Tally, has_blocks, judge_run, judge_run_relative_t
 pub use protocols::{StateDependent, state_dependent};
 pub use remarks::{HostRemark, Remark};
 pub use rules::rules_of;
+pub use state::UnlikeData;
 pub use timing::Timing;
 pub use variance::{EventLatency, PerSecond, SECONDS_MIN, VarianceRow, variance};
 pub use versions::{VersionRow, version_rows};

@@ -12,6 +12,7 @@ use crate::agreement::Agreement;
 use crate::data::{done_blocks, figure, is_result, starts_of};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
+use crate::state::{UnlikeData, unlike_data};
 
 /// A remark on one test of one arm.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub enum Remark {
         /// CPU time of the windows over base's.
         cpu_us: f64,
     },
+    /// The arm's data are not what they should be.
+    UnlikeData(UnlikeData),
 }
 
 /// What makes one doubt the host.
@@ -85,6 +88,16 @@ pub(crate) fn of_tests(
     for parted in agreements.iter().filter(|agreement| agreement.is_parted()) {
         let remark = Remark::CountsPart { instructions: parted.instructions, cpu_us: parted.cpu_us };
         remarks.entry((parted.test.clone(), parted.arm)).or_default().push(remark);
+    }
+    let unlike = unlike_data(run)?;
+    for verdict in &judgement.verdicts {
+        if let Some(what) = unlike.get(&verdict.arm) {
+            let of_key = remarks.entry((verdict.test.clone(), verdict.arm)).or_default();
+            let remark = Remark::UnlikeData(what.clone());
+            if !of_key.contains(&remark) {
+                of_key.push(remark);
+            }
+        }
     }
     Ok(remarks)
 }

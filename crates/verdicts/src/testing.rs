@@ -186,6 +186,7 @@ fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) 
         start_position: (index as u32 + number) % spec.arms.len() as u32 + 1,
         side: char::from(b'a' + (index as u8 + number as u8) % spec.arms.len() as u8).to_string(),
         cpus: "0".into(),
+        data_seq: None,
     });
     let is_void = number <= spec.void;
     writer.begin_block(&Block {

@@ -64,6 +64,26 @@ fn expect_whole_blocks(run: &Run) {
     }
 }
 
+/// Base, its control and the other version were loaded each by itself, and nothing but the rows is in what is left.
+fn expect_like_loads(run: &Run) {
+    let loaded: Vec<&str> = run.loads.iter().map(|load| load.action.arm.as_str()).collect();
+    assert_eq!(loaded, ["a", "a-again", "b"]);
+    let from: Vec<u32> = run.blocks[0].arms.iter().map(|arm| arm.data_seq.unwrap()).collect();
+    let states = run.loads.iter().zip(from).map(|(load, seq)| {
+        assert_eq!(load.action.seq, seq, "{}: the control does not start from base's load", load.action.arm);
+        BTreeMap::from_iter(run.fingerprint(seq).unwrap())
+    });
+    let states: Vec<BTreeMap<String, String>> = states.collect();
+    for state in &states {
+        assert_eq!(state["table.sbtest1.all_visible_pages"], state["table.sbtest1.pages"], "{state:?}");
+    }
+    for field in ["heap_bytes", "index_bytes", "statistics"] {
+        let key = format!("table.sbtest1.{field}");
+        assert_eq!(states[0][&key], states[1][&key], "{key}");
+    }
+    assert_eq!(states[0]["wal_files"], states[1]["wal_files"]);
+}
+
 #[test]
 fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     let bench = Bench::new();
@@ -76,6 +96,7 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     expect_whole_blocks(&run);
     let control: Vec<&str> = run.arms.iter().filter(|arm| arm.control).map(|arm| arm.name.as_str()).collect();
     assert_eq!(control, ["a-again"]);
+    expect_like_loads(&run);
     if rqps_probe::counts_instructions().is_err() {
         // Without hardware counters every test was counted on every arm, base and control almost alike: what a server
         // does now and then comes more often among the same events where they take longer.

@@ -59,6 +59,7 @@ impl Blocks<'_> {
             start_position: drawn.starts.iter().position(|at| *at == index).unwrap_or(0) as u32 + 1,
             side: side_letter(drawn.sides[index]),
             cpus: cpus.clone(),
+            data_seq: hand.data.data_seq(index, drawn.load),
         };
         Block {
             number: drawn.number,
@@ -67,7 +68,7 @@ impl Blocks<'_> {
             note: None,
             started_at_ms: now_ms(),
             finished_at_ms: None,
-            restored_by: hand.data.restored_by.clone(),
+            restored_by: hand.data.restored_by.name().to_owned(),
             tests: tests.to_vec(),
             arms: self
                 .plan
@@ -114,8 +115,13 @@ impl Blocks<'_> {
         let mut servers = Servers::default();
         for &arm in &drawn.starts {
             Self::go_on(outside)?;
-            let seat =
-                Seat { side: drawn.sides[arm], cpu_turn: drawn.cpu_turn, instrument: None, as_left: false };
+            let seat = Seat {
+                side: drawn.sides[arm],
+                cpu_turn: drawn.cpu_turn,
+                load: drawn.load,
+                instrument: None,
+                as_left: false,
+            };
             let mut active = hand.data.start(self, arm, &seat, outside)?;
             warm(&active, self.plan, WARM_ROWS_MAX).and_then(|()| Ok(active.server.freeze()?)).map_err(
                 |failure| {

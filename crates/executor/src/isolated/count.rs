@@ -116,6 +116,7 @@ impl Blocks<'_> {
                 let seat = Seat {
                     side: drawn.sides[arm],
                     cpu_turn: lane as u32,
+                    load: drawn.load,
                     instrument: Some(&instrument),
                     as_left: as_left.is_some(),
                 };

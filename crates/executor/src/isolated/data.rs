@@ -1,22 +1,18 @@
-//! The data of arms: made once by load, vacuum and a clean stop, then restored on the sides of every block.
-//!
-//! Arms of the same build and config share what was loaded, so that base and its control start from the very same
-//! bytes.
+//! Where arms of blocks live: each restored from a load on a side, which is a directory and a socket, and started there.
 
-use super::{Blocks, Done};
-use crate::adapter::{Adapter, adapter};
-use crate::arm::{ActiveArm, Ingredients, Says, not_started, record};
+use super::Blocks;
+use super::loads::{Made, Origin, journaled, origins};
+use crate::adapter::adapter;
+use crate::arm::{ActiveArm, not_started};
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
 use crate::seat::{server_spec, session_cpus};
-use crate::work::{Task, load, settle};
 use rqps_plan::Plan;
 use rqps_servers::{
-    CpuSet, HowCopied, Instrument, Pinned, Server, ServerSpec, config_from_text, pin_this_thread,
-    restore_unless, snapshot_unless,
+    CpuSet, HowCopied, Instrument, Pinned, ServerSpec, config_from_text, pin_this_thread, restore_unless,
 };
-use rqps_store::now_ms;
+use rqps_store::RunFolder;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -26,9 +22,12 @@ pub(crate) const WARM_ROWS_MAX: u64 = 50_000_000;
 /// What blocks start from.
 pub(super) struct Data {
     place: Place,
-    /// The snapshot of each arm, by index of the plan's arms.
-    snapshots: Vec<PathBuf>,
-    pub restored_by: String,
+    /// Where each arm's data come from, by index of the plan's arms.
+    pub origins: Vec<Origin>,
+    /// The snapshots that are there, with the numbers of the actions that made them.
+    pub made: BTreeMap<Made, u32>,
+    /// How the last of them was copied to a side.
+    pub restored_by: HowCopied,
     online: CpuSet,
 }
 
@@ -36,6 +35,8 @@ pub(super) struct Data {
 pub(super) struct Seat<'a> {
     pub side: usize,
     pub cpu_turn: u32,
+    /// Which load it starts from.
+    pub load: u32,
     /// Run under an instrumenting program.
     pub instrument: Option<&'a Instrument>,
     /// On what the server before it has left there, instead of restored data.
@@ -43,37 +44,23 @@ pub(super) struct Seat<'a> {
 }
 
 impl Data {
-    /// Makes the data that are not there yet.
+    /// Finds what an earlier process made, makes the first load of what is missing, and starts every arm on it once.
     pub fn prepare(blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<Self> {
-        let plan = blocks.plan;
-        let mut owners: BTreeMap<Variant<'_>, usize> = BTreeMap::new();
-        let mut snapshots = Vec::new();
-        let mut how = HowCopied::Reflink;
-        let ingredients = blocks.ingredients;
-        for (index, made_of) in ingredients.iter().enumerate() {
-            let owner = *owners.entry(variant(plan, index, made_of)).or_insert(index);
-            let snapshot_dir = blocks.place.data_dir(&snapshot_name(plan, owner));
-            if owner == index && !snapshot_dir.exists() {
-                match make(blocks, index, &snapshot_dir, outside) {
-                    Ok(copied) => how = copied,
-                    Err(error) => {
-                        // Another arm of its kind is no better off, but says so under its own name.
-                        owners.retain(|_, first| *first != index);
-                        blocks.give_up(error, outside)?;
-                        blocks.place.remove_arm(&plan.arms[index].name)?;
-                    }
-                }
-            } else if owner == index {
-                // It is there from an earlier process: how it is copied shows when it is.
-                let side = blocks.place.data_dir(&side_name(0));
-                how = restore_unless(&snapshot_dir, &side, outside.stop)
-                    .map_err(not_started(&plan.arms[index].name, &side))?
-                    .how;
-            }
-            snapshots.push(snapshot_dir);
-        }
-        let online = CpuSet::online()?;
-        Ok(Self { place: blocks.place.clone(), snapshots, restored_by: how.name().to_owned(), online })
+        let run = RunFolder::open(blocks.writer.folder().path())?;
+        let mut data = Self {
+            place: blocks.place.clone(),
+            origins: origins(blocks.plan, blocks.ingredients),
+            made: journaled(blocks.plan, &run),
+            restored_by: HowCopied::Reflink,
+            online: CpuSet::online()?,
+        };
+        data.introduce_all(blocks, outside)?;
+        Ok(data)
+    }
+
+    /// The number of the action that made what an arm starts from.
+    pub fn data_seq(&self, arm: usize, load: u32) -> Option<u32> {
+        self.made.get(&self.origins[arm].made(load)).copied()
     }
 
     /// The CPU that a test's client and its session share, if they do.
@@ -92,8 +79,36 @@ impl Data {
         &self.online
     }
 
+    /// Makes an arm's data anew on a side.
+    pub fn restore(
+        &self,
+        blocks: &Blocks<'_>,
+        arm: usize,
+        seat: &Seat<'_>,
+        outside: &Outside<'_>,
+    ) -> Result<HowCopied> {
+        let snapshot = self.place.data_dir(&self.origins[arm].made(seat.load).dir_name(blocks.plan));
+        let data_dir = self.place.data_dir(&side_name(seat.side));
+        let restored = restore_unless(&snapshot, &data_dir, outside.stop);
+        Ok(restored.map_err(not_started(&blocks.plan.arms[arm].name, &data_dir))?.how)
+    }
+
     /// Restores an arm's data on a side, unless they are there as they should be, and starts its server there.
     pub fn start(
+        &self,
+        blocks: &Blocks<'_>,
+        arm: usize,
+        seat: &Seat<'_>,
+        outside: &Outside<'_>,
+    ) -> Result<ActiveArm> {
+        if !seat.as_left {
+            self.restore(blocks, arm, seat, outside)?;
+        }
+        self.start_restored(blocks, arm, seat, outside)
+    }
+
+    /// Starts an arm's server on the data that are on its side.
+    pub fn start_restored(
         &self,
         blocks: &Blocks<'_>,
         arm: usize,
@@ -105,17 +120,13 @@ impl Data {
         let clients = if seat.instrument.is_some() { 1 } else { plan.workload.clients };
         let session_cpus = self.session_cpus(clients, seat.cpu_turn);
         let data_dir = self.place.data_dir(&side_name(seat.side));
-        if !seat.as_left {
-            restore_unless(&self.snapshots[arm], &data_dir, outside.stop)
-                .map_err(not_started(name, &data_dir))?;
-        }
         let spec = ServerSpec {
             cpus: match seat.instrument {
                 Some(_) => session_cpus.clone(),
                 None => session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
             },
             instrument: seat.instrument.cloned(),
-            ..spec(blocks, arm, data_dir)
+            ..in_place(blocks, arm, data_dir)
         };
         let spec = undisturbed(spec)?;
         let active = ActiveArm::start(arm, name, &spec, outside)?;
@@ -124,13 +135,6 @@ impl Data {
         }
         Ok(active)
     }
-}
-
-/// What makes the data of arms alike: hashes of build and config, and what is run after the load.
-type Variant<'a> = (&'a str, &'a str, &'a [String]);
-
-fn variant<'a>(plan: &'a Plan, arm: usize, made_of: &'a Ingredients) -> Variant<'a> {
-    (&made_of.build.hash, &made_of.config.hash, &plan.arms[arm].after_load)
 }
 
 fn side_name(side: usize) -> String {
@@ -143,11 +147,8 @@ pub(super) fn side_letter(side: usize) -> String {
     side_name(side).trim_start_matches("side-").to_owned()
 }
 
-fn snapshot_name(plan: &Plan, owner: usize) -> String {
-    format!("snapshot-{}", plan.arms[owner].name)
-}
-
-fn spec(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
+/// The server of an arm on data in this place.
+pub(super) fn in_place(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
     server_spec(blocks.plan, arm, &blocks.ingredients[arm], data_dir, blocks.writer.folder())
 }
 
@@ -158,65 +159,6 @@ pub(crate) fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
     let text = std::iter::once(format!("{}\n", spec.config.text)).chain(lines).collect::<String>();
     let config = config_from_text(spec.build.dbms, &spec.config.name, &text)?;
     Ok(ServerSpec { config, ..spec })
-}
-
-/// What a server that was asked while it loaded will say in blocks.
-fn in_blocks(adapter: &dyn Adapter, mut says: Says) -> Says {
-    for (name, value) in adapter.options_of_blocks() {
-        for setting in says.settings.iter_mut().filter(|setting| setting.name == *name) {
-            setting.value = (*value).to_owned();
-            setting.source = format!("rqps: {value} in blocks");
-            setting.default = false;
-        }
-    }
-    says
-}
-
-/// Loads an arm's tables, brings the server to rest, stops it, and keeps its data directory.
-fn make(
-    blocks: &mut Blocks<'_>,
-    arm: usize,
-    to: &std::path::Path,
-    outside: &mut Outside<'_>,
-) -> Result<HowCopied> {
-    let plan = blocks.plan;
-    let name = plan.arms[arm].name.clone();
-    let data_dir = blocks.place.data_dir(&name);
-    // Arms that share what is loaded may differ in their environment.
-    let spec = ServerSpec { env: BTreeMap::new(), ..spec(blocks, arm, data_dir.clone()) };
-    let applied = Server::init_unless(&spec, outside.stop).map_err(not_started(&name, &data_dir))?;
-    blocks.place.sign()?;
-    let begun = blocks.begin()?;
-    let (seq, started_at_ms) = (begun.seq, now_ms());
-    outside.watcher.begins(seq, &name, "load");
-    let mut active = ActiveArm::start(arm, &name, &spec, outside)?;
-    let task = Task { plan, arm: &active };
-    let made = load(&task, outside).and_then(|loaded| {
-        settle(&task, (0, plan.workload.settle_seconds_max), outside)?;
-        Ok((loaded, in_blocks(active.adapter, active.says()?)))
-    });
-    let (loaded, says) =
-        made.map_err(
-            |failure| {
-                if outside.stopped() { Error::Interrupted } else { active.judge("load", failure) }
-            },
-        )?;
-    active.server.stop_unless(outside.stop).map_err(not_started(&name, &data_dir))?;
-    let how = snapshot_unless(&data_dir, to, outside.stop).map_err(not_started(&name, to))?;
-    blocks.place.remove_arm(&name)?;
-    for (index, other) in plan.arms.iter().enumerate() {
-        let of = |arm: usize| variant(plan, arm, &blocks.ingredients[arm]);
-        if of(index) == of(arm) {
-            let is_base = other.name == plan.base;
-            let entry =
-                record(other, is_base, &blocks.ingredients[index], Some(&applied), Some(says.clone()));
-            blocks.writer.put_arm(&entry)?;
-        }
-    }
-    let done = Done { arm: &name, kind: "load", step: "load", started_at_ms, invalid: None };
-    blocks.finish(begun, done, loaded.observation.as_ref())?;
-    outside.watcher.ends(seq, &name, "load", &loaded.summary);
-    Ok(how.how)
 }
 
 /// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.

@@ -1,9 +1,8 @@
 //! The protocol `isolated`: blocks, each a restart of every arm from the same data, until every verdict is reached or
 //! the budget is used up.
 //!
-//! `data` makes each arm's data once and restores them on the sides of a block; `pilot` finds the fixed work of every
-//! test; `block` measures one block; `count` and
-//! `counted` count instructions where the host has no counters for them;
+//! `loads` makes what arms start from; `data` restores it on the sides of a block; `pilot` finds the fixed work of every
+//! test; `block` measures one block; `count` and `counted` count instructions where the host has no counters for them;
 //! `environment` judges whether the host was itself; `next` says what the next block measures, or that there is none.
 
 mod block;
@@ -11,6 +10,7 @@ mod count;
 mod counted;
 mod data;
 mod environment;
+mod loads;
 mod next;
 mod pilot;
 
@@ -24,6 +24,7 @@ use crate::place::Place;
 use crate::trial::Trial;
 use data::Data;
 use next::{Next, Stop};
+use rqps_plan::isolated::load_of;
 use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
     ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunFolder, RunWriter, TestWork, now_ms,
@@ -62,12 +63,9 @@ impl Blocks<'_> {
         let counting = count::source(self.plan);
         self.writer.add_method("instructions", &counting.text)?;
         self.try_arms(outside)?;
-        let data = Data::prepare(self, outside)?;
+        let mut data = Data::prepare(self, outside)?;
         let works = self.works(&data, outside)?;
-        let cost_decided = BTreeSet::new();
-        let hand =
-            Hand { data: &data, works: &works, counting: &counting, start, cost_decided, describes: true };
-        let ended = self.blocks(&hand, outside);
+        let ended = self.blocks(&mut data, (&works, &counting, start), outside);
         // Those of an arm that was given up can be resumed.
         if ended.is_ok() && !self.keep_data && self.given_up.is_empty() {
             self.place.remove()?;
@@ -90,10 +88,15 @@ impl Blocks<'_> {
         trial.failures(outside)?.into_iter().try_for_each(|(_, error)| self.give_up(error, outside))
     }
 
-    fn blocks(&mut self, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<String> {
+    fn blocks(
+        &mut self,
+        data: &mut Data,
+        (works, counting, start): (&BTreeMap<String, TestWork>, &count::Source, Instant),
+        outside: &mut Outside<'_>,
+    ) -> Result<String> {
         loop {
             let run = RunFolder::open(self.writer.folder().path())?;
-            let left = self.budget.map(|budget| budget.saturating_sub(hand.start.elapsed()));
+            let left = self.budget.map(|budget| budget.saturating_sub(start.elapsed()));
             let next = next::next(self.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
             outside.watcher.stands(next.share, next.seconds_left);
             Self::go_on(outside)?;
@@ -106,9 +109,10 @@ impl Blocks<'_> {
             };
             outside.watcher.says(&next.why);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
+            data.provide_all(self, load_of(number), outside)?;
             let began = Instant::now();
             let describes = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
-            let hand = Hand { cost_decided: next.cost_decided, describes, ..*hand };
+            let hand = Hand { data, works, counting, cost_decided: next.cost_decided, describes };
             let ended = self.block(number, &tests, &hand, outside);
             self.conclude(number, ended, began.elapsed(), outside)?;
         }
@@ -235,7 +239,6 @@ struct Hand<'a> {
     data: &'a Data,
     works: &'a BTreeMap<String, TestWork>,
     counting: &'a count::Source,
-    start: Instant,
     /// Tests whose cost needs no further counting.
     cost_decided: BTreeSet<String>,
     /// Whether query plans and the servers' state are kept with the first windows.

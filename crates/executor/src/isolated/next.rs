@@ -4,7 +4,7 @@
 use crate::error::Result;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::block_seconds;
+use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_stats::{Detector, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Run};
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
@@ -82,14 +82,16 @@ fn first_blocks(
     let known = seconds_of_done(run);
     let block_s = known.unwrap_or_else(|| block_seconds(plan, tests.len()));
     let left_s = left.map(|left| left.as_secs_f64());
-    let to_first_look = block_s * (least - lowest) as f64;
+    let (load_s, loads_left) = loads_left(run);
+    let seconds_for = |blocks: usize| block_s * blocks as f64 + load_s * loads_left.min(blocks) as f64;
+    let to_first_look = seconds_for(least - lowest);
     if let (Some(left_s), Some(_)) = (left_s, known)
-        && left_s * OVERRUN < block_s
+        && left_s * OVERRUN < seconds_for(1)
     {
         if lowest >= first_look {
             return stop(&format!("the budget is used up after {lowest} blocks"), "budget used up");
         }
-        let need = duration_text(block_s * (first_look - lowest) as f64);
+        let need = duration_text(seconds_for(first_look - lowest));
         let why = format!(
             "the budget ends before block {first_look}, the first that verdicts can rest on: another {need} would do"
         );
@@ -213,6 +215,15 @@ fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
         }
     }
     blocks
+}
+
+/// Seconds that a load of all arms took, and how many loads there are still to be made.
+fn loads_left(run: &Run) -> (f64, usize) {
+    let loads = run.loads.iter().map(|load| &load.action);
+    let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
+    let took_ms: i64 = actions.map(|action| (action.finished_at_ms - action.started_at_ms).max(0)).sum();
+    let made = run.blocks.len().clamp(1, LOADS as usize);
+    (took_ms as f64 / 1e3 / made as f64, LOADS as usize - made)
 }
 
 /// Mean length of the blocks that are done.

@@ -50,7 +50,7 @@ impl Blocks<'_> {
         }
         outside.watcher.says(&format!("finding the work of {} tests on base", reads.len() + writes.len()));
         let base = self.plan.base_index();
-        let seat = Seat { side: 0, cpu_turn: 0, instrument: None, as_left: false };
+        let seat = Seat { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: false };
         let mut arm: Option<ActiveArm> = None;
         for test in reads.into_iter().chain(writes) {
             Self::go_on(outside)?;

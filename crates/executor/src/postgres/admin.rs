@@ -12,6 +12,15 @@ use rqps_wire::postgres::Connection;
 
 use rqps_wire::{Error as Wire, Session, Table};
 
+/// Returns when every commit before it is on disk, also those that did not wait for it.
+pub(super) fn flush_commits(connection: &mut Connection) -> std::result::Result<(), Wire> {
+    // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
+    for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
+        connection.query(sql)?;
+    }
+    Ok(())
+}
+
 impl Admin for Connection {
     fn query(&mut self, sql: &str) -> std::result::Result<Table, Wire> {
         Connection::query(self, sql)
@@ -28,10 +37,10 @@ impl Admin for Connection {
     /// With `synchronous_commit = off` the last moments of finished work are in memory only, and would be lost with a
     /// server that is killed.
     fn make_durable(&mut self) -> std::result::Result<(), Wire> {
-        // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
-        for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
-            Connection::query(self, sql)?;
-        }
+        flush_commits(self)
+    }
+
+    fn before_keeping(&mut self) -> std::result::Result<(), Wire> {
         Ok(())
     }
 

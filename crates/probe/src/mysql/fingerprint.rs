@@ -1,6 +1,7 @@
 //! The state a step starts from. Two arms whose steps start from unlike states (one with old row versions, one purged,
 //! one full of dirty pages) are not comparable, however like their work is.
 
+use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,10 @@ const KEEP_NOTHING_SQL: &str = "SET SESSION information_schema_stats_expiry = 0"
 const TABLES_SQL: &str = "\
     SELECT table_name, table_rows, data_length, index_length, data_free \
     FROM information_schema.tables WHERE table_schema = DATABASE() AND engine = 'InnoDB' ORDER BY table_name";
+
+const STATISTICS_SQL: &str = "\
+    SELECT table_name, index_name, stat_name, stat_value FROM mysql.innodb_index_stats \
+    WHERE database_name = DATABASE() ORDER BY table_name, index_name, stat_name";
 
 /// Settings that say where files are and which server it is; and those of the session that asks.
 const NOT_STATE: [&str; 22] = [
@@ -82,6 +87,8 @@ pub struct TableState {
     /// Rows inserted, deleted, or updated in a column of an index since these statistics were made, by which the server
     /// decides when to make them anew; none where it does not tell.
     pub changed_rows: Option<u64>,
+    /// What the optimizer knows of its indexes: sizes and distinct values, where they are kept.
+    pub statistics: String,
 }
 
 /// Reads the state now.
@@ -132,6 +139,7 @@ fn tables(connection: &mut Connection) -> Result<Vec<TableState>> {
          WHERE name LIKE concat(DATABASE(), '/%')"
     );
     let changed = ask(connection, "changed rows", &changed)?;
+    let statistics = ask(connection, "statistics of indexes", STATISTICS_SQL)?;
     let state = |row: &Vec<Option<String>>| -> Result<TableState> {
         let name = cell(row, 0).unwrap_or_default();
         let figure = |at: usize| {
@@ -146,9 +154,20 @@ fn tables(connection: &mut Connection) -> Result<Vec<TableState>> {
             index_bytes: figure(3)?,
             free_bytes: figure(4)?,
             changed_rows: of_table.and_then(|row| number(row, 1)),
+            statistics: statistics_of(&statistics, name),
         })
     };
     tables.rows.iter().map(state).collect()
+}
+
+/// The figures of a table in one line.
+fn statistics_of(all: &Table, table: &str) -> String {
+    let of_table = all.rows.iter().filter(|row| cell(row, 0) == Some(table));
+    let figure = |row: &Vec<Option<String>>| {
+        let [index, name, value] = [1, 2, 3].map(|at| cell(row, at).unwrap_or_default());
+        format!("{index}.{name}={value}")
+    };
+    of_table.map(figure).collect::<Vec<_>>().join(" ")
 }
 
 impl Fingerprint {
@@ -201,6 +220,7 @@ impl TableState {
             ("free_bytes", Some(self.free_bytes)),
             ("changed_rows", self.changed_rows),
         ];
-        figures.into_iter().filter_map(|(name, value)| Some((name, value?.to_string()))).collect()
+        let figures = figures.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())));
+        figures.chain([("statistics", self.statistics.clone())]).collect()
     }
 }

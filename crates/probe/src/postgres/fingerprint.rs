@@ -19,6 +19,8 @@ pub struct Fingerprint {
     pub wal_since_checkpoint_bytes: u64,
     /// Transactions since the oldest row that is not frozen.
     pub xid_age: u64,
+    /// Files of WAL that are there, those kept for later among them; none where the server does not tell (before 10).
+    pub wal_files: Option<u64>,
     /// Settings that are not at their default, by name; those of the asking session and
     /// the places of files are left out.
     pub settings: Vec<Setting>,
@@ -51,6 +53,8 @@ pub struct TableState {
     pub analyzes: u64,
     /// Analyzes by autovacuum.
     pub autoanalyzes: u64,
+    /// A hash of all that the planner knows of its columns: equal where ANALYZE found the same.
+    pub statistics: String,
 }
 
 /// A server setting that is not at its default.
@@ -71,7 +75,11 @@ const TABLES_SQL: &str = "\
     SELECT s.relname, coalesce(s.n_live_tup, 0), coalesce(s.n_dead_tup, 0), pg_relation_size(c.oid), \
       pg_indexes_size(c.oid), pg_total_relation_size(c.oid), \
       greatest(c.relpages, 0), greatest(c.relallvisible, 0), \
-      s.vacuum_count, s.autovacuum_count, s.analyze_count, s.autoanalyze_count \
+      s.vacuum_count, s.autovacuum_count, s.analyze_count, s.autoanalyze_count, \
+      (SELECT coalesce(md5(string_agg(concat_ws(' ', p.attname, p.null_frac, p.avg_width, p.n_distinct, \
+         p.most_common_vals::text, p.most_common_freqs::text, p.histogram_bounds::text, p.correlation), ' ' \
+         ORDER BY p.attname)), '') \
+       FROM pg_stats p WHERE p.schemaname = s.schemaname AND p.tablename = s.relname) \
     FROM pg_stat_all_tables s JOIN pg_class c ON c.oid = s.relid \
     WHERE s.schemaname = 'public' ORDER BY s.relname";
 
@@ -102,8 +110,17 @@ pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
             "transaction age",
             "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()",
         )?,
+        wal_files: wal_files(connection)?,
         settings: settings.rows.iter().map(|row| setting(row)).collect(),
     })
+}
+
+fn wal_files(connection: &mut Connection) -> Result<Option<u64>> {
+    if connection.server_version_num() < 100_000 {
+        return Ok(None);
+    }
+    let sql = "SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'";
+    ask_number(connection, "files of WAL", sql).map(Some)
 }
 
 fn tables(table: &Table) -> Result<Vec<TableState>> {
@@ -122,6 +139,7 @@ fn tables(table: &Table) -> Result<Vec<TableState>> {
             autovacuums: figure(9)?,
             analyzes: figure(10)?,
             autoanalyzes: figure(11)?,
+            statistics: text(row, 12),
         })
     };
     table.rows.iter().map(state).collect()
@@ -166,10 +184,12 @@ impl Fingerprint {
         ]
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .to_vec();
+        facts.extend(self.wal_files.map(|files| ("wal_files".to_owned(), files.to_string())));
         for table in &self.tables {
             let named =
                 |(field, value): (&str, u64)| (format!("table.{}.{field}", table.name), value.to_string());
             facts.extend(table.figures().map(named));
+            facts.push((format!("table.{}.statistics", table.name), table.statistics.clone()));
         }
         for setting in &self.settings {
             let unit = setting.unit.as_deref().map(|unit| format!(" x {unit}")).unwrap_or_default();

@@ -17,6 +17,9 @@ const SUMMARY_SINCE: u32 = 160_000;
 pub struct SettleFacts {
     /// Dead row versions in schema public, by the server's estimate.
     pub dead_rows: u64,
+    /// Pages of the tables in schema public that are not known to hold only rows that all transactions see, as the last
+    /// VACUUM or ANALYZE left them.
+    pub unseen_pages: u64,
     /// Shared buffers that differ from their place on disk, or why that is not known.
     pub dirty_buffers: std::result::Result<u64, String>,
     /// Checkpoints counted since the statistics began; before 18 one that has just begun, and in 17 one that was
@@ -34,6 +37,7 @@ pub struct SettleFacts {
 pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
     Ok(SettleFacts {
         dead_rows: dead_rows(connection)?,
+        unseen_pages: unseen_pages(connection)?,
         dirty_buffers: dirty_buffers(connection)?,
         checkpoints: checkpoints(connection)?,
         checkpoint_lsn: checkpoint_lsn(connection)?,
@@ -46,6 +50,13 @@ pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
 pub fn dead_rows(connection: &mut Connection) -> Result<u64> {
     let sql = "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'public'";
     ask_number(connection, "dead rows", sql)
+}
+
+/// As [`SettleFacts::unseen_pages`] says. A partitioned table has no pages of its own.
+pub fn unseen_pages(connection: &mut Connection) -> Result<u64> {
+    let sql = "SELECT coalesce(sum(greatest(relpages - relallvisible, 0)), 0) FROM pg_class \
+               WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm')";
+    ask_number(connection, "pages that are not all-visible", sql)
 }
 
 /// Dirty shared buffers of the whole server; inside, why they are not known. Before 16 the server lists every buffer

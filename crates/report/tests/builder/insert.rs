@@ -203,6 +203,7 @@ fn block(spec: &InsertSpec, number: u32) -> Block {
         start_position: index as u32 + 1,
         side: ["a", "b", "c"][index].into(),
         cpus: "0".into(),
+        data_seq: None,
     };
     Block {
         number,

@@ -26,6 +26,7 @@ use rqps_plan::Dbms;
 use rustix::process::Signal;
 
 use crate::build::{Address, Build, Published};
+use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
 use crate::dbms::{ServerCommand, Signals, Start, System};
 use crate::dirs::Dirs;
@@ -102,6 +103,11 @@ impl System for Mysql {
 
     fn fill(&self, making: &Making<'_>) -> Result<Applied> {
         init::fill(making)
+    }
+
+    /// Much of a config acts on the files, and a newer build changes those of an older one.
+    fn data_key(&self, build: &Build, config: &Config) -> String {
+        format!("{} {}", build.hash, config.hash)
     }
 
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()> {

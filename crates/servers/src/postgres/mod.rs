@@ -18,6 +18,7 @@ use rqps_plan::Dbms;
 use rustix::process::Signal;
 
 use crate::build::{Address, Build, Published};
+use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
 use crate::dbms::{ServerCommand, Signals, Start, System};
 use crate::dirs::Dirs;
@@ -80,6 +81,10 @@ impl System for Postgres {
 
     fn fill(&self, making: &Making<'_>) -> Result<Applied> {
         init::fill(making)
+    }
+
+    fn data_key(&self, build: &Build, config: &Config) -> String {
+        start::data_key(build, config)
     }
 
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, _marker: &Marker) -> Result<()> {

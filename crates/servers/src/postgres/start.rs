@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use super::version;
 use crate::build::Build;
+use crate::config::Config;
 use crate::data_dir::{DataDir, end_stragglers, read_private};
 use crate::dbms::advice;
 use crate::error::{Error, Result};
@@ -31,6 +33,25 @@ const PROTOCOL: i32 = 196_608;
 
 /// More than a server says to a client that gives no password.
 const ANSWER_BYTES_MAX: u64 = 1024;
+
+/// Options by which the same load leaves other files or other statistics.
+const OPTIONS_OF_DATA: [&str; 5] = [
+    "default_statistics_target",
+    "default_table_access_method",
+    "default_tablespace",
+    "default_toast_compression",
+    "default_with_oids",
+];
+
+/// The major version, and what of the config the files depend on.
+pub(crate) fn data_key(build: &Build, config: &Config) -> String {
+    let number = version::number(&build.version);
+    let mut key = format!("postgres {}", if number >= 100_000 { number / 10_000 } else { number / 100 });
+    for (name, value) in config.options.iter().filter(|(name, _)| OPTIONS_OF_DATA.contains(&name.as_str())) {
+        key.push_str(&format!(" {name}={value}"));
+    }
+    key
+}
 
 /// Refuses a data directory of another major version.
 pub(crate) fn check_data_dir(data_dir: &DataDir, build: &Build) -> Result<()> {

@@ -1,0 +1,277 @@
+//! Loads: what the arms of blocks start from, each made once and kept as a snapshot.
+//!
+//! Arms whose builds can read each other's data directory share their loads, so that what a load happens to leave
+//! is on both sides of their comparison. The control has loads of its own: it shows what loads differ by. Statements
+//! that an arm alone is given run on a copy of the shared load. Every load is made [`rqps_plan::isolated::LOADS`]
+//! times, when the first block needs it.
+
+use super::data::{Data, Seat, in_place};
+use super::{Blocks, Done};
+use crate::arm::{ActiveArm, Ingredients, not_started, record};
+use crate::error::{Error, Result};
+use crate::outside::Outside;
+use crate::work::{Task, after_load, load_tables, settle};
+use rqps_plan::Plan;
+use rqps_plan::isolated::LOADS;
+use rqps_servers::{Server, ServerSpec, data_key, restore_unless, snapshot_unless};
+use rqps_store::{Observation, Outcome, Run, now_ms};
+use std::collections::BTreeMap;
+
+/// Where an arm's data come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The arm that loads the tables.
+    pub loader: usize,
+    /// The arm whose own statements follow the load, where there are any.
+    pub changer: Option<usize>,
+}
+
+/// A snapshot, by what made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Made {
+    /// Whose name the action has.
+    arm: usize,
+    /// Whether it holds what that arm's statements made of the load, or the load itself.
+    changed: bool,
+    /// From 1.
+    load: u32,
+}
+
+impl Origin {
+    /// What an arm is restored from.
+    pub fn made(&self, load: u32) -> Made {
+        match self.changer {
+            Some(arm) => Made { arm, changed: true, load },
+            None => self.loaded(load),
+        }
+    }
+
+    fn loaded(&self, load: u32) -> Made {
+        Made { arm: self.loader, changed: false, load }
+    }
+}
+
+impl Made {
+    /// Its name in the run's place.
+    pub fn dir_name(&self, plan: &Plan) -> String {
+        let kind = if self.changed { "changed" } else { "load" };
+        format!("{kind}-{}-{}", self.load, plan.arms[self.arm].name)
+    }
+
+    /// The step of its action.
+    fn step(&self) -> String {
+        let kind = if self.changed { "after load" } else { "load" };
+        if self.load == 1 { kind.to_owned() } else { format!("{kind} {}", self.load) }
+    }
+}
+
+/// Where each arm's data come from, by index of the plan's arms, as far as versions and options tell.
+pub(super) fn origins(plan: &Plan, ingredients: &[Ingredients]) -> Vec<Origin> {
+    let key = |arm: usize| {
+        let Ingredients { build, config } = &ingredients[arm];
+        let planned = &plan.arms[arm];
+        (data_key(build, config), (planned.control || planned.own_load).then_some(arm))
+    };
+    let first = |is_like: &dyn Fn(usize) -> bool| (0..plan.arms.len()).find(|arm| is_like(*arm));
+    let origin = |arm: usize| {
+        let own = &plan.arms[arm].after_load;
+        let is_like = |other: usize| key(other) == key(arm);
+        let changes_alike = |other: usize| is_like(other) && plan.arms[other].after_load == *own;
+        Origin {
+            loader: first(&is_like).unwrap_or(arm),
+            changer: first(&changes_alike).filter(|_| !own.is_empty()),
+        }
+    };
+    (0..plan.arms.len()).map(origin).collect()
+}
+
+/// Snapshots that are journaled, with the numbers of their actions.
+pub(super) fn journaled(plan: &Plan, run: &Run) -> BTreeMap<Made, u32> {
+    let loads = run.loads.iter().map(|load| &load.action).filter(|action| action.outcome == Outcome::Done);
+    let changes = run.settles.iter().map(|settle| &settle.action);
+    let mut made = BTreeMap::new();
+    for (action, changed) in loads.map(|load| (load, false)).chain(changes.map(|settle| (settle, true))) {
+        let arm = plan.arms.iter().position(|arm| arm.name == action.arm);
+        let of = |load| Some(Made { arm: arm?, changed, load }).filter(|made| made.step() == action.step);
+        if let Some(found) = (1..=LOADS).find_map(of) {
+            made.insert(found, action.seq);
+        }
+    }
+    made
+}
+
+/// Something that is done for an arm.
+type ForArm<'a> = dyn Fn(&mut Data, &mut Blocks<'_>, usize, &mut Outside<'_>) -> Result<()> + 'a;
+
+impl Data {
+    /// Makes what all arms start from with this load, where it is not there yet.
+    pub fn provide_all(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        load: u32,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        self.for_all(blocks, outside, &|data, blocks, arm, outside| data.provide(blocks, arm, load, outside))
+    }
+
+    /// Starts every arm once on its data, and notes what its server says of itself.
+    pub fn introduce_all(&mut self, blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<()> {
+        self.for_all(blocks, outside, &Self::introduce)
+    }
+
+    /// Does this for every arm that is not given up. An arm that cannot work on what another loaded gets loads of its
+    /// own; one that cannot even so is given up.
+    fn for_all(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        outside: &mut Outside<'_>,
+        work: &ForArm<'_>,
+    ) -> Result<()> {
+        for arm in 0..blocks.plan.arms.len() {
+            Blocks::go_on(outside)?;
+            if blocks.given_up.contains_key(&arm) {
+                continue;
+            }
+            let Err(error) = work(self, blocks, arm, outside) else {
+                continue;
+            };
+            let loader = self.origins[arm].loader;
+            if loader == arm || error.faulty_arm().is_none() {
+                blocks.give_up(error, outside)?;
+                blocks.place.remove_arm(&blocks.plan.arms[arm].name)?;
+                continue;
+            }
+            self.load_by_itself(blocks, arm, &error, outside)?;
+            if let Err(error) = self.introduce(blocks, arm, outside) {
+                blocks.give_up(error, outside)?;
+                blocks.place.remove_arm(&blocks.plan.arms[arm].name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has an arm, and those of its build, start from loads of their own from now on, and says so.
+    fn load_by_itself(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        arm: usize,
+        why: &Error,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        let loader = self.origins[arm].loader;
+        let arms = &blocks.plan.arms;
+        blocks.place.remove_arm(&arms[loader].name)?;
+        let (name, of) = (&arms[arm].name, &arms[loader].name);
+        let text = format!("{name} gets loads of its own, since it cannot start on what {of} loaded: ");
+        let text = text + &why.in_short();
+        outside.watcher.note(&text);
+        blocks.writer.add_note(Some(name), &text)?;
+        let hash = |arm: usize| &blocks.ingredients[arm].build.hash;
+        for other in arm..arms.len() {
+            if self.origins[other].loader == loader && hash(other) == hash(arm) {
+                self.origins[other].loader = arm;
+            }
+        }
+        Ok(())
+    }
+
+    fn provide(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        arm: usize,
+        load: u32,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        let origin = self.origins[arm];
+        for made in [origin.loaded(load), origin.made(load)] {
+            let is_there = blocks.place.data_dir(&made.dir_name(blocks.plan)).exists();
+            if !is_there || !self.made.contains_key(&made) {
+                self.make(blocks, made, origin, outside)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn introduce(&mut self, blocks: &mut Blocks<'_>, arm: usize, outside: &mut Outside<'_>) -> Result<()> {
+        self.provide(blocks, arm, 1, outside)?;
+        let seat = Seat { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
+        self.restored_by = self.restore(blocks, arm, &seat, outside)?;
+        let active = self.start_restored(blocks, arm, &seat, outside)?;
+        let (says, applied) = (active.says()?, active.server.applied().clone());
+        active.server.stop_immediately();
+        let planned = &blocks.plan.arms[arm];
+        let is_base = planned.name == blocks.plan.base;
+        let entry = record(planned, is_base, &blocks.ingredients[arm], Some(&applied), Some(says));
+        Ok(blocks.writer.put_arm(&entry)?)
+    }
+
+    /// Makes a snapshot, and journals it with the state that it holds.
+    fn make(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        made: Made,
+        origin: Origin,
+        outside: &mut Outside<'_>,
+    ) -> Result<()> {
+        let plan = blocks.plan;
+        let name = plan.arms[made.arm].name.clone();
+        let data_dir = blocks.place.data_dir(&name);
+        let spec = in_place(blocks, made.arm, data_dir.clone());
+        // Arms that share what is loaded may differ in their environment.
+        let spec = ServerSpec { env: BTreeMap::new(), ..spec };
+        if made.changed {
+            let from = blocks.place.data_dir(&origin.loaded(made.load).dir_name(plan));
+            restore_unless(&from, &data_dir, outside.stop).map_err(not_started(&name, &data_dir))?;
+        } else {
+            Server::init_unless(&spec, outside.stop).map_err(not_started(&name, &data_dir))?;
+            blocks.place.sign()?;
+        }
+        let begun = blocks.begin()?;
+        let (seq, started_at_ms, step) = (begun.seq, now_ms(), made.step());
+        outside.watcher.begins(seq, &name, &step);
+        let mut active = ActiveArm::start(made.arm, &name, &spec, outside)?;
+        let filled = fill(&Task { plan, arm: &active }, made.changed, outside);
+        let Filled { observation, summary, open } = filled.map_err(|failure| {
+            if outside.stopped() { Error::Interrupted } else { active.judge(&step, failure) }
+        })?;
+        active.server.stop_unless(outside.stop).map_err(not_started(&name, &data_dir))?;
+        let to = blocks.place.data_dir(&made.dir_name(plan));
+        snapshot_unless(&data_dir, &to, outside.stop).map_err(not_started(&name, &to))?;
+        blocks.place.remove_arm(&name)?;
+        if let Some(open) = open {
+            blocks.writer.add_note(Some(&name), &format!("{step}: not at rest when it was kept: {open}"))?;
+        }
+        let kind = if made.changed { "settle" } else { "load" };
+        let done = Done { arm: &name, kind, step: &step, started_at_ms, invalid: None };
+        blocks.finish(begun, done, observation.as_ref())?;
+        self.made.insert(made, seq);
+        outside.watcher.ends(seq, &name, &step, &summary);
+        Ok(())
+    }
+}
+
+/// What a server holds that is about to be kept.
+struct Filled {
+    /// With the state as fingerprint.
+    observation: Option<Observation>,
+    summary: String,
+    /// Conditions of rest that were not reached.
+    open: Option<String>,
+}
+
+/// Loads the tables, or runs the arm's statements on them; then brings the server to rest.
+fn fill(task: &Task<'_>, is_loaded: bool, outside: &mut Outside<'_>) -> Result<Filled> {
+    let loaded = match is_loaded {
+        true => after_load(task, outside).map(|()| None)?,
+        false => Some(load_tables(task, outside)?),
+    };
+    let settled = settle(task, (0, task.plan.workload.settle_seconds_max), outside)?;
+    let open = settled.note.clone();
+    let done = loaded.unwrap_or(settled);
+    let doing = "reading the state that a load left";
+    let mut admin = task.arm.admin(doing)?;
+    let fingerprint = admin.fingerprint()?;
+    admin.before_keeping().map_err(Error::session(&task.arm.name, doing))?;
+    let observation = done.observation.map(|observation| Observation { fingerprint, ..observation });
+    Ok(Filled { observation, summary: done.summary, open })
+}
