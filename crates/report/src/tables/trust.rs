@@ -1,5 +1,6 @@
 //! What must be known to believe a run's verdicts: base against itself, who counted, which blocks were left out.
 
+use rqps_stats::Metric;
 use rqps_verdicts::{Agreement, FalseAlarmCheck, InstructionSource};
 
 use crate::verdict_lines::Judged;
@@ -10,6 +11,7 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<String> {
     let mut lines = vec![false_alarms(judged), source(judged)];
     lines.extend(agreement(judged));
     lines.push(blocks(judged));
+    lines.extend(noise(judged));
     lines.extend(words::host_remarks(&judged.verdicts.host));
     lines
 }
@@ -20,6 +22,21 @@ fn false_alarms(judged: &Judged<'_>) -> String {
         None => "no check on false alarms: base was not measured twice ([isolated] control = true does)"
             .to_owned(),
     }
+}
+
+/// What of the noise comes from loads, starts and windows.
+fn noise(judged: &Judged<'_>) -> Option<String> {
+    let found = rqps_verdicts::noise(judged.run, Metric::Rate)?;
+    let (start, window) = (words::percent(found.start), words::percent(found.window));
+    let starts = match found.load {
+        Some(load) => format!("{} from load to load, {start} from start to start", words::percent(load)),
+        None => format!("{start} from start to start, each on another load"),
+    };
+    Some(format!(
+        "noise of a ratio of rates (base against its control, standard deviation, median of {} tests): {starts}, \
+         {window} from window to window",
+        found.tests
+    ))
 }
 
 /// `base against itself: 64 verdicts, 0 false`.
@@ -102,7 +119,7 @@ fn blocks(judged: &Judged<'_>) -> String {
     let again = match (judged.run.meta.protocol.as_str(), how) {
         ("sequence", _) => "a block is a pass over all tests, loaded anew".to_owned(),
         (_, "") => "a block restarts every server".to_owned(),
-        (_, how) => format!("a block restarts every server from the same data, restored by {how}"),
+        (_, how) => format!("a block restarts every server from like data, restored by {how}"),
     };
     let spoilt = match void {
         0 => "none void".to_owned(),
