@@ -108,9 +108,10 @@ const WRITES_BYTES: f64 = 16.0;
 /// Change of counted instructions, as a share, from which on it is not the same work that took another time.
 const SAME_WORK: f64 = 0.02;
 
-/// Whether instructions are known by a count alone, and what they do not share with the CPU time of windows says nothing of
-/// how fast these worked. What a write costs depends on how long ago the last checkpoint was and on what the pages hold by
-/// then, which a count comes near to and no more; and where the number of instructions is another one, so is their kind.
+/// Whether instructions are known by a count alone, and what they do not share with the CPU time of windows says
+/// nothing of how fast these worked. What a write costs depends on how long ago the last checkpoint was and on what the
+/// pages hold by then, which a count comes near to and no more; and where the number of instructions is another one, so
+/// is their kind.
 pub(crate) fn is_counted_apart(figures: &Figures) -> bool {
     let writes =
         || figures.per_op("server_wal_bytes").is_none_or(|found| found.base.max(found.arm) >= WRITES_BYTES);

@@ -101,8 +101,9 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
     })
 }
 
-/// CPU time beside instructions that were counted apart from the windows. Where both moved the same way it is more or less
-/// work, and all of the CPU time's change is its; what they do not share is never said to be of the speed of that work.
+/// CPU time beside instructions that were counted apart from the windows. Where both moved the same way it is more or
+/// less work, and all of the CPU time's change is its; what they do not share is never said to be of the speed of that
+/// work.
 fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Item> {
     let cpu = part(&split.parts, &[SERVER]).filter(|part| matters(split, part));
     let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));

@@ -71,8 +71,8 @@ pub struct Arm {
     /// Whether it is the base measured again, as a check on false alarms.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// Whether blocks start it from loads of its own even where it could read what another arm loaded. The control always
-    /// does.
+    /// Whether blocks start it from loads of its own even where it could read what another arm loaded. The control
+    /// always does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub own_load: bool,
     /// Environment of its server program, such as `LD_PRELOAD`.

@@ -8,8 +8,8 @@ use rqps_plan::shipped::SHIPPED_PLANS;
 use rqps_plan::{Plan, PlanContext, schedule};
 use rqps_workloads::random::Stream;
 
-/// Longest for one plan of at most a megabyte, in a debug build on a busy machine. What grows with the square of a file's
-/// length takes hours.
+/// Longest for one plan of at most a megabyte, in a debug build on a busy machine. What grows with the square of a
+/// file's length takes hours.
 const JUDGED_IN: Duration = Duration::from_secs(60);
 const SEED: u64 = 20_261_122;
 const ROUNDS: u64 = 1_500;

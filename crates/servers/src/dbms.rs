@@ -70,8 +70,8 @@ pub(crate) trait System: Sync {
     /// Fills an empty directory with a new cluster that has the superuser, the database for the work and the config.
     fn fill(&self, making: &Making<'_>) -> Result<Applied>;
 
-    /// What a data directory that this build makes with this config depends on: builds of one key can read each other's,
-    /// and find in it what they would have put there.
+    /// What a data directory that this build makes with this config depends on: builds of one key can read each
+    /// other's, and find in it what they would have put there.
     fn data_key(&self, build: &Build, config: &Config) -> String;
 
     /// Refuses a data directory that this build cannot serve. Call when no server is at work.

@@ -228,7 +228,13 @@ fn block(number: u32) -> Block {
         finished_at_ms: None,
         restored_by: "copy".into(),
         tests: vec!["point-query".into()],
-        arms: vec![BlockArm { arm: "new".into(), start_position: 2, side: "b".into(), cpus: "0-1".into() }],
+        arms: vec![BlockArm {
+            arm: "new".into(),
+            start_position: 2,
+            side: "b".into(),
+            cpus: "0-1".into(),
+            data_seq: None,
+        }],
     }
 }
 

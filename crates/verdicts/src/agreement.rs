@@ -1,8 +1,8 @@
 //! How far counted instructions and the windows' CPU time agree, test by test and arm by arm.
 //!
 //! A program counts the user instructions of one session apart from the windows: no kernel, no background process, and
-//! a state of the server that only resembles theirs. Where an arm's counts say one thing and the CPU time of its windows
-//! quite another, the one does not stand for the other, and nothing is concluded from counts.
+//! a state of the server that only resembles theirs. Where an arm's counts say one thing and the CPU time of its
+//! windows quite another, the one does not stand for the other, and nothing is concluded from counts.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use rqps_store::Run;
 
 use crate::data::{done_blocks, is_usable};
 
-/// Counts and windows part where their ratios to base are further apart than this factor, noise of CPU time set aside. A
-/// processor that does other instructions, or does them faster, moves CPU time by less; so does what the kernel adds.
+/// Counts and windows part where their ratios to base are further apart than this factor, noise of CPU time set aside.
+/// A processor that does other instructions, or does them faster, moves CPU time by less; so does what the kernel adds.
 const PARTED_FACTOR: f64 = 1.25;
 /// Standard errors of the CPU time's ratio that are set aside as noise.
 const NOISE: f64 = 3.0;
@@ -32,8 +32,8 @@ pub struct Agreement {
     pub cpu_error: f64,
     /// Of the CPU time of the arm's windows, the share in user mode: instructions are counted of no other.
     pub user_share: Option<f64>,
-    /// Of the counted writes, the share that had an image of each page with it, as windows' writes have; none where none
-    /// was asked for.
+    /// Of the counted writes, the share that had an image of each page with it, as windows' writes have; none where
+    /// none was asked for.
     pub dense_share: Option<f64>,
 }
 
@@ -47,8 +47,8 @@ impl Agreement {
         (self.instructions.ln() - self.cpu_us.ln()).abs()
     }
 
-    /// Whether counts are too far from the windows to stand for them: so far apart, and not dearer or cheaper alike beyond
-    /// the noise of CPU time.
+    /// Whether counts are too far from the windows to stand for them: so far apart, and not dearer or cheaper alike
+    /// beyond the noise of CPU time.
     pub fn is_parted(&self) -> bool {
         let noise = NOISE * self.cpu_error;
         let (instructions, cpu) = (self.instructions.ln(), self.cpu_us.ln());
@@ -57,8 +57,8 @@ impl Agreement {
     }
 }
 
-/// For every test and arm that both were measured of; base has none. In `experiment`, the instructions of a run are those
-/// that a program counted.
+/// For every test and arm that both were measured of; base has none. In `experiment`, the instructions of a run are
+/// those that a program counted.
 pub(crate) fn agreements(run: &Run, experiment: &Experiment) -> Vec<Agreement> {
     let (user, dense) = (user_shares(run), dense_shares(run));
     let mut all = Vec::new();

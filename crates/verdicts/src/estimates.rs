@@ -1,8 +1,8 @@
 //! Ratios with an interval from few replicates, for runs that are too short for verdicts: what a look at a run may say.
 //!
-//! Two passes tell next to nothing of one test's noise, but those of all tests together do. So a test's noise is taken to
-//! be that of the median test, or its own where that is larger: another program that ran in one of its windows widens
-//! its interval.
+//! Two passes tell next to nothing of one test's noise, but those of all tests together do. So a test's noise is taken
+//! to be that of the median test, or its own where that is larger: another program that ran in one of its windows
+//! widens its interval.
 
 use rqps_stats::{BlockData, Experiment, Metric, TestData};
 
@@ -84,6 +84,7 @@ mod tests {
         let test = |(number, contrasts): (usize, &[f64; 2])| TestData {
             name: format!("test-{number}"),
             group: "point".to_owned(),
+            starts: "reads".to_owned(),
             metrics: vec![MetricData {
                 metric: Metric::CpuUs,
                 blocks: contrasts.iter().enumerate().map(block).collect(),

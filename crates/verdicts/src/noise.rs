@@ -1,9 +1,9 @@
 //! What the noise of a comparison is made of: loads, server starts, windows.
 //!
-//! Base and its control are the same variant, so the logarithm of their ratio in a pair of windows is noise alone. Windows
-//! are nested in blocks, each with starts of its own, and blocks in the control's loads; the variance of each level
-//! follows from the mean squares of a nested analysis of variance (Searle, Casella, McCulloch, Variance Components, 1992,
-//! 3.6). Starts and loads are one level where no load was used twice.
+//! Base and its control are the same variant, so the logarithm of their ratio in a pair of windows is noise alone.
+//! Windows are nested in blocks, each with starts of its own, and blocks in the control's loads; the variance of each
+//! level follows from the mean squares of a nested analysis of variance (Searle, Casella, McCulloch, Variance
+//! Components, 1992, 3.6). Starts and loads are one level where no load was used twice.
 
 use std::collections::BTreeMap;
 

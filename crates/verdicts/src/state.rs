@@ -1,8 +1,8 @@
 //! Whether arms start from like data: the states that their loads left, held against each other.
 //!
 //! A state is a fingerprint of the tables: pages and how many of them are all-visible, sizes, a hash of the statistics.
-//! Loads of one arm must agree, and those of base with those of the control; what another build or other statements make
-//! of the same rows is what is measured, but every page must be all-visible on every arm.
+//! Loads of one arm must agree, and those of base with those of the control; what another build or other statements
+//! make of the same rows is what is measured, but every page must be all-visible on every arm.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use super::*;
 use crate::model::{Certainty, Evidence, Word};
 
-/// Every setting whose default differs between Postgres 9.6 to 18, or MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.4, as servers of
-/// these versions said, and every option of a shipped config, which some version may not know: by what it may be named
-/// where a version brought the difference along, and what has to be at work then; `-` where it is never named.
+/// Every setting whose default differs between Postgres 9.6 to 18, or MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.4, as
+/// servers of these versions said, and every option of a shipped config, which some version may not know: by what it
+/// may be named where a version brought the difference along, and what has to be at work then; `-` where it is never
+/// named.
 const DEFAULTS: &str = include_str!("defaults.txt");
 
 fn finding(cause: Cause, sentence: &str) -> Finding {

@@ -1,5 +1,5 @@
-//! A look at what differs, for runs that are too short for verdicts: what an operation costs the server, relative to base
-//! and with its interval, then the rate.
+//! A look at what differs, for runs that are too short for verdicts: what an operation costs the server, relative to
+//! base and with its interval, then the rate.
 //!
 //! | column | means |
 //! | --- | --- |
