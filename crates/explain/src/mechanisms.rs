@@ -8,6 +8,7 @@ mod mysql;
 mod needs;
 mod postgres;
 mod statements;
+mod way;
 
 use crate::context::Context;
 use crate::error::Result;
@@ -15,14 +16,16 @@ use crate::model::{Cause, Difference, DifferenceKind, Finding};
 use crate::settings::LEFT_OUT;
 use needs::Needs;
 use statements::Statement;
+use way::Way;
 
 /// More differences than these are not named in a sentence.
 const NAMED_MAX: usize = 4;
 /// Longer texts are cut in a sentence.
 const TEXT_MAX: usize = 90;
 
-/// A setting by name, or by its beginning where a `*` ends it; what it can act by; what has to be at work for that.
-type Rule = (&'static str, &'static [Cause], Needs);
+/// A setting by name, or by its beginning where a `*` ends it; what it can act by; what has to be at work for that;
+/// which way it moves it.
+type Rule = (&'static str, &'static [Cause], Needs, Way);
 
 /// What code that is another, or is brought in from outside, can act by.
 const OF_CODE: [Cause; 5] =
@@ -75,13 +78,21 @@ fn fits(pattern: &str, setting: &str) -> bool {
     }
 }
 
+/// What a suspect can act by, and whether it makes more of that on the arm; none where it can go either way.
+type Act = (Cause, Option<bool>);
+
+/// What is moved by a difference that rose on the arm, or fell, or neither.
+fn acts(causes: &[Cause], way: Way, rose: Option<bool>) -> Vec<Act> {
+    causes.iter().map(|cause| (*cause, way.is_more(*cause, rose))).collect()
+}
+
 /// A difference that can act in the test.
 #[derive(Debug)]
 struct Suspect {
     /// Of statements: one of them.
     difference: Difference,
     /// What it can act by.
-    causes: Vec<Cause>,
+    acts: Vec<Act>,
     /// Whether somebody chose it, and no version brought it along.
     chosen: bool,
 }
@@ -126,12 +137,13 @@ impl Suspects {
         self.alone && !self.list.is_empty()
     }
 
-    /// What is said where nothing that was looked at accounts for a change, and they are all that was varied.
-    pub fn remain(&self) -> Option<String> {
+    /// What is said where nothing that was looked at accounts for a change, and they are all that was varied;
+    /// `more`, whether operations take longer on the arm.
+    pub fn remain(&self, more: Option<bool>) -> Option<String> {
         let left: Vec<&Difference> = self
             .list
             .iter()
-            .filter(|suspect| suspect.is_unseen())
+            .filter(|suspect| suspect.is_unseen(more))
             .map(|suspect| &suspect.difference)
             .collect();
         self.alone.then(|| phrase(&left)).flatten()
@@ -148,8 +160,9 @@ impl Suspects {
             add(finding, phrase(&theirs), "");
         }
         for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Unknown) {
+            let more = finding.direction();
             let could = |suspect: &&Suspect| {
-                suspect.chosen && suspect.is_unseen() && !named.contains(&&suspect.difference)
+                suspect.chosen && suspect.is_unseen(more) && !named.contains(&&suspect.difference)
             };
             let theirs: Vec<&Difference> =
                 self.list.iter().filter(could).map(|suspect| &suspect.difference).collect();
@@ -162,17 +175,24 @@ impl Suspect {
     fn acts_by(&self, finding: &Finding) -> bool {
         let name = &self.difference.name;
         let is_setting = self.difference.kind != DifferenceKind::AfterLoad;
-        self.causes.contains(&finding.cause)
+        let moves = |(cause, more): &Act| *cause == finding.cause && goes(*more, finding.direction());
+        self.acts.iter().any(moves)
             && (self.chosen || !OF_VERSIONS.contains(&finding.cause))
             && (!is_setting || is_its_evidence(name, finding))
     }
 
-    /// Whether it can act without a counter or a plan that would have shown it. Statements change what is stored, and
-    /// of that little is counted.
-    fn is_unseen(&self) -> bool {
-        self.difference.kind == DifferenceKind::AfterLoad
-            || self.causes.iter().any(|cause| UNSEEN.contains(cause))
+    /// Whether it can make operations longer, or shorter, without a counter or a plan that would have shown it.
+    /// Statements change what is stored, and of that little is counted.
+    fn is_unseen(&self, more: Option<bool>) -> bool {
+        let is_seen =
+            |cause: &Cause| self.difference.kind != DifferenceKind::AfterLoad && !UNSEEN.contains(cause);
+        self.acts.iter().any(|(cause, its)| !is_seen(cause) && goes(*its, more))
     }
+}
+
+/// Whether what goes one way, or either, can be seen as this.
+fn goes(its: Option<bool>, seen: Option<bool>) -> bool {
+    its.zip(seen).is_none_or(|(its, seen)| its == seen)
 }
 
 fn add(finding: &mut Finding, phrase: Option<String>, end: &str) {
@@ -183,17 +203,25 @@ fn add(finding: &mut Finding, phrase: Option<String>, end: &str) {
 
 /// A difference as a suspect; none where it cannot act in this test.
 fn suspect(cx: &Context<'_>, difference: Difference, chosen: bool) -> Result<Option<Suspect>> {
-    let (causes, needs) = match difference.kind {
+    let (acts, needs) = match difference.kind {
         DifferenceKind::Setting | DifferenceKind::DefaultSetting | DifferenceKind::LeftOut => {
-            let rule = rule_of(&difference.name);
-            rule.map_or((Vec::new(), Needs::Nothing), |(_, causes, needs)| (causes.to_vec(), *needs))
+            let Some((_, causes, needs, way)) = rule_of(&difference.name) else { return Ok(None) };
+            (acts(causes, *way, rose(&difference)), *needs)
         }
-        DifferenceKind::Environment => ([&OF_CODE[..], &OF_LIBRARY].concat(), Needs::Nothing),
-        DifferenceKind::Build => (OF_CODE.to_vec(), Needs::Nothing),
+        DifferenceKind::Environment => {
+            (acts(&[&OF_CODE[..], &OF_LIBRARY].concat(), Way::Either, None), Needs::Nothing)
+        }
+        DifferenceKind::Build => (acts(&OF_CODE, Way::Either, None), Needs::Nothing),
         DifferenceKind::AfterLoad | DifferenceKind::Host | DifferenceKind::Version => return Ok(None),
     };
-    let acts = !causes.is_empty() && needs.are_met(cx, &difference)?;
-    Ok(acts.then_some(Suspect { difference, causes, chosen }))
+    let can = !acts.is_empty() && needs.are_met(cx, &difference)?;
+    Ok(can.then_some(Suspect { difference, acts, chosen }))
+}
+
+/// Whether a setting is higher on the arm than on base; none where that can't be said.
+fn rose(difference: &Difference) -> Option<bool> {
+    let known = |value: &Option<String>| value.clone().filter(|value| !value.starts_with(LEFT_OUT));
+    way::rose(&difference.name, &known(&difference.base)?, &known(&difference.arm)?)
 }
 
 /// Statements that one of the two was given alone, each by itself.
@@ -209,28 +237,42 @@ fn statements(cx: &Context<'_>) -> Result<Vec<Suspect>> {
         let sql = arm.as_ref().or(base.as_ref()).cloned().unwrap_or_default();
         let difference =
             Difference { kind: DifferenceKind::AfterLoad, name: AFTER_LOAD.to_owned(), base, arm };
-        if let Some(causes) = causes_of_statement(cx, &sql, &difference)? {
-            suspects.push(Suspect { difference, causes, chosen: true });
+        let acts = acts_of_statement(cx, &sql, &difference)?;
+        if !acts.is_empty() {
+            suspects.push(Suspect { difference, acts, chosen: true });
         }
     }
     Ok(suspects)
 }
 
-/// What a statement can act by in this test; none where it cannot.
-fn causes_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Result<Option<Vec<Cause>>> {
+/// What a statement can act by in this test; nothing where it cannot.
+fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Result<Vec<Act>> {
+    let tables = statements::tables(sql);
+    // What is done to other tables than the test's is nothing to it. Without plans they are not known.
+    if !tables.is_empty() && needs::has_plans(cx)? && !needs::touches(cx, &tables)? {
+        return Ok(Vec::new());
+    }
     Ok(match Statement::of(sql) {
-        Statement::Nothing => None,
-        Statement::Unknown => Some(Cause::ALL.to_vec())
-            .map(|all| all.into_iter().filter(|cause| !OF_NO_STATEMENT.contains(cause)).collect()),
-        Statement::Kind(causes, needs) => needs.are_met(cx, difference)?.then(|| causes.to_vec()),
+        Statement::Nothing => Vec::new(),
+        Statement::Unknown => {
+            let can = Cause::ALL.iter().filter(|cause| !OF_NO_STATEMENT.contains(cause));
+            can.map(|cause| (*cause, None)).collect()
+        }
+        Statement::Kind(causes, needs, way) if needs.are_met(cx, difference)? => {
+            // Reads can become cheaper by what makes writes dearer: another plan, which would be seen.
+            let is_seen = needs::has_plans(cx)? || Needs::Log.are_met(cx, difference)?;
+            let rose = statements::takes_away(sql).map(|takes| difference.arm.is_some() != takes);
+            acts(causes, way, rose.filter(|_| is_seen))
+        }
+        Statement::Kind(..) => Vec::new(),
         Statement::Settings(names) => {
-            let mut causes = Vec::new();
-            for (_, its, needs) in names.iter().filter_map(|name| rule_of(name)) {
+            let mut found = Vec::new();
+            for (_, causes, needs, _) in names.iter().filter_map(|name| rule_of(name)) {
                 if needs.are_met(cx, difference)? {
-                    causes.extend_from_slice(its);
+                    found.extend(acts(causes, Way::Either, None));
                 }
             }
-            (!causes.is_empty()).then_some(causes)
+            found
         }
     })
 }

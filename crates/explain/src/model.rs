@@ -242,6 +242,24 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
 }
 
+impl Finding {
+    /// Values of its first figure; none where that is text.
+    pub(crate) fn figure(&self) -> Option<(f64, f64)> {
+        let first = self.evidence.first()?;
+        first.base.zip(first.arm)
+    }
+
+    /// Whether it says that the arm has more of something; none for what has no direction.
+    pub(crate) fn direction(&self) -> Option<bool> {
+        match self.word {
+            Word::MoreWork | Word::SlowerWork | Word::MoreWaiting | Word::InheritedDebt => Some(true),
+            Word::LessWork | Word::FasterWork | Word::LessWaiting => Some(false),
+            Word::TheHost | Word::NotExplained => self.figure().map(|(base, arm)| arm > base),
+            Word::AnotherPlan | Word::NotComparable => None,
+        }
+    }
+}
+
 /// A figure or a text that a finding rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {

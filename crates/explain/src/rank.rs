@@ -35,18 +35,12 @@ impl Item {
 
     /// Values of its first figure; none where that is text.
     pub fn figure(&self) -> Option<(f64, f64)> {
-        let first = self.finding.evidence.first()?;
-        first.base.zip(first.arm)
+        self.finding.figure()
     }
 
     /// Whether it says that the arm has more of something; none for what has no direction.
     pub fn direction(&self) -> Option<bool> {
-        match self.finding.word {
-            Word::MoreWork | Word::SlowerWork | Word::MoreWaiting | Word::InheritedDebt => Some(true),
-            Word::LessWork | Word::FasterWork | Word::LessWaiting => Some(false),
-            Word::TheHost | Word::NotExplained => self.figure().map(|(base, arm)| arm > base),
-            Word::AnotherPlan | Word::NotComparable => None,
-        }
+        self.finding.direction()
     }
 }
 
@@ -133,7 +127,7 @@ fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Fi
     }
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
     let accounted = items.iter().any(|item| suspects.account_for(&item.finding));
-    if let Some(remain) = suspects.remain().filter(|_| !accounted) {
+    if let Some(remain) = suspects.remain(time_rose(cx)).filter(|_| !accounted) {
         let sentence =
             format!("no figure that was looked at accounts for how {arm} differs from {base}; {remain}");
         return Some(unexplained(cx, sentence, 1.0));

@@ -167,6 +167,11 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
     Ok(Known::new())
 }
 
+/// What a setting is on an arm; none where that is not known.
+pub(crate) fn value(cx: &Context<'_>, arm: usize, name: &str) -> Result<Option<String>> {
+    Ok(known(cx, arm)?.remove(name).map(|(value, _)| value))
+}
+
 /// Whether the config of the arm has the option, and not only the file that initdb wrote before it. MySQL takes `-` for
 /// `_` in names, options without a value, and `loose_` before what a version may not know.
 fn is_in_config(arm: &Arm, option: &str) -> bool {

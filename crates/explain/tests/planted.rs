@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
-use rqps_store::{Run, RunFolder};
-use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
+use rqps_store::{QueryPlan, Run, RunFolder};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
 
 const WRITES: &str = "update-index";
@@ -232,4 +232,110 @@ fn a_binary_log_that_is_off_is_one_of_no_bytes() {
     let found = explained(&spec, WRITES);
     assert_eq!((first(&found).word, first(&found).cause), (Word::LessWork, Cause::BinaryLog), "{found:?}");
     assert!(first(&found).sentence.contains("log_bin (OFF, base ON)"), "{found:?}");
+}
+
+/// The arm takes a fifth less time and instructions, and writes less log.
+fn faster(extra: Vec<[Extra; 3]>) -> Spec {
+    let times = [
+        figure(WRITES, Observed::SessionCpuUs, 180.0, 140.0),
+        figure(WRITES, Observed::Metric("client_cpu_us"), 40.0, 40.0),
+        figure(WRITES, Observed::Metric("server_wal_bytes"), 720.0, 540.0),
+    ];
+    Spec {
+        effects: vec![(2, WRITES, 1.2, 0.8)],
+        extra: times.into_iter().chain(extra).flatten().collect(),
+        ..slower(WRITES, vec![])
+    }
+}
+
+#[test]
+fn what_makes_work_is_no_cause_of_less() {
+    let io = |column, base, arm| figure(WRITES, Observed::Counter(TABLES_IO, "all", column), base, arm);
+    let blocks = vec![
+        io("heap_blks_hit", 9.0, 4.0),
+        io("heap_blks_read", 0.0, 0.0),
+        io("idx_blks_hit", 3.0, 3.0),
+        io("idx_blks_read", 0.0, 0.0),
+    ];
+    for given in [
+        "CREATE INDEX extra ON sbtest1 (pad)",
+        "ALTER TABLE sbtest1 ADD COLUMN twice int GENERATED ALWAYS AS (k * 2) STORED",
+        "ALTER TABLE sbtest1 REPLICA IDENTITY FULL",
+    ] {
+        let on = |arm| Spec { after_load: vec![(arm, given)], ..faster(blocks.clone()) };
+        let found = explained(&on(2), WRITES);
+        assert!(found.findings.len() > 1, "{:?}", found.findings);
+        assert_eq!(names(&found, given), 0, "{:?}", found.findings);
+        let of_base = Spec { after_load: vec![(0, given), (1, given)], ..faster(blocks.clone()) };
+        let found = explained(&of_base, WRITES);
+        assert!(names(&found, given) > 0, "{given}: {:?}", found.findings);
+    }
+    for (name, low, high) in [
+        ("track_commit_timestamp", "off", "on"),
+        ("statement_timeout", "0", "60s"),
+        ("wal_level", "replica", "logical"),
+    ] {
+        let from = |base, arm| Spec {
+            settings: vec![(0, name, base), (1, name, base), (2, name, arm)],
+            ..faster(blocks.clone())
+        };
+        let found = explained(&from(low, high), WRITES);
+        assert_eq!(names(&found, name), 0, "{:?}", found.findings);
+        let found = explained(&from(high, low), WRITES);
+        assert!(names(&found, name) > 0, "{name}: {:?}", found.findings);
+    }
+}
+
+#[test]
+fn what_can_go_either_way_is_named_beside_both() {
+    let given = "UPDATE sbtest1 SET pad = pad";
+    for spec in [faster(vec![]), slower(WRITES, vec![])] {
+        let found = explained(&Spec { after_load: vec![(2, given)], ..spec }, WRITES);
+        assert!(names(&found, given) > 0, "{:?}", found.findings);
+    }
+}
+
+#[test]
+fn a_statement_on_another_table_is_nothing_to_a_test() {
+    let plan = QueryPlan {
+        statement: "update".into(),
+        sql: "UPDATE sbtest1 SET k = k + 1 WHERE id = 1".into(),
+        text: "Update on sbtest1".into(),
+        json: String::new(),
+    };
+    let detail = |arm| Detail { arm, test: WRITES, plans: vec![plan.clone()], fingerprint: Vec::new() };
+    let named = |given| {
+        let details = (0..3).map(detail).collect();
+        let spec = Spec { after_load: vec![(2, given)], details, ..slower(WRITES, unlike_data(WRITES)) };
+        let found = explained(&spec, WRITES);
+        assert!(!found.findings.is_empty());
+        names(&found, given) > 0
+    };
+    assert!(!named("INSERT INTO parent SELECT generate_series(1, 1000)"));
+    assert!(!named("CREATE INDEX i ON other (k)"));
+    assert!(!named("CREATE TABLE other (id int PRIMARY KEY)"));
+    assert!(named("CREATE INDEX i ON public.sbtest1 (k)"));
+    assert!(named("ALTER TABLE sbtest1 ADD FOREIGN KEY (k) REFERENCES parent (id)"));
+    assert!(named("CREATE TABLE child (id int REFERENCES sbtest1 (id))"));
+}
+
+#[test]
+fn values_that_cannot_act_are_not_named() {
+    for (name, base, arm, acts) in [
+        ("log_min_duration_statement", "-1", "60s", false),
+        ("log_min_duration_statement", "-1", "0", true),
+        ("statement_timeout", "10s", "60s", false),
+        ("statement_timeout", "0", "60s", true),
+    ] {
+        let settings = vec![(0, name, base), (1, name, base), (2, name, arm)];
+        let found = explained(&Spec { settings, ..slower(WRITES, vec![]) }, WRITES);
+        assert_eq!(names(&found, name) > 0, acts, "{name} = {arm}: {:?}", found.findings);
+    }
+    let given = "ALTER TABLE sbtest1 REPLICA IDENTITY FULL";
+    for (level, acts) in [("replica", false), ("logical", true)] {
+        let settings = (0..3).map(|arm| (arm, "wal_level", level)).collect();
+        let spec = Spec { settings, after_load: vec![(2, given)], ..slower(WRITES, unlike_data(WRITES)) };
+        let found = explained(&spec, WRITES);
+        assert_eq!(names(&found, given) > 0, acts, "{level}: {:?}", found.findings);
+    }
 }

@@ -3,8 +3,11 @@
 use crate::context::Context;
 use crate::counters;
 use crate::error::Result;
-use crate::figures::Cell;
+use crate::figures::{CLIENT_TIME, Cell};
 use crate::model::Difference;
+use crate::settings;
+
+use super::way;
 
 /// Log per operation, in bytes, above what background threads write.
 const LOG_BYTES_MIN: f64 = 16.0;
@@ -38,6 +41,12 @@ pub(super) enum Needs {
     Status(&'static str),
     /// A metric of InnoDB rises.
     Metric(&'static str),
+    /// It is off on one of the two alone: what it is set to besides makes no difference.
+    Switched,
+    /// Operations take, in the mean, as long as it is set to on one of the two.
+    LongOperations,
+    /// A setting that is not the difference has this value, or is not known.
+    Setting(&'static str, &'static str),
 }
 
 impl Needs {
@@ -63,6 +72,20 @@ impl Needs {
             Needs::Sql(part) => plans_have(cx, |plan| plan.sql.to_uppercase().contains(part))?,
             Needs::Status(name) => is_above(cx, EVENTS_MIN, |cell| cell.counter("global_status", "", name)),
             Needs::Metric(name) => is_above(cx, EVENTS_MIN, |cell| cell.counter("innodb_metrics", "", name)),
+            Needs::Switched => {
+                let is_off = |value: &Option<String>| value.as_deref().map(way::is_off);
+                is_off(&difference.base).zip(is_off(&difference.arm)).is_none_or(|(base, arm)| base != arm)
+            }
+            Needs::LongOperations => [&difference.base, &difference.arm].into_iter().flatten().any(|value| {
+                way::limit_us(value)
+                    .is_none_or(|limit| limit == 0.0 || is_above(cx, limit, |cell| cell.metric(CLIENT_TIME)))
+            }),
+            Needs::Setting(name, wanted) => {
+                let is = |arm| {
+                    settings::value(cx, arm, name).map(|value| value.is_none_or(|value| value == wanted))
+                };
+                is(cx.base)? || is(cx.arm)?
+            }
         })
     }
 }
@@ -102,6 +125,20 @@ fn autovacuum(cx: &Context<'_>) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Whether plans of either arm were kept.
+pub(super) fn has_plans(cx: &Context<'_>) -> Result<bool> {
+    plans_have(cx, |_| true)
+}
+
+/// Whether a plan or statement of the test has one of these tables in it.
+pub(super) fn touches(cx: &Context<'_>, tables: &[String]) -> Result<bool> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let has = |text: &str| {
+        text.split(|c| !is_part(c)).any(|word| tables.iter().any(|table| table.eq_ignore_ascii_case(word)))
+    };
+    plans_have(cx, |plan| has(&plan.sql) || has(&plan.text))
 }
 
 fn plans_have(cx: &Context<'_>, matches: impl Fn(&rqps_store::QueryPlan) -> bool) -> Result<bool> {

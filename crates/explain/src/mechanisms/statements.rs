@@ -1,7 +1,8 @@
 //! By what a statement can act that was run on one arm alone after its load.
 
-use super::needs::Needs::{self, Autovacuum, Log, Nothing};
+use super::needs::Needs::{self, Autovacuum, Log, Nothing, Setting};
 use super::postgres;
+use super::way::Way::{self, Each, Either, Less, More};
 use crate::model::Cause;
 
 const CODE: &[Cause] = &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Cycles];
@@ -59,45 +60,53 @@ const WHAT_IS_LOGGED: &[Cause] = &[
     Cause::Cycles,
 ];
 
-/// A kind of statement: words of which it has all, what it can act by, and what has to be at work for that.
-type Kind = (&'static [&'static str], &'static [Cause], Needs);
+/// A kind of statement: words of which it has all, what it can act by, what has to be at work for that, and which
+/// way it moves it. One that takes away what another adds moves it the other way.
+type Kind = (&'static [&'static str], &'static [Cause], Needs, Way);
 
 /// Kinds of statements, the narrower first: the first that fits counts.
-static KINDS: [Kind; 34] = [
-    (&["AUTOVACUUM"], postgres::AUTOVACUUM, Autovacuum),
-    (&["TRIGGER"], MORE_STATEMENTS, Log),
-    (&["CREATE RULE"], MORE_STATEMENTS, Nothing),
-    (&["REPLICA IDENTITY"], WHAT_IS_LOGGED, Log),
-    (&["PUBLICATION"], WHAT_IS_LOGGED, Log),
-    (&["UNLOGGED"], WHAT_IS_LOGGED, Log),
-    (&[" SET LOGGED"], WHAT_IS_LOGGED, Log),
-    (&["PARALLEL_WORKERS"], &[Cause::QueryPlan, Cause::Background], Nothing),
-    (&[" STATISTICS"], PLANNING, Nothing),
-    (&["N_DISTINCT"], PLANNING, Nothing),
-    (&["HISTOGRAM"], PLANNING, Nothing),
-    (&[" STATS_"], PLANNING, Nothing),
-    (&["VACUUM"], LAYOUT, Nothing),
-    (&["ANALYZE"], PLANNING, Nothing),
-    (&["POLICY"], PLANNING, Nothing),
-    (&["ROW LEVEL SECURITY"], PLANNING, Nothing),
-    (&["ADD COLUMN"], LAYOUT, Nothing),
-    (&["FOREIGN KEY"], MORE_STATEMENTS, Log),
-    (&[" REFERENCES "], MORE_STATEMENTS, Log),
-    (&["INDEX"], LAYOUT, Nothing),
-    (&["UNIQUE"], LAYOUT, Nothing),
-    (&["PRIMARY KEY"], LAYOUT, Nothing),
-    (&[" CHECK "], CODE, Log),
-    (&[" NOT NULL"], CODE, Log),
-    (&["ALTER TABLE"], LAYOUT, Nothing),
-    (&["CREATE TABLE", "PARTITION OF"], LAYOUT, Nothing),
-    (&["CLUSTER"], LAYOUT, Nothing),
-    (&["OPTIMIZE"], LAYOUT, Nothing),
-    (&["INSERT"], LAYOUT, Nothing),
-    (&["UPDATE"], LAYOUT, Nothing),
-    (&["DELETE"], LAYOUT, Nothing),
-    (&["TRUNCATE"], LAYOUT, Nothing),
-    (&["COPY"], LAYOUT, Nothing),
-    (&["RENAME"], LAYOUT, Nothing),
+static KINDS: [Kind; 40] = [
+    (&["AUTOVACUUM"], postgres::AUTOVACUUM, Autovacuum, Either),
+    (&["TRIGGER"], MORE_STATEMENTS, Log, More),
+    (&["CREATE RULE"], MORE_STATEMENTS, Nothing, Either),
+    // What identifies a row is logged for logical replication alone.
+    (&["REPLICA IDENTITY"], WHAT_IS_LOGGED, Setting("wal_level", "logical"), More),
+    (&["PUBLICATION"], WHAT_IS_LOGGED, Log, More),
+    (&["UNLOGGED"], WHAT_IS_LOGGED, Log, Less),
+    (&[" SET LOGGED"], WHAT_IS_LOGGED, Log, More),
+    (&["PARALLEL_WORKERS"], &[Cause::QueryPlan, Cause::Background], Nothing, Either),
+    (&[" STATISTICS"], PLANNING, Nothing, Either),
+    (&["N_DISTINCT"], PLANNING, Nothing, Either),
+    (&["HISTOGRAM"], PLANNING, Nothing, Either),
+    (&[" STATS_"], PLANNING, Nothing, Either),
+    (&["VACUUM"], LAYOUT, Nothing, Each { more: &[], less: &[Cause::Size, Cause::DeadRows] }),
+    (&["ANALYZE"], PLANNING, Nothing, Either),
+    (&["POLICY"], PLANNING, Nothing, Either),
+    (&["ROW LEVEL SECURITY"], PLANNING, Nothing, Either),
+    (&["DROP COLUMN"], LAYOUT, Nothing, More),
+    (&["ADD COLUMN"], LAYOUT, Nothing, More),
+    (&["FOREIGN KEY"], MORE_STATEMENTS, Log, More),
+    (&[" REFERENCES "], MORE_STATEMENTS, Log, More),
+    (&["CREATE INDEX"], LAYOUT, Nothing, More),
+    (&["CREATE UNIQUE INDEX"], LAYOUT, Nothing, More),
+    (&["ADD INDEX"], LAYOUT, Nothing, More),
+    (&["DROP INDEX"], LAYOUT, Nothing, More),
+    (&["INDEX"], LAYOUT, Nothing, Either),
+    (&["UNIQUE"], LAYOUT, Nothing, More),
+    (&["PRIMARY KEY"], LAYOUT, Nothing, Either),
+    (&["DROP CONSTRAINT"], LAYOUT, Nothing, More),
+    (&[" CHECK "], CODE, Log, More),
+    (&[" NOT NULL"], CODE, Log, More),
+    (&["ALTER TABLE"], LAYOUT, Nothing, Either),
+    (&["CREATE TABLE", "PARTITION OF"], LAYOUT, Nothing, Either),
+    (&["CLUSTER"], LAYOUT, Nothing, Either),
+    (&["OPTIMIZE"], LAYOUT, Nothing, Either),
+    (&["INSERT"], LAYOUT, Nothing, Each { more: &[Cause::Size], less: &[] }),
+    (&["UPDATE"], LAYOUT, Nothing, Either),
+    (&["DELETE"], LAYOUT, Nothing, Either),
+    (&["TRUNCATE"], LAYOUT, Nothing, Either),
+    (&["COPY"], LAYOUT, Nothing, Either),
+    (&["RENAME"], LAYOUT, Nothing, Either),
 ];
 
 /// Beginnings of statements that change nothing of what measured statements do.
@@ -125,8 +134,8 @@ const WITHOUT_EFFECT: [&str; 16] = [
 pub(super) enum Statement {
     /// By nothing that is measured.
     Nothing,
-    /// By these, where what it needs is at work.
-    Kind(&'static [Cause], Needs),
+    /// By these, where what it needs is at work, in this way.
+    Kind(&'static [Cause], Needs, Way),
     /// By what the settings act by that it names.
     Settings(Vec<String>),
     /// Nothing is known of it: it may have done anything.
@@ -135,8 +144,7 @@ pub(super) enum Statement {
 
 impl Statement {
     pub fn of(sql: &str) -> Self {
-        let upper = sql.to_uppercase().replace('(', " (");
-        let text = upper.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = upper(sql);
         let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         if begins(&WITHOUT_EFFECT) || text.starts_with("SELECT ") && !text.contains('(') {
             return Statement::Nothing;
@@ -148,13 +156,77 @@ impl Statement {
             return Statement::Settings(known.collect());
         }
         let other_table = text.starts_with("CREATE TABLE") || text.starts_with("CREATE UNLOGGED TABLE");
-        if other_table && !text.contains("PARTITION OF") || text.starts_with("CREATE TEMP") {
+        let is_of_another = ["PARTITION OF", " REFERENCES "].iter().any(|words| text.contains(words));
+        if other_table && !is_of_another || text.starts_with("CREATE TEMP") {
             return Statement::Nothing;
         }
         let padded = format!(" {text} ");
         let kind = KINDS.iter().find(|(words, ..)| words.iter().all(|word| padded.contains(word)));
-        kind.map_or(Statement::Unknown, |(_, causes, needs)| Statement::Kind(causes, *needs))
+        kind.map_or(Statement::Unknown, |(_, causes, needs, way)| Statement::Kind(causes, *needs, *way))
     }
+}
+
+/// In capitals, with single blanks, and one before each bracket.
+fn upper(sql: &str) -> String {
+    sql.to_uppercase().replace('(', " (").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a statement takes away what others of its kind add; none where it does both.
+pub(super) fn takes_away(sql: &str) -> Option<bool> {
+    let text = format!(" {} ", upper(sql));
+    let takes = [" DROP ", " DISABLE ", " IDENTITY NOTHING ", " IDENTITY DEFAULT ", " IDENTITY USING "]
+        .iter()
+        .any(|words| text.contains(words));
+    (!takes || !text.contains(" ADD ")).then_some(takes)
+}
+
+/// Words before the table that a statement is about, by how it begins; the first that is there counts.
+const BEFORE_TABLE: [(&str, &[&str]); 16] = [
+    ("ALTER TABLE ", &["TABLE"]),
+    ("INSERT ", &["INTO"]),
+    ("UPDATE ", &["UPDATE"]),
+    ("DELETE ", &["FROM"]),
+    ("TRUNCATE ", &["TABLE", "TRUNCATE"]),
+    ("COPY ", &["COPY"]),
+    ("OPTIMIZE ", &["TABLE"]),
+    ("CREATE STATISTICS ", &["FROM"]),
+    ("CREATE TABLE ", &["OF"]),
+    ("CREATE INDEX ", &["ON"]),
+    ("CREATE UNIQUE INDEX ", &["ON"]),
+    ("CREATE TRIGGER ", &["ON"]),
+    ("CREATE PUBLICATION ", &["TABLE"]),
+    ("CREATE POLICY ", &["ON"]),
+    ("ANALYZE ", &["TABLE", "ANALYZE"]),
+    ("VACUUM ", &["ANALYZE", "FULL", "VACUUM"]),
+];
+/// Words that can stand between those and the name.
+const BETWEEN: [&str; 7] = ["IF", "EXISTS", "ONLY", "LOCAL", "VERBOSE", "FREEZE", "CONCURRENTLY"];
+
+/// Tables that a statement acts on, that of a foreign key among them; none where it does not say, or says it in a way
+/// that is not read.
+pub(super) fn tables(sql: &str) -> Vec<String> {
+    let text = upper(sql);
+    let Some((_, before)) = BEFORE_TABLE.iter().find(|(start, _)| text.starts_with(start)) else {
+        return Vec::new();
+    };
+    let words: Vec<&str> = text.trim_end_matches(';').split(' ').collect();
+    let after = |at: usize| words[at + 1..].iter().find(|word| !BETWEEN.contains(word)).copied();
+    let place = |wanted: &str| words.iter().position(|word| *word == wanted);
+    let own = before.iter().find_map(|word| after(place(word)?));
+    let other = place("REFERENCES").and_then(after);
+    // A table that is made here is no table of a test.
+    if own.is_none() && !text.starts_with("CREATE TABLE ") {
+        return Vec::new();
+    }
+    let found: Option<Vec<String>> = own.into_iter().chain(other).map(name).collect();
+    found.unwrap_or_default()
+}
+
+/// A table's name without its schema; none where it is a list, or no name.
+fn name(word: &str) -> Option<String> {
+    let plain = word.rsplit('.').next()?.trim_matches(['"', '`']);
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    (!plain.is_empty() && plain.chars().all(is_name)).then(|| plain.to_owned())
 }
 
 #[cfg(test)]
@@ -162,14 +234,14 @@ mod tests {
     use super::*;
 
     fn acts_by(sql: &str, cause: Cause) -> bool {
-        matches!(Statement::of(sql), Statement::Kind(causes, _) if causes.contains(&cause))
+        matches!(Statement::of(sql), Statement::Kind(causes, ..) if causes.contains(&cause))
     }
 
     #[test]
     fn a_check_acts_by_code_and_not_by_the_log() {
         let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
         assert!(acts_by(check, Cause::Instructions) && !acts_by(check, Cause::Wal));
-        assert_eq!(Statement::of("alter table t add check(k>0)"), Statement::Kind(CODE, Log));
+        assert_eq!(Statement::of("alter table t add check(k>0)"), Statement::Kind(CODE, Log, More));
     }
 
     #[test]
@@ -207,5 +279,35 @@ mod tests {
             Statement::of("ALTER DATABASE bench SET synchronous_commit = on"),
             Statement::Settings(vec!["synchronous_commit".into()])
         );
+    }
+
+    #[test]
+    fn what_a_statement_takes_away_is_told_from_what_it_adds() {
+        for (sql, takes) in [
+            ("CREATE INDEX ON t (k)", Some(false)),
+            ("DROP INDEX k_1", Some(true)),
+            ("ALTER TABLE t REPLICA IDENTITY DEFAULT", Some(true)),
+            ("ALTER TABLE t DROP CONSTRAINT a, ADD CONSTRAINT b CHECK (k > 0)", None),
+        ] {
+            assert_eq!(takes_away(sql), takes, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_statement_says_which_tables_it_acts_on() {
+        for (sql, expected) in [
+            ("INSERT INTO public.parent SELECT 1", &["PARENT"][..]),
+            ("ALTER TABLE IF EXISTS ONLY t ADD FOREIGN KEY (k) REFERENCES r(id)", &["T", "R"]),
+            ("CREATE TABLE child (id int REFERENCES t(id) ON DELETE CASCADE)", &["T"]),
+            ("CREATE TABLE p1 PARTITION OF t FOR VALUES IN (1)", &["T"]),
+            ("CREATE INDEX CONCURRENTLY ON \"t\" (k)", &["T"]),
+            ("VACUUM FULL t", &["T"]),
+            ("VACUUM (ANALYZE) t", &[]),
+            ("VACUUM", &[]),
+            ("ANALYZE a, b", &[]),
+            ("DROP INDEX k_1", &[]),
+        ] {
+            assert_eq!(tables(sql), expected, "{sql}");
+        }
     }
 }

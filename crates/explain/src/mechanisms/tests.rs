@@ -25,7 +25,7 @@ fn finding(cause: Cause, sentence: &str) -> Finding {
 fn suspects(kind: DifferenceKind, chosen: bool, names: &[&str]) -> Suspects {
     let suspect = |name: &&str| Suspect {
         difference: Difference { kind, name: (*name).into(), base: Some("1".into()), arm: Some("2".into()) },
-        causes: rule_of(name).map_or(Vec::new(), |(_, causes, _)| causes.to_vec()),
+        acts: rule_of(name).map_or(Vec::new(), |(_, causes, _, way)| acts(causes, *way, Some(true))),
         chosen,
     };
     Suspects { list: names.iter().map(suspect).collect(), alone: false }
@@ -45,7 +45,7 @@ fn what_a_version_brought_along_is_named_by_its_own_counter_only() {
         let setting = line.split(':').next().unwrap();
         let name = setting.split(' ').nth(1).unwrap();
         let (causes, needs) =
-            rule_of(name).map_or((&[][..], Needs::Nothing), |(_, causes, needs)| (*causes, *needs));
+            rule_of(name).map_or((&[][..], Needs::Nothing), |(_, causes, needs, _)| (*causes, *needs));
         let causes: Vec<&str> =
             causes.iter().filter(|cause| !OF_VERSIONS.contains(cause)).map(|cause| cause.key()).collect();
         let causes = if causes.is_empty() { "-".to_owned() } else { causes.join(", ") };
@@ -132,12 +132,12 @@ fn what_is_not_explained_names_what_no_finding_has() {
 #[test]
 fn the_narrower_pattern_is_asked_first() {
     let acts_by =
-        |name: &str, cause: Cause| rule_of(name).is_some_and(|(_, causes, _)| causes.contains(&cause));
+        |name: &str, cause: Cause| rule_of(name).is_some_and(|(_, causes, ..)| causes.contains(&cause));
     assert!(acts_by("log_statement", Cause::Instructions));
     assert!(acts_by("autovacuum", Cause::DeadRows));
     assert!(!acts_by("autovacuum_vacuum_cost_limit", Cause::Size));
     for name in ["log_checkpoints", "log_line_prefix", "port", "cluster_name", "binlog_expire_logs_seconds"] {
-        assert!(rule_of(name).is_none_or(|(_, causes, _)| causes.is_empty()), "{name}");
+        assert!(rule_of(name).is_none_or(|(_, causes, ..)| causes.is_empty()), "{name}");
     }
     let all = mysql::SETTINGS.iter().chain(&postgres::SETTINGS).enumerate();
     for (at, (pattern, ..)) in all {

@@ -1,0 +1,162 @@
+//! The way that a difference moves what it acts by: a setting that makes work is no cause of less.
+
+use super::fits;
+use crate::model::Cause;
+
+/// Which way what a rule acts by moves where its setting is switched on or rises, or its statement was given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Way {
+    /// Either: it depends, or nobody knows.
+    Either,
+    /// There is more of all of it.
+    More,
+    /// There is less of all of it.
+    Less,
+    /// There is more of some and less of some; the rest can go either way.
+    Each {
+        /// Of these there is more.
+        more: &'static [Cause],
+        /// Of these there is less.
+        less: &'static [Cause],
+    },
+}
+
+impl Way {
+    /// Whether there is more of a cause on an arm where the value rose, or did not; none where it can go either way.
+    pub fn is_more(self, cause: Cause, rose: Option<bool>) -> Option<bool> {
+        let more = match self {
+            Way::Either => return None,
+            Way::More => true,
+            Way::Less => false,
+            Way::Each { more, .. } if more.contains(&cause) => true,
+            Way::Each { less, .. } if less.contains(&cause) => false,
+            Way::Each { .. } => return None,
+        };
+        rose.map(|rose| rose == more)
+    }
+}
+
+/// Words in their order, where it is another than off before on and small before large.
+const ORDERS: [(&str, &[&str]); 8] = [
+    ("synchronous_commit", &["off", "local", "remote_write", "on", "remote_apply"]),
+    ("innodb_flush_log_at_trx_commit", &["0", "2", "1"]),
+    ("session_replication_role", &["origin", "replica"]),
+    ("track_functions", &["none", "pl", "all"]),
+    ("log_statement", &["none", "ddl", "mod", "all"]),
+    ("wal_level", &["minimal", "replica", "logical"]),
+    ("*_min_messages", &["error", "warning", "notice", "log", "debug"]),
+    ("innodb_doublewrite", &["off", "detect_only", "on"]),
+];
+
+/// Settings that say how seldom something is done: never, where they are as the second says.
+const SELDOM: [(&str, f64); 3] =
+    [("log_min_duration_*", -1.0), ("long_query_time", -1.0), ("sync_binlog", 0.0)];
+
+const OFF: [&str; 8] = ["off", "none", "no", "false", "disabled", "minimal", "0", "-1"];
+
+/// Units of sizes in bytes, of times in microseconds.
+const UNITS: [(&str, f64); 14] = [
+    ("", 1.0),
+    ("b", 1.0),
+    ("k", 1024.0),
+    ("kb", 1024.0),
+    ("m", 1_048_576.0),
+    ("mb", 1_048_576.0),
+    ("g", 1_073_741_824.0),
+    ("gb", 1_073_741_824.0),
+    ("us", 1.0),
+    ("ms", 1e3),
+    ("s", 1e6),
+    ("min", 6e7),
+    ("h", 3.6e9),
+    ("d", 8.64e10),
+];
+
+/// Whether a setting's value was switched on, or rose, from one to the other; none where that can't be said.
+pub(super) fn rose(setting: &str, before: &str, after: &str) -> Option<bool> {
+    if let Some((_, order)) = ORDERS.iter().find(|(pattern, _)| is_of(pattern, setting)) {
+        let place = |value: &str| {
+            let value = value.to_lowercase();
+            order.iter().position(|word| value == *word || word.len() > 3 && value.starts_with(word))
+        };
+        return differs(place(before)?, place(after)?);
+    }
+    if let Some((_, never)) = SELDOM.iter().find(|(pattern, _)| fits(pattern, setting)) {
+        let often = |value: &str| {
+            number(value).map(|number| if number == *never { 0.0 } else { 1.0 / (1.0 + number) })
+        };
+        return differs(often(before)?, often(after)?);
+    }
+    match (number(before), number(after)) {
+        (Some(before), Some(after)) => differs(before, after),
+        _ => differs(!is_off(before), !is_off(after)),
+    }
+}
+
+/// Whether a value switches off what it is the value of.
+pub(super) fn is_off(value: &str) -> bool {
+    value.is_empty() || OFF.iter().any(|off| value.eq_ignore_ascii_case(off))
+}
+
+/// The time that a limit of Postgres is set to; none where it is not read. Without a unit it is in milliseconds; one
+/// below zero is never reached.
+pub(super) fn limit_us(value: &str) -> Option<f64> {
+    match value.parse::<f64>() {
+        Ok(ms) if ms < 0.0 => Some(f64::INFINITY),
+        Ok(ms) => Some(ms * 1e3),
+        Err(_) => number(value),
+    }
+}
+
+fn is_of(pattern: &str, setting: &str) -> bool {
+    pattern.strip_prefix('*').map_or(setting == pattern, |end| setting.ends_with(end))
+}
+
+fn differs<T: PartialOrd>(before: T, after: T) -> Option<bool> {
+    (before != after).then(|| after > before)
+}
+
+fn number(value: &str) -> Option<f64> {
+    let end = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
+    let (number, unit) = value.split_at(end);
+    let (_, size) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()))?;
+    number.trim().parse::<f64>().ok().map(|number| number * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_rise_by_what_they_switch_on() {
+        for (setting, before, after, rises) in [
+            ("track_commit_timestamp", "off", "on", Some(true)),
+            ("track_commit_timestamp", "on", "off", Some(false)),
+            ("synchronous_commit", "local", "on", Some(true)),
+            ("synchronous_commit", "remote_apply", "on", Some(false)),
+            ("innodb_flush_log_at_trx_commit", "2", "1", Some(true)),
+            ("sync_binlog", "0", "1", Some(true)),
+            ("sync_binlog", "1", "100", Some(false)),
+            ("log_min_duration_statement", "-1", "0", Some(true)),
+            ("log_min_duration_statement", "60s", "1ms", Some(true)),
+            ("log_min_messages", "warning", "debug1", Some(true)),
+            ("statement_timeout", "0", "60s", Some(true)),
+            ("shared_buffers", "128MB", "1GB", Some(true)),
+            ("checkpoint_timeout", "5min", "30s", Some(false)),
+            ("wal_compression", "off", "pglz", Some(true)),
+            ("wal_compression", "lz4", "pglz", None),
+            ("shared_preload_libraries", "", "auto_explain", Some(true)),
+            ("log_bin", "ON", "OFF", Some(false)),
+        ] {
+            assert_eq!(rose(setting, before, after), rises, "{setting}: {before} to {after}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_a_time() {
+        assert_eq!(limit_us("60s"), Some(6e7));
+        assert_eq!(limit_us("0"), Some(0.0));
+        assert_eq!(limit_us("250ms"), Some(250_000.0));
+        assert_eq!(limit_us("-1"), Some(f64::INFINITY));
+    }
+}
