@@ -295,6 +295,8 @@ fn time_without_a_cpu_is_queued_time() {
     let work = || {
         let _pinned = rqps_servers::pin_this_thread(&cpu).unwrap();
         ready.wait();
+        // The window begins meanwhile.
+        ready.wait();
         let start = Instant::now();
         while start.elapsed() < TIME {}
         done.wait();
@@ -305,6 +307,7 @@ fn time_without_a_cpu_is_queued_time() {
         scope.spawn(work);
         ready.wait();
         let begin = own.begin().unwrap();
+        ready.wait();
         done.wait();
         let cost = own.end(&begin).unwrap();
         done.wait();
