@@ -329,7 +329,7 @@ fn pair(run: &Run, one: &Explanation) -> String {
 fn said(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let lines = judged.lines(one.arm, |test| test == one.test);
     let line = lines.first()?;
-    let told = line.verdicts().chain(line.changed_stalls());
+    let told = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
     let said: Vec<String> = told.map(|verdict| line.part(verdict, judged)).collect();
     Some(format!("{}.", said.join("; ")))
 }

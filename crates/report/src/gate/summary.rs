@@ -2,7 +2,7 @@
 
 use rqps_verdicts::version_rows;
 
-use crate::document::{Block, Document};
+use crate::document::{Block, Document, Table};
 use crate::error::Result;
 use crate::format::Format;
 use crate::gate::{ArmAtGate, Outcome};
@@ -40,10 +40,10 @@ pub(super) fn markdown(
             document.push(Block::Items(changes));
         }
         document.extend(verdicts::open(judged, lines).map(Block::Text));
-        let mut table = verdicts::table(judged, *arm, lines, &label, &base);
-        table.warnings = Some(warnings.clone());
-        let mut tables = vec![Block::Table(table)];
-        tables.extend(verdicts::resources(lines, &label, &base).map(Block::Table));
+        let table = verdicts::table(judged, *arm, lines, &label, &base);
+        let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
+        let tables: Vec<Block> =
+            tables.map(|table| Block::Table(Table { warnings: Some(warnings.clone()), ..table })).collect();
         document.push(Block::Fold(format!("All verdicts on {label}"), tables));
     }
     for row in version_rows(judged.run, &judged.verdicts) {
