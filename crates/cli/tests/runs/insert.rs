@@ -13,6 +13,7 @@ use rqps_workloads::insert_benchmark::{checksum_sql, newest_number_sql};
 
 use crate::bench::{Bench, exact_version};
 use crate::data::kept;
+use crate::data::password_on;
 
 const MYSQL: &str = "mysql-8.0.31";
 const MARIADB: &str = "mariadb-10.11.5";
@@ -101,13 +102,11 @@ pub fn at_work(bench: &Bench, dbms: Dbms, arm: &str) -> Session {
         let data =
             runs.map(|run| run.path().join(arm).join("data")).find(|data| data.join("rqps.json").exists());
         let session = data.and_then(|data| {
-            let marker = std::fs::read_to_string(data.join("rqps.json")).ok()?;
-            let marker: serde_json::Value = serde_json::from_str(&marker).ok()?;
             let endpoint = Endpoint {
                 host: Host::Unix(data.with_extension("sock")),
                 port: if dbms == Dbms::Postgres { 5432 } else { 3306 },
                 user: rqps_servers::USER.to_owned(),
-                password: marker["password"].as_str()?.to_owned(),
+                password: password_on(&data)?,
                 database: rqps_servers::DATABASE.to_owned(),
             };
             Session::connect(dbms, &endpoint).ok()
