@@ -1,12 +1,12 @@
 //! Which arms of a sequence begin anew when it is resumed, from their load.
 //!
-//! A test that writes and was cut off has changed some of its rows, and nobody knows which: what runs after it would run
-//! on other data than on the other arms. To keep a copy from before each such test would take as much disk again, and
-//! stopping the server for it would change what is measured. Loading again and doing the same work again takes time
+//! A test that writes and was cut off has changed some of its rows, and nobody knows which: what runs after it would
+//! run on other data than on the other arms. To keep a copy from before each such test would take as much disk again,
+//! and stopping the server for it would change what is measured. Loading again and doing the same work again takes time
 //! alone, and gives the same rows.
 //!
-//! The queue of the Insert Benchmark is another case: its tables say where a step was, so that the rest of its rows can be
-//! written, and later steps find what they should. Only the figures of that step are lost. They are measured, with
+//! The queue of the Insert Benchmark is another case: its tables say where a step was, so that the rest of its rows can
+//! be written, and later steps find what they should. Only the figures of that step are lost. They are measured, with
 //! all else on that arm, when a run that is complete is resumed: a load may take hours, so that is for the user to say.
 
 use crate::error::Result;
@@ -75,7 +75,8 @@ fn cut_writes(plan: &Plan, schedule: &Schedule, cut_off: &BTreeSet<u32>) -> BTre
     of_schedule.filter(changes_rows).map(|action| action.seq).collect()
 }
 
-/// What has to be done again for these steps: all of the arm's pass; of all arms where it is base's work that they repeat.
+/// What has to be done again for these steps: all of the arm's pass; of all arms where it is base's work that they
+/// repeat.
 fn anew<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> Vec<Anew<'a>> {
     let mut all: Vec<Anew<'a>> = Vec::new();
     for of in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {

@@ -91,8 +91,8 @@ pub struct Resume {
 }
 
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
-/// A run that is complete is taken up only when it has blocks and is to get `more` time, or when it lacks results of steps
-/// that were cut off.
+/// A run that is complete is taken up only when it has blocks and is to get `more` time, or when it lacks results of
+/// steps that were cut off.
 pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> Result<Execution> {
     let Resume { other_host, more } = how;
     // What is read is what the next step stands on: nobody else may be writing from here on.

@@ -81,8 +81,8 @@ impl Blocks<'_> {
         }
     }
 
-    /// Reads share one restart; every test that writes has its own. A test that changes much of the tables is counted on
-    /// what it leaves.
+    /// Reads share one restart; every test that writes has its own. A test that changes much of the tables is counted
+    /// on what it leaves.
     fn measure_all(&mut self, drawn: &BlockPlan, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<()> {
         let mut servers: Option<Servers> = None;
         for (at, turns) in drawn.tests.iter().enumerate() {
@@ -224,8 +224,8 @@ impl Visit {
         Self { draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
     }
 
-    /// Windows of the same number repeat the same operations on every arm; those of another block are others, so that no
-    /// verdict rests on the keys that happened to be drawn.
+    /// Windows of the same number repeat the same operations on every arm; those of another block are others, so that
+    /// no verdict rests on the keys that happened to be drawn.
     pub fn draws_of(block: u32, window: u32) -> u32 {
         block * DRAWS_OF_A_BLOCK + window
     }

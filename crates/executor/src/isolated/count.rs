@@ -1,7 +1,7 @@
 //! Counting instructions where the host has no counters for them: each arm's server starts once more under an
-//! instrumenting program. Where the windows of a test have changed much of the tables, it starts on what they have left, so
-//! that moved rows, dead versions and free space are what windows work with; all other tests share a start on the
-//! block's data. How tests are counted on one server: `counted.rs`.
+//! instrumenting program. Where the windows of a test have changed much of the tables, it starts on what they have
+//! left, so that moved rows, dead versions and free space are what windows work with; all other tests share a start on
+//! the block's data. How tests are counted on one server: `counted.rs`.
 //!
 //! Counts don't depend on what else the machine does, so arms are counted at the same time.
 
@@ -82,8 +82,8 @@ impl Blocks<'_> {
         test.writes() && events as f64 >= AGED_SHARE * self.plan.workload.rows_total() as f64
     }
 
-    /// Counts tests of a block on all arms: on what the `left` servers have just left, which are stopped for it, or on the
-    /// block's data. Not those whose cost is decided.
+    /// Counts tests of a block on all arms: on what the `left` servers have just left, which are stopped for it, or on
+    /// the block's data. Not those whose cost is decided.
     pub(super) fn count(
         &mut self,
         (drawn, tests): (&BlockPlan, &[&'static Test]),

@@ -86,8 +86,8 @@ impl Took {
 }
 
 impl Lane<'_> {
-    /// Counts these tests, those that read first. Writes are first counted with images of pages, each after a checkpoint
-    /// of its own; then images are turned off for the rest of the server's life.
+    /// Counts these tests, those that read first. Writes are first counted with images of pages, each after a
+    /// checkpoint of its own; then images are turned off for the rest of the server's life.
     pub fn count(&self, tests: &[&'static Test]) -> Result<Vec<Counted>> {
         let mut admin = self.arm.admin(DOING)?;
         let admin = &mut *admin;

@@ -1,4 +1,5 @@
-//! Where arms of blocks live: each restored from a load on a side, which is a directory and a socket, and started there.
+//! Where arms of blocks live: each restored from a load on a side, which is a directory and a socket, and started
+//! there.
 
 use super::Blocks;
 use super::loads::{Made, Origin, journaled, origins};

@@ -1,8 +1,9 @@
 //! The protocol `isolated`: blocks, each a restart of every arm from the same data, until every verdict is reached or
 //! the budget is used up.
 //!
-//! `loads` makes what arms start from; `data` restores it on the sides of a block; `pilot` finds the fixed work of every
-//! test; `block` measures one block; `count` and `counted` count instructions where the host has no counters for them;
+//! `loads` makes what arms start from; `data` restores it on the sides of a block; `pilot` finds the fixed work of
+//! every test; `block` measures one block; `count` and `counted` count instructions where the host has no counters for
+//! them;
 //! `environment` judges whether the host was itself; `next` says what the next block measures, or that there is none.
 
 mod block;

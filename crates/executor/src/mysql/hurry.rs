@@ -1,5 +1,5 @@
-//! Settings under which InnoDB pays its debts as fast as the disk allows and makes statistics of all rows, for as long as
-//! a settle step takes.
+//! Settings under which InnoDB pays its debts as fast as the disk allows and makes statistics of all rows, for as long
+//! as a settle step takes.
 
 use crate::arm::ADMIN_NAME;
 use rqps_wire::mysql::Connection;

@@ -105,9 +105,9 @@ impl Adapter for Mysql {
         log::telling_lines(log)
     }
 
-    /// A tenth of a table's rows changed has InnoDB sample it anew some seconds later, and a server that starts reads the
-    /// pages that the last one found worth keeping, while others are measured. Purge and the writing of pages follow from
-    /// the work itself.
+    /// A tenth of a table's rows changed has InnoDB sample it anew some seconds later, and a server that starts reads
+    /// the pages that the last one found worth keeping, while others are measured. Purge and the writing of pages
+    /// follow from the work itself.
     fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("innodb_stats_auto_recalc", "OFF"),

@@ -97,8 +97,8 @@ pub(super) fn settle(debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Optio
     }
 }
 
-/// Vacuums what is not frozen yet, catalogs included, and checkpoints at the head of a WAL file. False when `look` asked
-/// for the end.
+/// Vacuums what is not frozen yet, catalogs included, and checkpoints at the head of a WAL file. False when `look`
+/// asked for the end.
 fn freeze_and_checkpoint(
     debt: &Debt<'_>,
     admin: &mut Connection,
@@ -117,8 +117,8 @@ fn freeze_and_checkpoint(
     Ok(checkpointed.map_err(doing("checkpoint"))? && write_back(debt.data_dir, &mut || look("write back"))?)
 }
 
-/// ANALYZE of every table from a sample of all its rows, if the server and its memory allow. False when `look` asked for
-/// the end.
+/// ANALYZE of every table from a sample of all its rows, if the server and its memory allow. False when `look` asked
+/// for the end.
 fn analyze(debt: &Debt<'_>, look: &mut Look<'_>) -> std::result::Result<bool, rqps_wire::Error> {
     let rows = (debt.rows_total / debt.tables.len().max(1) as u64).min(debt.sample_rows_max);
     let work = |connection: &mut Connection, table: &str| analyze_table(connection, table, rows);

@@ -39,8 +39,8 @@ impl Standing {
         self.clients.iter().map(left).collect()
     }
 
-    /// Why the step has no result where an earlier attempt did part of it. It is not what the other arms did: less, and in
-    /// a server that has just been started.
+    /// Why the step has no result where an earlier attempt did part of it. It is not what the other arms did: less, and
+    /// in a server that has just been started.
     pub fn went_on(&self, work: &Work<'_>) -> Option<String> {
         let by_rows = matches!(work.measure.limit, Limit::Rows(_)) && !work.queue.builds_indexes;
         let whole = (work.stretch.to.inserted - work.stretch.from.inserted) * u64::from(work.clients());
@@ -54,8 +54,8 @@ impl Standing {
         })
     }
 
-    /// Has the keys of the next rows be what they would be if the step had not been cut off: a server that crashed skips
-    /// some, and a new session takes new ones.
+    /// Has the keys of the next rows be what they would be if the step had not been cut off: a server that crashed
+    /// skips some, and a new session takes new ones.
     pub fn restore_keys(&self, admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<()> {
         for (client, at) in (0..).zip(&self.clients) {
             let of_step = at.inserted.saturating_sub(work.stretch.from.inserted);

@@ -156,8 +156,8 @@ fn put_number(row: &mut [u8; ROW_BYTES_MAX], at: &mut usize, number: u64) {
     *at += usize::from(len);
 }
 
-/// Writes `2020-01-01 00:00:00` and so many seconds. The date is that of the civil calendar (H. Hinnant, "chrono-compatible
-/// low-level date algorithms", days to civil), years 2020 to 9999.
+/// Writes `2020-01-01 00:00:00` and so many seconds. The date is that of the civil calendar (H. Hinnant,
+/// "chrono-compatible low-level date algorithms", days to civil), years 2020 to 9999.
 fn write_date(out: &mut [u8], seconds: u64) {
     // Days from 0000-03-01 to 2020-01-01.
     const FIRST: u64 = 737_730;
