@@ -105,17 +105,6 @@ impl Data {
         if !seat.as_left {
             self.restore(blocks, arm, seat, outside)?;
         }
-        self.start_restored(blocks, arm, seat, outside)
-    }
-
-    /// Starts an arm's server on the data that are on its side.
-    pub fn start_restored(
-        &self,
-        blocks: &Blocks<'_>,
-        arm: usize,
-        seat: &Seat<'_>,
-        outside: &Outside<'_>,
-    ) -> Result<ActiveArm> {
         let plan = blocks.plan;
         let name = &plan.arms[arm].name;
         let clients = if seat.instrument.is_some() { 1 } else { plan.workload.clients };

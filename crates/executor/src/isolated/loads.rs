@@ -132,17 +132,15 @@ impl Data {
             if blocks.given_up.contains_key(&arm) {
                 continue;
             }
-            let Err(error) = work(self, blocks, arm, outside) else {
-                continue;
-            };
-            let loader = self.origins[arm].loader;
-            if loader == arm || error.faulty_arm().is_none() {
-                blocks.give_up(error, outside)?;
-                blocks.place.remove_arm(&blocks.plan.arms[arm].name)?;
-                continue;
+            let mut done = work(self, blocks, arm, outside);
+            if let Err(error) = &done
+                && self.origins[arm].loader != arm
+                && error.faulty_arm().is_some()
+            {
+                self.load_by_itself(blocks, arm, error, outside)?;
+                done = work(self, blocks, arm, outside);
             }
-            self.load_by_itself(blocks, arm, &error, outside)?;
-            if let Err(error) = self.introduce(blocks, arm, outside) {
+            if let Err(error) = done {
                 blocks.give_up(error, outside)?;
                 blocks.place.remove_arm(&blocks.plan.arms[arm].name)?;
             }
@@ -196,7 +194,7 @@ impl Data {
         self.provide(blocks, arm, 1, outside)?;
         let seat = Seat { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
         self.restored_by = self.restore(blocks, arm, &seat, outside)?;
-        let active = self.start_restored(blocks, arm, &seat, outside)?;
+        let active = self.start(blocks, arm, &seat, outside)?;
         let (says, applied) = (active.says()?, active.server.applied().clone());
         active.server.stop_immediately();
         let planned = &blocks.plan.arms[arm];
