@@ -52,7 +52,8 @@ fn contrasts(test: &TestData, metric: Metric, (base, arm): (usize, usize)) -> Ve
     blocks.filter_map(contrast).collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// The mean of one or more values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

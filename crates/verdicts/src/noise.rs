@@ -11,6 +11,7 @@ use rqps_stats::Metric;
 use rqps_store::Run;
 
 use crate::data::{base_of, done_blocks, figure, is_result};
+use crate::estimates::mean;
 
 /// Standard deviations of the logarithm of a ratio of two windows, by what they come of; the median over tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,10 +109,6 @@ fn components(blocks: &[Contrasts]) -> Option<[Option<f64>; 3]> {
     let blocks_per_load = (count as f64 - squared / count as f64) / (loads - 1) as f64;
     let start = of_starts - window / per_block;
     Some([sd((of_loads - of_starts) / blocks_per_load), sd(start), sd(window)])
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Sum of squared distances from the mean.
