@@ -121,7 +121,8 @@ impl<'a> Looks<'a> {
         };
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(self.admin.query(&sql).unwrap().rows, stands);
-        assert!(Path::new(&format!("/proc/{}", self.client)).exists());
+        let command = std::fs::read_to_string(format!("/proc/{}/cmdline", self.client)).unwrap();
+        assert!(command.contains("--config-file=") && !command.contains("-password="), "{command}");
     }
 }
 

@@ -54,6 +54,7 @@ pub(super) fn command(
         .arg(files.gate())
         .arg(format!("--db-driver={}", target.driver_name))
         .args(&target.options)
+        .arg(format!("--config-file={}", files.config().display()))
         .arg(format!("--threads={}", spec.clients))
         .arg(format!("--tables={}", spec.tables))
         .arg(format!("--table-size={}", spec.state.rows))

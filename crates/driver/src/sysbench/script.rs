@@ -1,7 +1,9 @@
 //! Which script and options make sysbench run a test, and our own scripts as files.
 
 use super::error::Error;
+use super::target::Target;
 use rqps_workloads::{Key, Param, Protocol, Table, Test};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -93,23 +95,25 @@ fn param(param: &Param) -> &'static str {
     }
 }
 
-/// Our scripts in a directory that goes with this value.
+/// Our scripts, and the password that sysbench is to give, in a private directory that goes with this value.
 #[derive(Debug)]
 pub(super) struct Files {
     directory: PathBuf,
 }
 
 impl Files {
-    pub fn write() -> Result<Self, Error> {
+    pub fn write(target: &Target) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("rqps-sysbench-{}-{number}", std::process::id()));
         let failed = |source| Error::Scripts { path: directory.clone(), source };
         // Fails where somebody else has made it: nothing in it could be trusted.
-        std::fs::create_dir(&directory).map_err(failed)?;
+        std::fs::DirBuilder::new().mode(0o700).create(&directory).map_err(failed)?;
         let files = Self { directory: directory.clone() };
         std::fs::write(files.gate(), GATE).map_err(failed)?;
         std::fs::write(files.statement(), STATEMENT).map_err(failed)?;
+        let password = format!("{}-password={}\n", target.driver_name, target.password);
+        std::fs::write(files.config(), password).map_err(failed)?;
         Ok(files)
     }
 
@@ -120,11 +124,15 @@ impl Files {
     pub fn statement(&self) -> PathBuf {
         self.directory.join("statement.lua")
     }
+
+    pub fn config(&self) -> PathBuf {
+        self.directory.join("password.conf")
+    }
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // What can't be removed stays: two small files.
+        // What can't be removed stays: three small files.
         let _left_behind = std::fs::remove_dir_all(&self.directory);
     }
 }

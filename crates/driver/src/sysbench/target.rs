@@ -9,6 +9,8 @@ pub struct Target {
     pub driver_name: &'static str,
     /// Options that lead it to the server.
     pub options: Vec<String>,
+    /// Not among the options: everybody sees them in the list of processes.
+    pub password: String,
     /// Variables of its environment.
     pub environment: Vec<(&'static str, String)>,
     /// What a session runs before anything else; it returns no rows.
@@ -30,9 +32,9 @@ impl Target {
                 format!("--pgsql-host={host}"),
                 format!("--pgsql-port={}", endpoint.port),
                 format!("--pgsql-user={}", endpoint.user),
-                format!("--pgsql-password={}", endpoint.password),
                 format!("--pgsql-db={}", endpoint.database),
             ],
+            password: endpoint.password.clone(),
             // Without this, libpq would encrypt TCP where the server offers it.
             environment: vec![("PGSSLMODE", "disable".to_owned()), ("PGAPPNAME", name.to_owned())],
             connect_sql: None,
@@ -50,7 +52,6 @@ impl Target {
         };
         options.extend([
             format!("--mysql-user={}", endpoint.user),
-            format!("--mysql-password={}", endpoint.password),
             format!("--mysql-db={}", endpoint.database),
             "--mysql-ssl=off".to_owned(),
             // sysbench's own three, and the duplicate key that two clients meet who delete and insert the same row.
@@ -59,6 +60,7 @@ impl Target {
         Self {
             driver_name: "mysql",
             options,
+            password: endpoint.password.clone(),
             environment: Vec::new(),
             // As our own clients: the library's own is utf8mb4, and the server would convert every text.
             connect_sql: Some("SET NAMES latin1"),
