@@ -20,6 +20,8 @@ const SHARE_MIN: f64 = 0.02;
 pub(crate) const CLIENT_CPU: &str = "CPU time of the client";
 /// A client's CPU time moves along with the server's when it changed by this share of that.
 const CLIENT_ALONG: f64 = 0.5;
+/// What is waited for is named as the cause where it makes up this share of the change in waiting.
+const MOST: f64 = 0.5;
 /// Below this change of the time per operation, as a share, shares of it mean nothing.
 const CHANGE_MIN: f64 = 0.01;
 
@@ -309,7 +311,8 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
                 &quantity_of(part),
             ));
             let change = words::number(part.change_us_per_op.abs());
-            (cause, format!("{wait}; {change} us of it for {said}"))
+            let is_most = part.change_us_per_op.abs() >= MOST * found.change().abs();
+            (if is_most { cause } else { Cause::Waiting }, format!("{wait}; {change} us of it for {said}"))
         }
         None => (Cause::Waiting, wait),
     };

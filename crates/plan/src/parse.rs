@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules};
 use crate::build::{BuildSpec, Dbms};
@@ -17,7 +17,7 @@ use crate::model::{
 use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
 use crate::profile;
 use crate::protocol;
-use crate::reader::{Found, Section};
+use crate::reader::{Found, Node, Section};
 use crate::steps;
 
 const PLAN_KEYS: [&str; 15] = [
@@ -105,6 +105,7 @@ impl Plan {
             );
             problems.text_is_broken();
         }
+        refuse_nul("", document.get_ref(), &problems);
         let plan = read_plan(
             &Section::new(String::new(), 0..0, document.get_ref(), &problems),
             &problems,
@@ -117,6 +118,25 @@ impl Plan {
             }
             _ => Err(problems.into_errors(file, &broken_lines)),
         }
+    }
+}
+
+/// No server can be given a text with this character in it, as a statement, a path or a variable.
+fn refuse_nul(place: &str, table: &DeTable<'_>, problems: &Problems<'_>) {
+    for (key, value) in table {
+        let place = format!("{place}{}", key.get_ref());
+        refuse_nul_in(&place, value, problems);
+    }
+}
+
+fn refuse_nul_in(place: &str, node: &Node<'_>, problems: &Problems<'_>) {
+    match node.get_ref() {
+        DeValue::String(text) if text.contains('\0') => {
+            problems.error(&node.span(), place, "has a NUL character in it", "Remove \\u0000.");
+        }
+        DeValue::Array(items) => items.iter().for_each(|item| refuse_nul_in(place, item, problems)),
+        DeValue::Table(table) => refuse_nul(&format!("{place}."), table, problems),
+        _ => {}
     }
 }
 

@@ -115,7 +115,7 @@ rate_mei_percent = 5
 build = "postgres-18"
 config = "sized"
 env = { "LD PRELOAD" = "x", DOSE = 3 }
-after_load = ["DROP INDEX k_1", " ", 5]
+after_load = ["DROP INDEX k_1", " ", 5, "DROP \u0000"]
 "#;
     insta::assert_snapshot!(errors(text));
     let sequence = "budget = \"10m\"\n[workload]\nrows = 2000\n[isolated]\n[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";

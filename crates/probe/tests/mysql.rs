@@ -177,6 +177,19 @@ fn check_debt(server: &Scratch, monitor: &mut Connection) {
     });
 }
 
+/// Ends a session, also where a test fails: nobody would wait for its end.
+struct Kills<'a> {
+    monitor: &'a mut Connection,
+    id: u32,
+}
+
+impl Drop for Kills<'_> {
+    fn drop(&mut self) {
+        let killed = self.monitor.simple(&format!("KILL {}", self.id));
+        assert!(killed.is_ok() || std::thread::panicking(), "{killed:?}");
+    }
+}
+
 /// A session that waits for a row that another holds is found at it, one that works is found running, and the one
 /// that holds the row waits for its client.
 fn check_waits(server: &Scratch, monitor: &mut Connection) {
@@ -186,14 +199,17 @@ fn check_waits(server: &Scratch, monitor: &mut Connection) {
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let ids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let look = waits::look(connect(server), &ids).unwrap();
+    let mut look = waits::look(connect(server), &ids).unwrap();
+    // A lock that somebody comes to wait for after the first look is seen all the same.
+    until("three sessions asleep", || look().unwrap().iter().all(|(kind, _)| kind == "Client").then_some(()));
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.simple("DELETE FROM t WHERE id = 7").unwrap());
         // Takes hours.
         let working =
             scope.spawn(move || worker.query("SELECT benchmark(1000000000000, md5('a'))").map(|_| ()));
+        let working_is_ended = Kills { monitor, id: ids[1] };
         let waits = sampled_in(&["Client", "Lock", RUNNING], look);
-        monitor.simple(&format!("KILL {}", ids[1])).unwrap();
+        drop(working_is_ended);
         holder.simple("ROLLBACK").unwrap();
         waiting.join().unwrap();
         // What is said to somebody who is thrown out differs.

@@ -43,19 +43,20 @@ pub(crate) fn content(file: File, bytes_max: u64) -> Result<Vec<u8>> {
 /// The text of a regular file of at most [`TEXT_BYTES_MAX`].
 ///
 /// # Errors
-/// Says what else it is, or which byte is no UTF-8.
+/// Says what else it is, or where it is no text.
 pub fn read_text(path: &Path) -> Result<String> {
-    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let content = error.as_bytes();
-        let before = String::from_utf8_lossy(&content[..at]);
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        let byte = content[at];
-        Error::other(format!(
-            "line {line}, column {column}: byte 0x{byte:02x} is not UTF-8: save it as UTF-8"
-        ))
-    })
+    let content = read(path, TEXT_BYTES_MAX)?;
+    let (at, what) = match std::str::from_utf8(&content) {
+        Err(error) => (error.valid_up_to(), "is not UTF-8: save it as UTF-8"),
+        Ok(text) => match text.find('\0') {
+            Some(at) => (at, "is in no text: is it the right file?"),
+            None => return Ok(text.to_owned()),
+        },
+    };
+    let before = String::from_utf8_lossy(&content[..at]);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    Err(Error::other(format!("line {line}, column {column}: byte 0x{:02x} {what}", content[at])))
 }
 
 #[cfg(test)]
@@ -88,13 +89,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utf_8_is_told_by_its_place() {
+    fn what_is_no_text_is_told_by_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("plan.toml");
         fs::write(&path, b"name = \"a\"\n# \xc3\xa9t\xe9\n").unwrap();
         assert!(refused(&path).starts_with("line 2, column 5: byte 0xe9 is not UTF-8"), "{}", refused(&path));
         fs::write(&path, b"\xff").unwrap();
         assert!(refused(&path).starts_with("line 1, column 1: byte 0xff"), "{}", refused(&path));
+        fs::write(&path, b"a = 1\nb = \0").unwrap();
+        assert!(
+            refused(&path).starts_with("line 2, column 5: byte 0x00 is in no text"),
+            "{}",
+            refused(&path)
+        );
         // A character that the end of the file cuts off.
         fs::write(&path, b"ab\xc3").unwrap();
         assert!(refused(&path).starts_with("line 1, column 3: byte 0xc3"), "{}", refused(&path));

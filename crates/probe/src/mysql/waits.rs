@@ -1,7 +1,8 @@
 //! What sessions wait for: by performance_schema where it watches single waits, else by the state that each session
-//! shows. Row locks are always known, since InnoDB tells of them itself.
+//! shows. Row locks are always known, since InnoDB tells of them itself, if it is not asked too often.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use rqps_wire::mysql::Connection;
 
@@ -22,6 +23,13 @@ const COMMITS: [&str; 3] = ["waiting for handler commit", "Commit", "query end"]
 /// Whether single waits are watched.
 const CONSUMER_SQL: &str = "\
     SELECT enabled FROM performance_schema.setup_consumers WHERE name = 'events_waits_current'";
+
+/// Connections that wait for a row lock.
+const LOCKED_SQL: &str =
+    "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+/// InnoDB answers that from a copy, which it makes anew only when nobody has asked for 100 ms. Looks between two copies
+/// go by the older one: shares stay what they are, and rest on fewer looks.
+const LOCKED_EVERY: Duration = Duration::from_millis(120);
 
 /// How names of waits start, and the kind of wait that is. The rest of the name is the event.
 const KINDS: [(&str, &str); 10] = [
@@ -45,50 +53,52 @@ pub fn look(mut connection: Connection, connection_ids: &[u32]) -> Result<impl L
     let watches_waits = watches_itself(&mut connection)?
         && ask(&mut connection, "whether waits are watched", CONSUMER_SQL)?.value() == Some("YES");
     let sql = sql(connection_ids, watches_waits);
+    let mut locked: BTreeSet<u64> = BTreeSet::new();
+    let mut asked: Option<Instant> = None;
     Ok(move || {
+        if asked.is_none_or(|asked| asked.elapsed() >= LOCKED_EVERY) {
+            let table = ask(&mut connection, "who waits for a row lock", LOCKED_SQL)?;
+            locked = table.rows.iter().filter_map(|row| number(row, 0)).collect();
+            asked = Some(Instant::now());
+        }
         let table = ask(&mut connection, "what sessions wait for", &sql)?;
         // Waits nest: the last of a session is the innermost, which is what it waits for.
         let mut sessions = BTreeMap::new();
         for row in &table.rows {
-            sessions.insert(number::<u64>(row, 0), state(row));
+            let id = number(row, 0);
+            sessions.insert(id, state(row, id.is_some_and(|id| locked.contains(&id))));
         }
         Ok(sessions.into_values().collect())
     })
 }
 
-/// Connection id, command, state, 1 where it waits for a row lock, the wait in progress.
+/// Connection id, command, state, the wait in progress.
 fn sql(connection_ids: &[u32], watches_waits: bool) -> String {
     let ids: Vec<String> = connection_ids.iter().map(u32::to_string).collect();
     let ids = ids.join(",");
-    let locked = "LEFT JOIN information_schema.innodb_trx x \
-        ON x.trx_mysql_thread_id = p.id AND x.trx_state = 'LOCK WAIT'";
     if watches_waits {
         format!(
-            "SELECT p.id, p.command, p.state, x.trx_id IS NOT NULL, w.event_name FROM \
+            "SELECT p.id, p.command, p.state, w.event_name FROM \
              (SELECT thread_id, processlist_id AS id, processlist_command AS command, \
              processlist_state AS state FROM performance_schema.threads WHERE processlist_id IN ({ids})) p \
              LEFT JOIN performance_schema.events_waits_current w \
-             ON w.thread_id = p.thread_id AND w.end_event_id IS NULL \
-             {locked} ORDER BY p.id, w.event_id"
+             ON w.thread_id = p.thread_id AND w.end_event_id IS NULL ORDER BY p.id, w.event_id"
         )
     } else {
-        format!(
-            "SELECT p.id, p.command, p.state, x.trx_id IS NOT NULL, NULL \
-             FROM information_schema.processlist p {locked} WHERE p.id IN ({ids})"
-        )
+        format!("SELECT id, command, state, NULL FROM information_schema.processlist WHERE id IN ({ids})")
     }
 }
 
 /// Kind and event of one session's state.
-fn state(row: &[Option<String>]) -> (String, String) {
+fn state(row: &[Option<String>], is_locked: bool) -> (String, String) {
     let pair = |kind: &str, event: &str| (kind.to_owned(), event.to_owned());
-    if cell(row, 3) == Some("1") {
-        return pair(LOCK, "row");
-    }
     if cell(row, 1) == Some("Sleep") {
         return pair(CLIENT, "Sleep");
     }
-    if let Some(wait) = cell(row, 4) {
+    if is_locked {
+        return pair(LOCK, "row");
+    }
+    if let Some(wait) = cell(row, 3) {
         let known = KINDS.iter().find_map(|(start, kind)| Some((*kind, wait.strip_prefix(start)?)));
         // What is left, the handling of a table, is work.
         return known.map_or_else(|| pair(RUNNING, ""), |(kind, event)| pair(kind, event));
