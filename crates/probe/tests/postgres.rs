@@ -289,10 +289,12 @@ fn check_partitions(monitor: &mut Connection) {
         "CREATE TABLE parted (id int) PARTITION BY RANGE (id)",
         "CREATE TABLE part PARTITION OF parted FOR VALUES FROM (1) TO (1001)",
         "INSERT INTO parted SELECT generate_series(1, 1000)",
-        "ANALYZE parted",
     ] {
         monitor.query(sql).unwrap();
     }
+    // Rows that are reported after ANALYZE has counted them are counted twice.
+    flush(&mut [], monitor);
+    monitor.query("ANALYZE parted").unwrap();
     flush(&mut [], monitor);
     let state = fingerprint::fingerprint(monitor).unwrap();
     assert_eq!(state.live_rows(), 2 * ROWS, "{state:?}");
