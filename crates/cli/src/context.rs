@@ -61,6 +61,11 @@ impl Context {
         self.end_at_once.store(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
+    /// Whether signals set `stop`.
+    pub fn catches_signals(&self) -> bool {
+        !self.end_at_once.load(Ordering::Relaxed)
+    }
+
     /// Has signals end the program again.
     pub fn release_signals(&self) {
         self.end_at_once.store(true, Ordering::Relaxed);

@@ -27,6 +27,7 @@ pub fn obtaining<T>(
         spinner.set_draw_target(ProgressDrawTarget::hidden());
         out::tell(what);
     }
+    let caught = context.catches_signals();
     let mut told = Told::default();
     let mut progress = |progress: &BuildProgress<'_>| {
         match progress.phase {
@@ -38,6 +39,11 @@ pub fn obtaining<T>(
     };
     let done = work(&mut Watch { progress: &mut progress, stop: &context.stop, jobs });
     spinner.finish_and_clear();
+    if caught {
+        context.catch_signals();
+    } else {
+        context.release_signals();
+    }
     done
 }
 

@@ -64,7 +64,13 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
 
 fn first_run(context: &Context, place: &Place, options: &Options) -> anyhow::Result<Truth> {
     let ladder = super::run::begin(context, place.ladder(options)?)?;
-    Ok(learn(&walk(context, ladder)?)?)
+    let folder = ladder.folder();
+    let walked = walk(context, ladder);
+    if walked.is_err() {
+        // As above.
+        let _removed = rqps_executor::clean(&folder, &context.dirs);
+    }
+    Ok(learn(&walked?)?)
 }
 
 fn walk(context: &Context, mut execution: Execution) -> anyhow::Result<PathBuf> {

@@ -144,3 +144,17 @@ fn the_making_of_a_mysql_server_is_no_reason_to_go_on() {
     running.end().expect(130);
     bench.expect_no_process();
 }
+
+/// Its plan and doses are gone with it, so nobody could go on.
+#[test]
+fn a_calibration_interrupted_in_its_first_run_leaves_no_data() {
+    let bench = Bench::new();
+    let build = ["--build", "postgres-18", "--rows", "2000", "--tests", "point-query"];
+    let mut running = bench.start(&[&["calibrate"], build.as_slice()].concat());
+    running.expect_line(&["work of"]);
+    running.signal(Signal::TERM);
+    let ended = running.end().expect(130);
+    assert!(ended.stderr.contains("rqps: interrupted"), "{}", ended.stderr);
+    bench.expect_no_process();
+    assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0, "{}", ended.stderr);
+}
