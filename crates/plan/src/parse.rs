@@ -124,7 +124,12 @@ impl Plan {
 /// No server can be given a text with this character in it, as a statement, a path or a variable.
 fn refuse_nul(place: &str, table: &DeTable<'_>, problems: &Problems<'_>) {
     for (key, value) in table {
-        let place = format!("{place}{}", key.get_ref());
+        let key = key.get_ref();
+        let place = match value.get_ref() {
+            DeValue::Table(_) if place.is_empty() => format!("[{key}]"),
+            _ if place.is_empty() => key.to_string(),
+            _ => format!("{place} {key}"),
+        };
         refuse_nul_in(&place, value, problems);
     }
 }
@@ -134,8 +139,14 @@ fn refuse_nul_in(place: &str, node: &Node<'_>, problems: &Problems<'_>) {
         DeValue::String(text) if text.contains('\0') => {
             problems.error(&node.span(), place, "has a NUL character in it", "Remove \\u0000.");
         }
-        DeValue::Array(items) => items.iter().for_each(|item| refuse_nul_in(place, item, problems)),
-        DeValue::Table(table) => refuse_nul(&format!("{place}."), table, problems),
+        DeValue::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let is_table = matches!(item.get_ref(), DeValue::Table(_));
+                let numbered = format!("[[{place}]] {}", index + 1);
+                refuse_nul_in(if is_table { &numbered } else { place }, item, problems);
+            }
+        }
+        DeValue::Table(table) => refuse_nul(place, table, problems),
         _ => {}
     }
 }

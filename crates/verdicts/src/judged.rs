@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Metric, Rules, Tag, Verdict};
+use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Metric, Rules, Tag, TestData, Verdict};
 use rqps_store::{BlockStatus, Run};
 
 use crate::agreement::{Agreement, agreements};
@@ -104,7 +104,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
     for parted in agreements.iter().filter(|agreement| agreement.is_parted()) {
         // What was counted does not stand for what the windows did: CPU time decides.
         for test in experiment.tests.iter_mut().filter(|test| test.name == parted.test) {
-            test.metrics.retain(|data| data.metric != Metric::Instructions);
+            leave_out_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
         }
     }
     let judgement = rqps_stats::judge(&experiment, rules, &Archive::default())
@@ -125,6 +125,18 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
         judgement,
         agreements,
     })
+}
+
+/// Takes the instructions of one arm from a test. Those of all arms where it is the control's that part from its
+/// windows, since then base's count is as doubtful.
+fn leave_out_counts(test: &mut TestData, of_arm: Option<usize>) {
+    let Some(arm) = of_arm else {
+        return test.metrics.retain(|data| data.metric != Metric::Instructions);
+    };
+    let counted = test.metrics.iter_mut().filter(|data| data.metric == Metric::Instructions);
+    for block in counted.flat_map(|data| &mut data.blocks) {
+        (block.values[arm], block.ln[arm]) = (None, None);
+    }
 }
 
 impl RunVerdicts {

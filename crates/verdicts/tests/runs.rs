@@ -176,6 +176,8 @@ fn counts_that_are_not_the_windows_work_decide_nothing() {
         matches!(remarks, [Remark::CountsPart { instructions, cpu_us }] if *instructions > 12.0 && *cpu_us < 1.1)
     );
     assert_eq!(cost("hot-points").metric, Metric::Instructions, "counts that agree do decide");
+    let control = verdicts.verdict("insert", 1, Detector::Cost).unwrap();
+    assert_eq!(control.metric, Metric::Instructions, "those of another arm stand");
     let of = |test, arm| verdicts.agreements.iter().find(|one| one.test == test && one.arm == arm).unwrap();
     assert!((of("hot-points", 2).factor() - 1.03).abs() < 0.02, "{:?}", of("hot-points", 2));
     assert!(of("insert", 1).factor() < 1.02, "{:?}", of("insert", 1));

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::obtaining::obtaining;
 use crate::progress::doing;
 use crate::reach::environment;
-use crate::{EXIT_FAILED, Usage, out};
+use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use rqps_executor::server::{Tables, load};
 use rqps_plan::Dbms;
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
@@ -83,7 +83,8 @@ fn with_command(
     loop {
         if let Some(status) = child.try_wait()? {
             let code = status.code().and_then(|code| u8::try_from(code).ok());
-            return Ok(ExitCode::from(code.unwrap_or(EXIT_FAILED)));
+            let without = if context.stop.load(Ordering::Relaxed) { EXIT_INTERRUPTED } else { EXIT_FAILED };
+            return Ok(ExitCode::from(code.unwrap_or(without)));
         }
         if context.stop.load(Ordering::Relaxed) {
             child.kill()?;

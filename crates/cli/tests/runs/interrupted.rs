@@ -158,3 +158,15 @@ fn a_calibration_interrupted_in_its_first_run_leaves_no_data() {
     bench.expect_no_process();
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0, "{}", ended.stderr);
 }
+
+#[test]
+fn a_command_that_is_served_ends_with_its_server() {
+    let bench = Bench::new();
+    let mut running =
+        bench.start(&["serve", "postgres-18", "--", "sh", "-c", "echo it runs >&2; exec sleep 3600"]);
+    running.expect_line(&["it runs"]);
+    running.signal(Signal::TERM);
+    running.end().expect(130);
+    bench.expect_no_process();
+    assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
+}

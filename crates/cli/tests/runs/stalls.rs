@@ -5,8 +5,9 @@ use rqps_verdicts::{judge_run, rules_of, variance};
 
 use crate::bench::{Bench, exact_version};
 
-/// A stall of the arm, and messages from one to the next: one or two in each window of 40,000, which takes a second.
-const STALL_US: u32 = 60_000;
+/// A stall of the arm, and messages from one to the next: one or two in each window of 40,000, which takes a second, or
+/// five on a machine that has much else to do.
+const STALL_US: u32 = 200_000;
 const STALL_EVERY: u32 = 30_000;
 
 /// Every server loads the library, so that arms differ in the stalls alone. Where eight blocks do not show them,
@@ -23,7 +24,7 @@ fn plan(bench: &Bench) -> String {
     };
     let text = format!(
         "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"point-query\"]\n\
-         [test.point-query]\nevents = 40_000\nrate_mei_percent = 20\n\
+         [test.point-query]\nevents = 40_000\nrate_mei_percent = 50\n\
          [isolated]\nwindow_seconds = 0.3\nwindows = 2\nblocks_min = 8\nblocks_max = 12\n\
          count_instructions = false\n{}{}",
         arm("a", 0),
@@ -42,7 +43,7 @@ fn stalls_are_a_regression_where_the_mean_is_none() {
     let of = |name: &str, detector| verdicts.verdict("point-query", arm(name), detector).unwrap();
     let stalls = of("b", Detector::Stalls);
     assert!(stalls.class.is_regression(), "{stalls:?}\n{}", ended.stderr);
-    // They take some 6 % of the time, which is less than the plan cares for.
+    // They take a fifth of the time at most, which is less than the plan cares for.
     assert!(!of("b", Detector::Rate).class.is_regression(), "{:?}", of("b", Detector::Rate));
     assert_eq!(of("a-again", Detector::Stalls).class, Class::Inconclusive, "too short to say more");
 
