@@ -13,6 +13,7 @@ use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
 use crate::time::{part, share_of};
 use crate::words;
+use rqps_stats::Detector;
 
 /// What a figure weighs whose share of the change cannot be said.
 const UNSIZED: f64 = 0.25;
@@ -49,7 +50,7 @@ pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> V
     let mut items = merge_all(cx, found, suspects);
     same_work(cx, &mut items);
     let left = left_over(cx, &items, suspects);
-    let rose = time_rose(cx);
+    let rose = got_dearer(cx);
     let mut findings: Vec<Finding> = items.into_iter().map(|item| weighed(item, rose)).collect();
     findings.extend(left);
     findings.sort_by(|a, b| place(a, suspects).cmp(&place(b, suspects)).then(b.weight.total_cmp(&a.weight)));
@@ -99,6 +100,12 @@ fn same_work(cx: &Context<'_>, items: &mut [Item]) {
     }
 }
 
+/// Whether an operation takes longer on the arm, or costs more where its time is not decided; none where neither is.
+fn got_dearer(cx: &Context<'_>) -> Option<bool> {
+    let cost = cx.verdict(Detector::Cost).filter(|verdict| verdict.class.is_change());
+    time_rose(cx).or_else(|| cost.map(|verdict| verdict.class.is_regression()))
+}
+
 /// Whether an operation takes longer on the arm; none where that is not shown.
 fn time_rose(cx: &Context<'_>) -> Option<bool> {
     let split = cx.decomposition.as_ref()?;
@@ -106,8 +113,8 @@ fn time_rose(cx: &Context<'_>) -> Option<bool> {
 }
 
 /// The weight that findings are ordered by.
-fn weighed(item: Item, time_rose: Option<bool>) -> Finding {
-    let is_along = item.direction().zip(time_rose).is_none_or(|(more, rose)| more == rose);
+fn weighed(item: Item, got_dearer: Option<bool>) -> Finding {
+    let is_along = item.direction().zip(got_dearer).is_none_or(|(more, rose)| more == rose);
     let mut finding = item.finding;
     finding.weight = match item.share {
         Some(share) => share.clamp(-1.0, 1.0),

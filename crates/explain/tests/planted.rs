@@ -133,6 +133,30 @@ fn waiting_goes_first_where_the_environment_can_have_made_it() {
     assert!(first(&found).sentence.contains("SLEEP_US (200, base none)"), "{found:?}");
 }
 
+/// Where the rate is not decided, what goes first is what the cost's verdict comes of.
+#[test]
+fn more_work_is_no_reason_for_an_operation_that_costs_less() {
+    let figures = [
+        figure(WRITES, Observed::SessionCpuUs, 180.0, 155.0),
+        figure(WRITES, Observed::Metric("client_cpu_us"), 40.0, 40.0),
+        figure(WRITES, Observed::Metric("server_wal_bytes"), 468.0, 628.0),
+    ];
+    let spec = Spec {
+        effects: vec![(2, WRITES, 1.0, 0.86)],
+        block_sd: 0.05,
+        extra: figures.into_iter().flatten().collect(),
+        after_load: vec![(2, "ALTER TABLE sbtest1 SET (fillfactor = 10)")],
+        ..slower(WRITES, vec![])
+    };
+    let found = explained(&spec, WRITES);
+    assert!(found.findings.iter().any(|its| its.cause == Cause::Wal && its.word == Word::MoreWork));
+    assert_eq!(
+        (first(&found).word, first(&found).cause),
+        (Word::LessWork, Cause::Instructions),
+        "{found:#?}"
+    );
+}
+
 #[test]
 fn a_setting_without_a_known_mechanism_is_never_named() {
     for name in
