@@ -443,7 +443,7 @@ pub struct LsArgs {
     pub name: Option<String>,
     /// Only the newest so many
     #[arg(short = 'n', long, value_name = "N")]
-    pub newest: Option<usize>,
+    pub newest: Option<std::num::NonZeroUsize>,
 }
 
 /// Arguments of `configs`.

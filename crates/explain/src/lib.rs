@@ -131,13 +131,17 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     let differences = settings::of_test(cx)?;
     let suspects = mechanisms::Suspects::of(cx, &differences)?;
-    let (mut findings, remarks) = if is_shown(cx) { findings(cx, &suspects)? } else { without_change(cx)? };
+    let searched = is_shown(cx);
+    // That the plan is another one is a fact; some figures always stand out by chance.
+    let (mut findings, remarks) =
+        if searched { findings(cx, &suspects)? } else { (plans::of_test(cx)?, Vec::new()) };
     suspects.attach(&mut findings);
     Ok(Explanation {
         test: cx.test.to_owned(),
         group: group.to_owned(),
         arm: cx.arm,
         base: cx.base,
+        searched,
         findings,
         decomposition: cx.decomposition.clone(),
         differences,
@@ -149,13 +153,6 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
 fn is_shown(cx: &Context<'_>) -> bool {
     let missed = queue::missed(cx.run, cx.test, cx.arm) || queue::missed(cx.run, cx.test, cx.base);
     cx.judged.is_none() || missed || cx.changed() || queue::is_dearer(cx)
-}
-
-/// Where no verdict shows a change, some figures still stand out by chance: that the plan is another one is a fact, and
-/// nothing else is said.
-fn without_change(cx: &Context<'_>) -> Result<(Vec<Finding>, Vec<String>)> {
-    let remark = "no verdict shows a change of this test on this arm: causes are looked for where one does";
-    Ok((plans::of_test(cx)?, vec![remark.to_owned()]))
 }
 
 /// What was found, and what could not be looked at.

@@ -34,6 +34,9 @@ pub struct Explanation {
     pub base: usize,
     /// Where the time of one operation goes; none where times are missing.
     pub decomposition: Option<Decomposition>,
+    /// Whether causes were looked for: not where verdicts were asked and none shows a change. What could be a finding
+    /// then is that the query plan is another one.
+    pub searched: bool,
     /// What was found, the weightiest first.
     pub findings: Vec<Finding>,
     /// What differs between the arms, whether or not it matters here.

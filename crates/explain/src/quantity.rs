@@ -93,8 +93,11 @@ pub(crate) fn quantity(blocks: &[[Option<f64>; 3]], replicated: bool) -> Option<
 }
 
 /// Half width of the t interval of the mean of `own`, with the variance pooled over `own` about its mean and `null`
-/// about 0, which is what the control truly differs by. NaN where nothing tells a variance.
+/// about 0, which is what the control truly differs by. NaN where nothing tells a variance: one block is one pass.
 pub(crate) fn half_width(own: &[f64], null: &[f64]) -> f64 {
+    if own.len() < 2 {
+        return f64::NAN;
+    }
     let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
     let squares = own.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
         + null.iter().map(|value| value.powi(2)).sum::<f64>();
@@ -123,6 +126,8 @@ mod tests {
         assert!(!pass(1.05).stands_out() && pass(1.2).stands_out() && pass(0.8).stands_out());
         let block = quantity(&[[Some(1.0), Some(1.05), None]], true).unwrap();
         assert!(!block.stands_out(), "one block is one pass: {block:?}");
+        let beside = quantity(&[[Some(1.0), Some(1.05), Some(1.001)]], true).unwrap();
+        assert!(beside.half_width.is_nan(), "also beside a control that is like base: {beside:?}");
     }
 
     #[test]

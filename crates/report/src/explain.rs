@@ -71,7 +71,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(differences(run, &sides, &found));
     document.extend(notes(&found));
     if found.is_empty() {
-        document.push(Block::Text(nothing(run, judged.is_some())));
+        document.push(Block::Text(nothing(run, judged.as_ref())));
     }
     document.warn(&warnings);
     render(&document, options.format, options.color)
@@ -113,10 +113,16 @@ pub(crate) fn blocks_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<
 
 fn figures_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
-    match one.findings.as_slice() {
-        [] => blocks.push(Block::Text("No cause was found.".to_owned())),
-        findings => blocks.push(Block::Items(findings.iter().map(sentence).collect())),
+    if !one.findings.is_empty() {
+        blocks.push(Block::Items(one.findings.iter().map(sentence).collect()));
     }
+    let nothing = match (one.searched, one.findings.as_slice()) {
+        (true, []) => Some("No cause was found."),
+        (true, _) => None,
+        (false, []) => Some("No verdict shows a change, so no cause was looked for."),
+        (false, _) => Some("No verdict shows a change, so no other cause was looked for."),
+    };
+    blocks.extend(nothing.map(|text| Block::Text(text.to_owned())));
     let evidence = evidence(run, one);
     if !evidence.rows.is_empty() {
         blocks.push(Block::Table(evidence));
@@ -334,11 +340,14 @@ fn said(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     Some(format!("{}.", said.join("; ")))
 }
 
-fn nothing(run: &Run, is_judged: bool) -> String {
+fn nothing(run: &Run, judged: Option<&Judged<'_>>) -> String {
     let name = run.folder.name();
-    let why = match is_judged {
-        true => "Every verdict is \"same\"",
-        false => "No rate differs by 5 % or more",
+    let why = match judged {
+        Some(judged) if judged.verdicts.blocks_done == 0 => {
+            return "No block is done yet, so there are no verdicts to explain.".to_owned();
+        }
+        Some(_) => "Every verdict is \"same\"",
+        None => "No rate differs by 5 % or more",
     };
     format!("{why}, so there is nothing to explain. `rqps explain {name} TEST` looks at a test all the same.")
 }

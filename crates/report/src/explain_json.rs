@@ -21,6 +21,7 @@ fn explanation(run: &Run, one: &Explanation) -> Value {
         "group": one.group,
         "arm": run.arms[one.arm].name,
         "base": run.arms[one.base].name,
+        "searched": one.searched,
         "findings": one.findings.iter().map(finding).collect::<Vec<_>>(),
         "decomposition": one.decomposition.as_ref().map(decomposition),
         "differences": one.differences.iter().map(difference).collect::<Vec<_>>(),

@@ -21,8 +21,8 @@ pub(crate) fn t_two_sided(t: f64, df: f64) -> f64 {
     beta_reg(df / 2.0, 0.5, df / (df + t * t))
 }
 
-/// The t that is exceeded with probability `p` (below one half).
-pub(crate) fn t_upper(p: f64, df: f64) -> f64 {
+/// The t that is exceeded with probability `p` (below one half), with `df` degrees of freedom; infinite without any.
+pub fn t_upper(p: f64, df: f64) -> f64 {
     if p <= 0.0 || df <= 0.0 {
         return f64::INFINITY;
     }

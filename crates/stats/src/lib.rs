@@ -28,6 +28,7 @@ pub mod sim;
 pub mod steady;
 mod verdict;
 
+pub use distribution::t_upper;
 pub use experiment::{
     Archive, ArchivedVariance, BlockData, Experiment, MetricData, Misshapen, TestData, WindowData,
     WindowFigure,

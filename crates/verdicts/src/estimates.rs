@@ -6,8 +6,8 @@
 
 use rqps_stats::{BlockData, Experiment, Metric, TestData};
 
-/// Standard errors to either side; 99 % where noise is normal.
-const ERRORS: f64 = 2.6;
+/// Probability that an interval leaves the true ratio out at one side: together 1 %.
+const OUTSIDE: f64 = 0.005;
 
 /// One test's ratio to base.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +32,12 @@ pub fn estimates(experiment: &Experiment, metric: Metric, arm: usize) -> Vec<Est
         tests.iter().filter_map(|(_, contrasts)| scaled_variance(contrasts)).collect();
     variances.sort_by(f64::total_cmp);
     let common = variances.get(variances.len() / 2).copied();
+    let df: usize = tests.iter().map(|(_, contrasts)| contrasts.len() - 1).sum();
+    let errors = rqps_stats::t_upper(OUTSIDE, df as f64);
     let estimate = |(test, contrasts): (&TestData, Vec<f64>)| {
         let mean = mean(&contrasts);
         let own = variance(&contrasts).unwrap_or(0.0);
-        let half = common.map(|common| ERRORS * (common.max(own) / contrasts.len() as f64).sqrt());
+        let half = common.map(|common| errors * (common.max(own) / contrasts.len() as f64).sqrt());
         Estimate {
             test: test.name.clone(),
             ratio: mean.exp(),
@@ -109,5 +111,9 @@ mod tests {
         let (low, high) = found[21].interval.unwrap();
         assert!(low < 0.37 && high > 1.0, "0.37 in one pass and 1 in the other: {low} to {high}");
         assert!(estimates(&experiment(&contrasts), Metric::Rate, 1).is_empty());
+        // Of a single test two passes tell very little: t of one degree of freedom at 0.995 is 63.66.
+        let (low, high) = estimates(&experiment(&contrasts[..1]), Metric::CpuUs, 1)[0].interval.unwrap();
+        let errors = (high / low).ln() / 2.0 / (0.05_f64.powi(2) / 2.0 / 2.0).sqrt();
+        assert!(errors > 63.0, "{errors}");
     }
 }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::progress::doing;
 use crate::reach::{dbms, endpoint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
-use rqps_driver::{Limit, Observer, Pace, StepResult, StepSpec, Warmup};
+use rqps_driver::{Limit, Observer, Pace, StepError, StepResult, StepSpec, Warmup};
 use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
 use rqps_plan::{Dbms, Driver};
 use rqps_wire::Endpoint;
@@ -28,7 +28,10 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
         return load_tables(context, args, (dbms, &endpoint));
     };
     let spec = spec(args, dbms, test)?;
-    let result = drive(dbms, driver(args), &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop)))?;
+    let result = match drive(dbms, driver(args), &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop))) {
+        Err(StepError::Cancelled) => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
+        result => result?,
+    };
     out::print_line(&rendered(context, test, &result))?;
     if let Some(why) = &result.invalid {
         out::tell(&format!("rqps: invalid: {why}"));
@@ -67,7 +70,7 @@ fn load_tables(
     let loaded =
         doing("loading", || load(dbms, endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
     let Some(times) = loaded else {
-        return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
+        return Ok(ExitCode::from(EXIT_INTERRUPTED));
     };
     let (rows, indexes) = (times.rows.as_secs_f64(), times.indexes.as_secs_f64());
     let rate = u64::from(args.tables) as f64 * args.rows as f64 / (rows + indexes);
@@ -80,7 +83,7 @@ fn load_tables(
             vacuum(dbms, endpoint, args.tables, || !context.stop.load(Ordering::Relaxed))
         })?;
         if !all {
-            return Ok(ExitCode::from(crate::EXIT_INTERRUPTED));
+            return Ok(ExitCode::from(EXIT_INTERRUPTED));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     if let Some(part) = &args.name {
         runs.retain(|run| run.folder.name().contains(part));
     }
-    let newest = args.newest.unwrap_or(runs.len()).min(runs.len());
+    let newest = args.newest.map_or(runs.len(), usize::from).min(runs.len());
     let runs = runs.split_off(runs.len() - newest);
     if runs.is_empty() {
         let which = args.name.as_ref().map(|part| format!(" with `{part}` in its name")).unwrap_or_default();

@@ -119,8 +119,8 @@ impl Data {
         self.for_all(blocks, outside, &Self::introduce)
     }
 
-    /// Does this for every arm that is not given up. An arm that cannot work on what another loaded gets loads of its
-    /// own; one that cannot even so is given up.
+    /// Does this for every arm that is not given up. An arm whose server does not start on what another loaded gets
+    /// loads of its own; one that cannot even so, or that refuses its own statements, is given up.
     fn for_all(
         &mut self,
         blocks: &mut Blocks<'_>,
@@ -136,6 +136,7 @@ impl Data {
             if let Err(error) = &done
                 && self.origins[arm].loader != arm
                 && error.faulty_arm().is_some()
+                && matches!(error, Error::NotStarted { .. } | Error::ServerDied { .. })
             {
                 self.load_by_itself(blocks, arm, error, outside)?;
                 done = work(self, blocks, arm, outside);

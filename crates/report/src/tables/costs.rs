@@ -75,7 +75,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
     }
     table.footnotes = vec![
         format!("cost/op: {what} of the server for an operation; below 1 is cheaper. rQPS: rate; below 1 is slower"),
-        "from, to: 2.6 standard errors; a test's noise is that of the median test, or its own where that is larger. \
+        "from, to: a 99 % interval; a test's noise is that of the median test, or its own where that is larger. \
          An interval with 1 in it shows no difference"
             .to_owned(),
     ];
