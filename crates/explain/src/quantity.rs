@@ -1,6 +1,6 @@
 //! A figure on two arms, with what it differs by and how far that is out of noise.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use rqps_stats::t_upper;
 
 /// Confidence of intervals.
 const CONFIDENCE: f64 = 0.99;
@@ -102,8 +102,7 @@ pub(crate) fn half_width(own: &[f64], null: &[f64]) -> f64 {
     let squares = own.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
         + null.iter().map(|value| value.powi(2)).sum::<f64>();
     let freedom = (own.len().saturating_sub(1) + null.len()) as f64;
-    let Ok(t) = StudentsT::new(0.0, 1.0, freedom) else { return f64::NAN };
-    t.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (squares / freedom / own.len() as f64).sqrt()
+    t_upper((1.0 - CONFIDENCE) / 2.0, freedom) * (squares / freedom / own.len() as f64).sqrt()
 }
 
 #[cfg(test)]

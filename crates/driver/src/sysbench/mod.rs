@@ -44,12 +44,6 @@ pub fn run(spec: &StepSpec, target: &Target, observer: &mut dyn Observer) -> Res
             remedy: "remove `rate_per_second`, or set `driver = \"rqps\"`",
         }));
     }
-    if target.password.contains(char::is_whitespace) {
-        return Err(StepError::Sysbench(Error::CannotDo {
-            what: "can't read a password with white space from a file",
-            remedy: "give the user another password, or set `driver = \"rqps\"`",
-        }));
-    }
     let files = Files::write(target)?;
     let mut stretches = Stretches { spec, target, files: &files, observer };
     let start = Instant::now();

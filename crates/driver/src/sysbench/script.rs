@@ -103,6 +103,12 @@ pub(super) struct Files {
 
 impl Files {
     pub fn write(target: &Target) -> Result<Self, Error> {
+        if target.password.contains(char::is_whitespace) {
+            return Err(Error::CannotDo {
+                what: "can't read a password with white space from a file",
+                remedy: "give the user another password, or set `driver = \"rqps\"`",
+            });
+        }
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("rqps-sysbench-{}-{number}", std::process::id()));
