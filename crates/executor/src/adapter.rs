@@ -179,6 +179,10 @@ pub(crate) trait Admin: Send {
         Ok(rqps_store::QueryPlan { statement: kind.to_owned(), sql, text, json })
     }
 
+    /// Keeps what cleans up behind sessions from changing what they find: it works by its own clock, so that sessions
+    /// would do more or less by chance. Lasts as long as this session.
+    fn hold_cleaning(&mut self, arm: &str) -> Result<()>;
+
     /// Has changes come with images of their pages, or without. False where the server writes none anyway.
     fn page_images(&mut self, images: PageImages) -> std::result::Result<bool, Wire>;
 

@@ -8,7 +8,8 @@
 use rqps_workloads::random::Stream;
 use rqps_workloads::{Test, microbenchmarks};
 
-use crate::model::Plan;
+use crate::build::Dbms;
+use crate::model::{Arm, Plan};
 
 /// Loads of every arm that blocks take in turn, so that what a load happens to leave is part of what is sampled. The
 /// first look has as many blocks.
@@ -109,13 +110,27 @@ const BLOCKS_SHARE: f64 = 0.85;
 /// Longest and shortest window of such a plan, seconds.
 const WINDOW_MAX_SECONDS: f64 = 5.0;
 const WINDOW_MIN_SECONDS: f64 = 0.2;
-/// Seconds of a block that are no window, measured with tables of 200,000 rows on 2 virtual CPUs: a restart of an arm,
-/// what surrounds a window, counting the instructions of a test that reads on an arm, and of one that writes, which has
-/// a third session.
-const RESTART_SECONDS: f64 = 1.5;
+/// What surrounds a window, in seconds.
 const AROUND_WINDOW_SECONDS: f64 = 0.15;
-const COUNT_SECONDS: f64 = 0.9;
-const COUNT_WRITES_SECONDS: f64 = 1.5;
+
+/// Seconds of a block that are no window, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
+/// an arm, and counting the instructions of a test on an arm. One that writes has a third session.
+struct Around {
+    restart: f64,
+    count: f64,
+    count_writes: f64,
+}
+
+impl Around {
+    fn of(dbms: Dbms) -> Self {
+        match dbms {
+            Dbms::Postgres => Self { restart: 1.5, count: 0.9, count_writes: 1.5 },
+            // A redo log to copy, a server that starts slowly, and events that split an index's pages before it counts.
+            Dbms::Mysql | Dbms::Mariadb => Self { restart: 5.0, count: 2.0, count_writes: 6.0 },
+        }
+    }
+}
+
 /// Warm-up on top of a window, as a share of it.
 const WARMUP_SHARE: f64 = 0.2;
 
@@ -141,16 +156,17 @@ pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
 /// How many windows a block has, and how many seconds of it are none.
 fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
     let isolated = plan.blocks();
-    let (arms, tests) = (plan.arms.len() as f64, tests as f64);
+    let tests = tests as f64;
     let names = plan.workload.steps.iter();
     let writes = names.filter_map(|name| microbenchmarks::test_by_name(name)).filter(|test| test.writes());
     let writes = (writes.count() as f64).min(tests);
-    let restarts = arms * (1.0 + writes);
-    let windows = arms * tests * f64::from(isolated.windows);
-    let counting = arms * ((tests - writes) * COUNT_SECONDS + writes * COUNT_WRITES_SECONDS);
-    let counting = if isolated.count_instructions { counting } else { 0.0 };
-    let around = restarts * RESTART_SECONDS + windows * AROUND_WINDOW_SECONDS + counting;
-    (windows, around)
+    let windows = plan.arms.len() as f64 * tests * f64::from(isolated.windows);
+    let of_arm = |arm: &Arm| {
+        let around = Around::of(arm.build.dbms);
+        let counting = (tests - writes) * around.count + writes * around.count_writes;
+        (1.0 + writes) * around.restart + if isolated.count_instructions { counting } else { 0.0 }
+    };
+    (windows, windows * AROUND_WINDOW_SECONDS + plan.arms.iter().map(of_arm).sum::<f64>())
 }
 
 #[cfg(test)]

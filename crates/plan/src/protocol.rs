@@ -170,11 +170,11 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
             problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
         }
     }
-    let is_test = |name: &str| {
+    let is_another_step = |name: &str| {
         step::parse_step(Benchmark::Microbenchmarks, name)
-            .is_ok_and(|step| matches!(step.kind, StepKind::Measure { role: Role::Test, .. }))
+            .is_ok_and(|step| !matches!(step.kind, StepKind::Measure { role: Role::Test, .. }))
     };
-    for name in plan.workload.steps.iter().filter(|name| !is_test(name)) {
+    for name in plan.workload.steps.iter().filter(|name| is_another_step(name)) {
         let remedy = "List tests alone: every test starts from the same data, warmed up.";
         let what = format!("\"{name}\" is no test of a plan of blocks");
         problems.error(&section.key_at("steps"), section.place_of("steps"), what, remedy);

@@ -21,6 +21,7 @@ macro_rules! shipped {
 pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "demo",
     "verdicts",
+    "nulls",
     "small-server",
     "large-cached",
     "large-io-bound",

@@ -352,7 +352,7 @@ fn incomplete(run: &Run) -> Option<String> {
         },
     };
     let done = match run.meta.actions_total {
-        0 => format!("{} blocks done", number_done(run)),
+        0 => format!("{} done", rqps_store::counted(number_done(run), "block")),
         total => format!("{} of {total} actions done", run.scheduled().count()),
     };
     Some(format!("{} is incomplete, {done} ({state})", run.folder.name()))

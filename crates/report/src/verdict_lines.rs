@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rqps_stats::{Class, Detector, Tag, Verdict};
-use rqps_store::{RateUnit, Run};
+use rqps_store::{RateUnit, Run, counted};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
 use crate::background::Background;
@@ -303,7 +303,9 @@ impl Line<'_> {
                     None => format!("{what} not decided"),
                 }
             }
-            (_, Detector::Rate | Detector::Stalls) => format!("{}, {blocks} blocks", words::change(verdict)),
+            (_, Detector::Rate | Detector::Stalls) => {
+                format!("{}, {}", words::change(verdict), counted(blocks, "block"))
+            }
             _ => format!("{operation} {}", words::change(verdict)),
         }
     }

@@ -162,8 +162,7 @@ impl RunSummary {
     /// How far it is: `12/40` actions, or `5 blocks`.
     pub fn progress(&self) -> String {
         match self.actions_total {
-            0 if self.blocks_done == 1 => "1 block".to_owned(),
-            0 => format!("{} blocks", self.blocks_done),
+            0 => crate::counted(self.blocks_done as usize, "block"),
             total => format!("{}/{total}", self.actions_done),
         }
     }

@@ -7,6 +7,7 @@
 
 mod arm;
 mod block;
+mod counted;
 mod error;
 mod folder;
 mod journal;
@@ -26,6 +27,7 @@ mod writer;
 
 pub use arm::{Arm, LeftOut, Role, ServerSetting};
 pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
+pub use counted::counted;
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};

@@ -7,6 +7,7 @@ use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use rqps_plan::{Arm, BuildSource, BuildSpec, Plan, Protocol, parse_budget};
 use rqps_report::{Detector, Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
+use rqps_workloads::microbenchmarks;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -54,6 +55,10 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
         let budget = parse_budget(budget);
         plan.budget =
             Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
+    }
+    if let Some(unknown) = args.tests.iter().find(|name| microbenchmarks::test_by_name(name).is_none()) {
+        let listed = format!("`rqps plan show {PLAN}` lists them");
+        return Err(Usage(format!("--tests: there is no test \"{unknown}\"; {listed}")).into());
     }
     if !args.tests.is_empty() {
         plan.workload.steps.clone_from(&args.tests);

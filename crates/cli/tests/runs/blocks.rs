@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{BlockStatus, Moment, Run};
+use rqps_store::{ActionRecord, BlockStatus, Moment, Run};
 
 use crate::bench::{Bench, wait_for};
 
@@ -84,6 +84,18 @@ fn expect_like_loads(run: &Run) {
     assert_eq!(states[0]["wal_files"], states[1]["wal_files"]);
 }
 
+/// Bytes of log that the windows of a count's test, arm and block wrote for each of their events.
+fn log_of_windows(run: &Run, count: &ActionRecord, block: u32) -> f64 {
+    let its = run.windows.iter().filter(|window| {
+        (&window.action.arm, &window.action.step) == (&count.arm, &count.step)
+            && window.placement.is_some_and(|at| at.block == block)
+    });
+    let (bytes, events) = its.fold((0.0, 0.0), |(bytes, events), window| {
+        (bytes + window.metric("server_wal_bytes").unwrap(), events + window.result.events as f64)
+    });
+    bytes / events
+}
+
 #[test]
 fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     let bench = Bench::new();
@@ -123,7 +135,10 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
                 (of("count_dense_wal_bytes").unwrap(), of("count_bare_wal_bytes").unwrap());
             assert!(dense_log > 3.0 * bare_log, "{dense_log} {bare_log}");
             let share = of("count_dense_share").unwrap();
-            assert!((0.0..=1.0).contains(&share), "{count:?}");
+            let of_windows = log_of_windows(&run, &count.action, count.placement.unwrap().block);
+            let of_windows = of_windows * count.result.events as f64;
+            let wanted = ((of_windows - bare_log) / (dense_log - bare_log)).clamp(0.0, 1.0);
+            assert!((share - wanted).abs() < 1e-6, "{share}, and windows say {wanted}: {count:?}");
             let mixed = bare + share * (dense - bare);
             assert!((count.result.instructions - mixed).abs() < 1.0, "{count:?}");
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rqps_plan::Dbms;
-use rqps_store::{BlockStatus, Run, Status};
+use rqps_store::{BlockStatus, Count, Recorded, Role, Run, Status};
 use rqps_wire::mysql::Connection;
 use rustix::process::Signal;
 
@@ -154,8 +154,7 @@ fn a_block_restores_and_freezes_servers_side_by_side() {
     let done: Vec<u32> =
         run.blocks.iter().filter(|b| b.status == BlockStatus::Done).map(|b| b.number).collect();
     assert_eq!(done.len(), 1, "{}", ended.stderr);
-    let counts =
-        |w: &&rqps_store::Recorded<rqps_store::Window>| w.placement.is_some_and(|at| at.block == done[0]);
+    let counts = |w: &&Recorded<rqps_store::Window>| w.placement.is_some_and(|at| at.block == done[0]);
     for test in ["point-query", "scan", "update-index", "delete"] {
         let mut windows: Vec<_> =
             run.windows.iter().filter(counts).filter(|w| w.action.step == test).collect();
@@ -167,6 +166,15 @@ fn a_block_restores_and_freezes_servers_side_by_side() {
         let cpu_us = windows.iter().map(|w| w.metric("server_cpu_us").unwrap());
         assert!(cpu_us.clone().all(|us| us > 0.0), "{test}: {:?}", cpu_us.collect::<Vec<_>>());
     }
+    // Purge would merge and split pages of an index by its own clock.
+    let base = run.arms.iter().find(|arm| arm.role == Role::Base).unwrap();
+    let control = run.arms.iter().find(|arm| arm.control).unwrap();
+    let counted = |arm: &str| {
+        let its = |count: &&Recorded<Count>| count.action.arm == arm && count.result.test == "update-index";
+        run.counts.iter().find(its).unwrap().result.instructions
+    };
+    let ratio = counted(&control.name) / counted(&base.name);
+    assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
     bench.expect_no_process();
 }
 
@@ -181,8 +189,7 @@ fn forty_clients_do_the_same_on_every_arm() {
     let run = bench.run();
     for step in ["point-query", "update-index", "read-write_range=10"] {
         let work = |arm: &str| {
-            let of =
-                |w: &&rqps_store::Recorded<rqps_store::Window>| w.action.step == step && w.action.arm == arm;
+            let of = |w: &&Recorded<rqps_store::Window>| w.action.step == step && w.action.arm == arm;
             let window = run.windows.iter().find(of).unwrap();
             assert_eq!(window.connections.len(), 40);
             assert!(window.connections.iter().all(|one| one.cpu_us.is_finite()), "{arm}: a thread each");

@@ -6,7 +6,7 @@ use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_stats::{Detector, Rules, Tag, Verdict};
-use rqps_store::{BlockStatus, Run};
+use rqps_store::{BlockStatus, Run, counted};
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -89,7 +89,10 @@ fn first_blocks(
         && left_s * OVERRUN < seconds_for(1)
     {
         if lowest >= first_look {
-            return stop(&format!("the budget is used up after {lowest} blocks"), "budget used up");
+            return stop(
+                &format!("the budget is used up after {}", counted(lowest, "block")),
+                "budget used up",
+            );
         }
         let need = duration_text(seconds_for(first_look - lowest));
         let why = format!(
@@ -233,14 +236,6 @@ fn seconds_of_done(run: &Run) -> Option<f64> {
         .filter_map(|block| Some((block.finished_at_ms? - block.started_at_ms).max(0) as f64 / 1e3))
         .collect();
     (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64)
-}
-
-fn counted(number: usize, thing: &str) -> String {
-    match (number, thing.split_once(' ')) {
-        (1, _) => format!("1 {thing}"),
-        (_, Some((noun, rest))) => format!("{number} {noun}s {rest}"),
-        (_, None) => format!("{number} {thing}s"),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A MySQL or MariaDB session for administration.
 
 use super::binlog::drop_binlogs;
+use super::settle::hold_purge;
 use crate::adapter::{Admin, PageImages};
 use crate::error::Result;
 use rqps_probe::counters::CounterSet;
@@ -54,6 +55,12 @@ impl Admin for Connection {
 
     fn debt(&mut self) -> Result<f64> {
         Ok(queue::history_list_length(self)? as f64)
+    }
+
+    /// An open snapshot, once purge has come to its end. What purge removes decides which pages of an index are merged
+    /// and then split again, some 600,000 instructions each time.
+    fn hold_cleaning(&mut self, arm: &str) -> Result<()> {
+        hold_purge(self, arm)
     }
 
     /// Torn pages are mended from the doublewrite buffer, which no session writes.

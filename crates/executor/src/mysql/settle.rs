@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const UNPURGED_MOST: f64 = 100.0;
 /// Dirty pages that may be left: 1 MB, as pages are 16 KB. The server goes on writing a little of its own.
 const DIRTY_PAGES: f64 = 64.0;
+/// How long purge is waited for before it is held back.
+const PURGE_MOST: Duration = Duration::from_secs(30);
 /// Pause between two looks at the figures.
 const POLL: Duration = Duration::from_millis(250);
 
@@ -88,6 +90,24 @@ pub(super) fn settle(debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Optio
     }))
 }
 
+/// Opens a snapshot on this session once purge has next to nothing left, or after [`PURGE_MOST`]. Nothing is purged while
+/// the session lasts.
+pub(super) fn hold_purge(admin: &mut Connection, arm: &str) -> Result<()> {
+    let since = Instant::now();
+    while unpurged(&facts(admin)?) > UNPURGED_MOST as u64 && since.elapsed() < PURGE_MOST {
+        std::thread::sleep(POLL);
+    }
+    // A config may ask for another level, which knows no snapshot of a transaction.
+    let level = admin.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    let begun = level.and_then(|_| admin.query("START TRANSACTION WITH CONSISTENT SNAPSHOT"));
+    begun.map(|_| ()).map_err(Error::session(arm, "holding purge back"))
+}
+
+/// An idle 5.6 keeps transactions on the list that are purged long since.
+fn unpurged(facts: &SettleFacts) -> u64 {
+    facts.history_list_length.min(facts.unpurged_transactions)
+}
+
 fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition> {
     let condition = |name: &str, figure: fn(&SettleFacts) -> u64, target: f64| SettleCondition {
         name: name.to_owned(),
@@ -96,12 +116,7 @@ fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition>
         target,
     };
     vec![
-        // An idle 5.6 keeps transactions on the list that are purged long since.
-        condition(
-            "unpurged_transactions",
-            |facts| facts.history_list_length.min(facts.unpurged_transactions),
-            UNPURGED_MOST,
-        ),
+        condition("unpurged_transactions", unpurged, UNPURGED_MOST),
         condition("dirty_pages", |facts| facts.dirty_pages, DIRTY_PAGES),
         condition("pending_io", |facts| facts.pending_io, 0.0),
     ]

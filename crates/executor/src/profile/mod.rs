@@ -17,7 +17,7 @@ use crate::work::{Task, load, settle};
 use rqps_plan::{Plan, ProfileAfter, Protocol};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::{CpuSet, Server, ServerSpec, restore_unless, snapshot_unless};
-use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, now_ms};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, counted, now_ms};
 use rqps_workloads::Test;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -243,10 +243,6 @@ impl Profiles<'_> {
         self.place.remove_arm(AT_WORK)?;
         self.place.remove_arm(LOADED)
     }
-}
-
-fn counted(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 /// The file of a profile, from the run folder.

@@ -2,6 +2,7 @@
 //! same blocks, so a history of them has no steps where the machine changed.
 
 use rqps_stats::{Metric, Verdict};
+use rqps_store::counted;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -35,7 +36,7 @@ fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Va
         true => format!("{low:.4} to {high:.4}"),
         false => String::new(),
     };
-    let counted = format!("{}, {} blocks", words::verdict(one), one.blocks);
+    let counted = format!("{}, {}", words::verdict(one), counted(one.blocks, "block"));
     let extra: Vec<&str> = std::iter::once(&counted).chain(warnings).map(String::as_str).collect();
     value.is_finite().then(|| {
         json!({

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 use rqps_stats::{Detector, Verdict};
+use rqps_store::counted;
 use rqps_verdicts::RunVerdicts;
 
 use super::marks::{Mark, figure, interval, subject};
@@ -157,8 +158,8 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
     };
     let mark = Mark::of(verdict);
     let title = match verdict.detector {
-        Detector::Rate => format!("{} blocks", verdict.blocks),
-        _ => format!("{}, {} blocks", words::metric(verdict.metric), verdict.blocks),
+        Detector::Rate => counted(verdict.blocks, "block"),
+        _ => format!("{}, {}", words::metric(verdict.metric), counted(verdict.blocks, "block")),
     };
     html! {
         td.num.tint-worse[mark == Mark::Worse].tint-better[mark == Mark::Better] data-sort=(verdict.ratio)

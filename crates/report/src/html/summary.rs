@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
-use rqps_store::BlockStatus;
+use rqps_store::{BlockStatus, counted};
 
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
@@ -56,11 +56,10 @@ fn about(page: &Page<'_>) -> String {
     let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
-        "{}, {} tests with {} client{}{}{}. Begun {}, {}.",
+        "{}, {} with {}{}{}. Begun {}, {}.",
         words::workload(&meta.workload),
-        page.steps.len(),
-        meta.clients,
-        if meta.clients == 1 { "" } else { "s" },
+        counted(page.steps.len(), "test"),
+        counted(meta.clients as usize, "client"),
         host::driven_by(page.run),
         machine.unwrap_or_default(),
         number::utc(meta.created_at_ms),
@@ -207,6 +206,7 @@ fn one_told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -
 fn sure(judged: &Judged<'_>) -> String {
     let alpha = words::percent(judged.verdicts.rules.alpha);
     let done = judged.run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    let done = counted(done, "block");
     let mut could_show: Vec<f64> = judged
         .candidates()
         .flat_map(|arm| judged.verdicts.of_arm(arm))
@@ -234,7 +234,7 @@ fn sure(judged: &Judged<'_>) -> String {
         many => format!(" {many} verdicts are not decided: neither a change nor its absence is shown."),
     };
     format!(
-        "Every test was measured on every arm in {done} blocks, each after a restart. A verdict of slower or faster is \
+        "Every test was measured on every arm in {done}, each after a restart. A verdict of slower or faster is \
          wrong in at most {alpha} of the tests in which nothing has changed.{shown}{open}"
     )
 }

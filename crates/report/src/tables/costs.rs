@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use rqps_stats::{Experiment, Metric};
+use rqps_store::counted;
 use rqps_verdicts::{Estimate, estimates};
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table};
@@ -100,8 +101,8 @@ fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String
     let median =
         number::median(&ratios).map_or_else(|| "not known".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
-        "{label}: {what} of an operation relative to base, median of {} tests: {median}. Beyond noise dearer: {}; cheaper: {}.",
-        shown.len(),
+        "{label}: {what} of an operation relative to base, median of {}: {median}. Beyond noise dearer: {}; cheaper: {}.",
+        counted(shown.len(), "test"),
         names(|(low, _)| low > 1.0),
         names(|(_, high)| high < 1.0),
     )

@@ -1,6 +1,7 @@
 //! What must be known to believe a run's verdicts: base against itself, who counted, which blocks were left out.
 
 use rqps_stats::Metric;
+use rqps_store::counted;
 use rqps_verdicts::{Agreement, FalseAlarmCheck, InstructionSource};
 
 use crate::verdict_lines::Judged;
@@ -33,9 +34,9 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
         None => format!("{start} from start to start, each on another load"),
     };
     Some(format!(
-        "noise of a ratio of rates (base against its control, standard deviation, median of {} tests): {starts}, \
+        "noise of a ratio of rates (base against its control, standard deviation, median of {}): {starts}, \
          {window} from window to window",
-        found.tests
+        counted(found.tests, "test")
     ))
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
         let verdicts = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector);
         Tally::of(verdicts)
     };
-    let tests = if lines.len() == 1 { "1 test".to_owned() } else { format!("{} tests", lines.len()) };
+    let tests = rqps_store::counted(lines.len(), "test");
     format!(
         "{label} against {base}, {tests}. Rate: {}. Cost of an operation ({}): {}.{}{}",
         tally(of(Detector::Rate)),

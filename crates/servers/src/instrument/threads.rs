@@ -2,7 +2,7 @@
 //! one process, whose file at the end would tell them from nothing.
 //!
 //! Valgrind's callgrind keeps a count for each thread, and writes and zeroes them at a command that valgrind's own vgdb
-//! brings. Before the first command it only runs the server, which is three times as fast as counting. On one CPU with
+//! brings. While it is not told to count it only runs the server, which is three times as fast as counting. On one CPU with
 //! its client a session's reads take the same number of instructions within 0.1 %: a server that finds the next
 //! question there already takes another way through its code than one that waits for it.
 
@@ -54,12 +54,18 @@ impl ThreadCounter {
         self.take().map(|_| ())
     }
 
-    /// Instructions that each thread, by valgrind's number, has executed in user space since the last call or
-    /// [`ThreadCounter::begin`]. They count from 0 again.
+    /// Instructions that each thread, by valgrind's number, has executed in user space since [`ThreadCounter::begin`].
+    /// The server runs on without counting.
     ///
     /// # Errors
     /// As for [`ThreadCounter::number_of`], or when a count can't be read.
-    pub fn take(&self) -> Result<BTreeMap<u32, u64>> {
+    pub fn end(&self) -> Result<BTreeMap<u32, u64>> {
+        let counts = self.take()?;
+        self.tell(&["instrumentation", "off"])?;
+        Ok(counts)
+    }
+
+    fn take(&self) -> Result<BTreeMap<u32, u64>> {
         self.tell(&["dump"])?;
         let mut counts = BTreeMap::new();
         let listed = fs::read_dir(&self.counts_dir).map_err(Error::file("list", &self.counts_dir))?;
