@@ -113,8 +113,8 @@ const WINDOW_MIN_SECONDS: f64 = 0.2;
 /// What surrounds a window, in seconds.
 const AROUND_WINDOW_SECONDS: f64 = 0.15;
 
-/// Seconds of a block that are no window, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
-/// an arm, and counting the instructions of a test on an arm. One that writes has a third session.
+/// Seconds of a block that are no window, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart
+/// of an arm, and counting the instructions of a test on an arm. One that writes has a third session.
 struct Around {
     restart: f64,
     count: f64,

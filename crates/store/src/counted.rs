@@ -1,3 +1,5 @@
+//! Numbers with their nouns, for every sentence that a user reads.
+
 /// How many of a thing there are: `1 test`, `3 tests`, `3 tests that can be decided`.
 pub fn counted(number: usize, thing: &str) -> String {
     match (number, thing.split_once(' ')) {

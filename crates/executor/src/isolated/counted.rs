@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 const SHORT_MAX: u64 = 40;
 /// Part of a test's events that are counted with images of their pages: windows write few of these.
 const DENSE_PART: u64 = 4;
-/// An event that writes and is not counted for so many rows: pages of an index that was built after a load are full, the
-/// first entry splits each, and some ten events for each page meet nearly all. Once split, they stay so while purge is
-/// held back.
+/// An event that writes and is not counted for so many rows: pages of an index that was built after a load are full,
+/// the first entry splits each, and some ten events for each page meet nearly all. Once split, they stay so while purge
+/// is held back.
 const ROWS_OF_A_SPLIT: u64 = 50;
 /// Of these at most so many for each event that is counted.
 const SPLITS_MAX: u64 = 40;

@@ -90,8 +90,8 @@ pub(super) fn settle(debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Optio
     }))
 }
 
-/// Opens a snapshot on this session once purge has next to nothing left, or after [`PURGE_MOST`]. Nothing is purged while
-/// the session lasts.
+/// Opens a snapshot on this session once purge has next to nothing left, or after [`PURGE_MOST`]. Nothing is purged
+/// while the session lasts.
 pub(super) fn hold_purge(admin: &mut Connection, arm: &str) -> Result<()> {
     let since = Instant::now();
     while unpurged(&facts(admin)?) > UNPURGED_MOST as u64 && since.elapsed() < PURGE_MOST {

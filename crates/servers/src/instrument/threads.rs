@@ -2,8 +2,8 @@
 //! one process, whose file at the end would tell them from nothing.
 //!
 //! Valgrind's callgrind keeps a count for each thread, and writes and zeroes them at a command that valgrind's own vgdb
-//! brings. While it is not told to count it only runs the server, which is three times as fast as counting. On one CPU with
-//! its client a session's reads take the same number of instructions within 0.1 %: a server that finds the next
+//! brings. While it is not told to count it only runs the server, which is three times as fast as counting. On one CPU
+//! with its client a session's reads take the same number of instructions within 0.1 %: a server that finds the next
 //! question there already takes another way through its code than one that waits for it.
 
 use std::collections::BTreeMap;
