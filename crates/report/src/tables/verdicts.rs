@@ -22,6 +22,7 @@
 
 use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
+use std::collections::BTreeSet;
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
 use crate::error::Result;
@@ -38,13 +39,24 @@ const CHANGES_MAX: usize = 20;
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::of_all(sides)? {
-        for arm in judged.candidates() {
-            blocks.extend(of_arm(sides, &judged, arm));
-        }
+        let mut of_arms: Vec<Block> =
+            judged.candidates().flat_map(|arm| of_arm(sides, &judged, arm)).collect();
+        say_once(&mut of_arms);
+        blocks.append(&mut of_arms);
         blocks.push(Block::Text("How far to trust these verdicts:".to_owned()));
         blocks.push(Block::Items(trust::lines(&judged)));
     }
     Ok(blocks)
+}
+
+/// What several tables say of their columns stands below the last of them.
+fn say_once(blocks: &mut [Block]) {
+    let mut said = BTreeSet::new();
+    for block in blocks.iter_mut().rev() {
+        if let Block::Table(table) = block {
+            table.footnotes.retain(|footnote| said.insert(footnote.clone()));
+        }
+    }
 }
 
 fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
