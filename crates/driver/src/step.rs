@@ -83,6 +83,9 @@ fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop
     Ok(Stretches { warmup })
 }
 
+/// Fewer events than this say nothing of a rate.
+const EVENTS_LEFT_MIN: u64 = 50;
+
 fn add_up(
     spec: &StepSpec,
     reports: &[Report],
@@ -94,9 +97,9 @@ fn add_up(
     let kinds = kinds(reports, no_latency)?;
     let queries: u64 = kinds.iter().map(|kind| kind.answers.count).sum();
     let control: u64 = kinds[spec.test.statements().count()..].iter().map(|kind| kind.answers.count).sum();
-    let invalid = invalid(spec, &kinds, events);
-    let events_per_s = rate(reports);
     let quota = reports.iter().find_map(|r| r.quota);
+    let invalid = too_few(quota, events).or_else(|| invalid(spec, &kinds, events));
+    let events_per_s = rate(reports);
     let mut retries = BTreeMap::new();
     for (state, count) in reports.iter().flat_map(|r| &r.retries) {
         *retries.entry(state.clone()).or_default() += count;
@@ -187,6 +190,16 @@ fn kinds(reports: &[Report], no_latency: &Histogram<u64>) -> Result<Vec<KindResu
         }
     }
     Ok(kinds)
+}
+
+/// Where the warm-up has left the window next to nothing that it may remove.
+fn too_few(quota: Option<Quota>, events: u64) -> Option<String> {
+    (quota == Some(Quota::RemovedRows) && events < EVENTS_LEFT_MIN).then(|| {
+        format!(
+            "the warm-up removed nearly all rows that the step may, and {events} events are too few for a rate: take more \
+             rows or a shorter warm-up"
+        )
+    })
 }
 
 fn invalid(spec: &StepSpec, kinds: &[KindResult], events: u64) -> Option<String> {

@@ -12,7 +12,7 @@
 use crate::error::Result;
 use crate::run::Execution;
 use rqps_plan::{Action, ActionKind, Benchmark, Plan, Schedule, WriteWork};
-use rqps_store::{ActionRecord, Outcome, Run, RunFolder, Status};
+use rqps_store::{ActionRecord, Outcome, Run, RunFolder, Status, counted};
 use std::collections::BTreeSet;
 
 /// Whether a step was cut off and what was left of it gave no result.
@@ -52,8 +52,9 @@ impl Execution {
             let done = run.actions.iter().filter(|action| seqs.contains(&action.seq));
             let measured = done.filter(|action| action.kind == "measure").count();
             let steps = steps.join(", ");
+            let measured = counted(measured, "step");
             let text = format!(
-                "begins anew, from the load, since {steps} was cut off; {measured} steps had been measured"
+                "begins anew, from the load, since {steps} was cut off; {measured} had been measured"
             );
             let name = self.plan().arms[arm].name.clone();
             self.writer().forget_actions(&seqs)?;

@@ -40,7 +40,7 @@ mod write_back;
 pub use arm::{Ingredients, endpoint};
 pub use begin::{Resume, begin, reopen, resolve, resume};
 pub use error::{Death, Error, Result};
-pub use place::{Orphans, Place, clean, clean_orphans};
+pub use place::{Orphans, Place, clean, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use run::{Execution, Finish};
 pub use watch::Watcher;

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// Within a place, says to which run folder it belongs.
 const OWNER_FILE: &str = "run-folder";
 
+/// Directories of throw-away servers begin so and go on with the id of the process that has them.
+const SERVE: &str = "serve-";
+
 /// Within a place, where counts of instructions are put.
 const COUNTS_DIR: &str = "counts";
 
@@ -166,9 +169,32 @@ pub struct Orphans {
     pub unsure: Vec<PathBuf>,
 }
 
-/// Removes the data of runs whose folder is gone from a directory that is still there.
+/// Where this process puts a server that is thrown away when it ends.
+pub fn serve_dir(dirs: &Dirs) -> PathBuf {
+    dirs.work.join(format!("{SERVE}{}", std::process::id()))
+}
+
+/// Removes what throw-away servers have left whose rqps was killed.
+fn clean_served(dirs: &Dirs) -> Result<Vec<PathBuf>> {
+    let mut removed = Vec::new();
+    for entry in entries(dirs)? {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(SERVE)?.parse::<u32>().ok());
+        let root = entry.path();
+        let is_left = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        if is_left && is_directory(&root) {
+            remove_data_dir(&root.join("data"))?;
+            fs::remove_dir_all(&root).map_err(failed("remove", &root))?;
+            removed.push(root);
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes the data of runs whose folder is gone from a directory that is still there, and what throw-away servers have
+/// left.
 pub fn clean_orphans(dirs: &Dirs) -> Result<Orphans> {
-    let mut orphans = Orphans::default();
+    let mut orphans = Orphans { removed: clean_served(dirs)?, unsure: Vec::new() };
     for (place, Signature { results }) in places(dirs)? {
         if !matches!(place.owner.try_exists(), Ok(false)) {
             continue;
@@ -185,12 +211,16 @@ pub fn clean_orphans(dirs: &Dirs) -> Result<Orphans> {
 
 /// All places below the work directory.
 fn places(dirs: &Dirs) -> Result<Vec<(Place, Signature)>> {
-    let entries = match fs::read_dir(&dirs.work) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("list", &dirs.work)(error)),
-    };
-    Ok(entries.flatten().filter_map(|entry| Place::signed(entry.path())).collect())
+    Ok(entries(dirs)?.into_iter().filter_map(|entry| Place::signed(entry.path())).collect())
+}
+
+/// What is in the work directory.
+fn entries(dirs: &Dirs) -> Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(&dirs.work) {
+        Ok(entries) => Ok(entries.flatten().collect()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(failed("list", &dirs.work)(error)),
+    }
 }
 
 /// Removes a directory unless something is in it.
@@ -222,6 +252,18 @@ mod tests {
         fs::create_dir_all(place.root.join("a")).unwrap();
         place.sign().unwrap();
         (dir, dirs, place)
+    }
+
+    #[test]
+    fn what_a_killed_serve_has_left_is_removed_and_a_living_one_s_is_not() {
+        let (_dir, dirs, _) = scene();
+        // No process has this id: it is above what Linux gives.
+        let (left, own) = (dirs.work.join("serve-4194305"), serve_dir(&dirs));
+        for root in [&left, &own, &dirs.work.join("serve-me")] {
+            fs::create_dir_all(root.join("logs")).unwrap();
+        }
+        assert_eq!(clean_orphans(&dirs).unwrap().removed, std::slice::from_ref(&left));
+        assert!(!left.exists() && own.exists() && dirs.work.join("serve-me").exists());
     }
 
     #[test]

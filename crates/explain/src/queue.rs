@@ -255,7 +255,7 @@ fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     evidence.extend(time.map(|found| Evidence::of("time that planning the DELETE takes", "us", &found)));
     if let Some(dead) = cx.figures.of(|cell| between(cell, "dead_rows")) {
         says.push_str(&format!(
-            "; {} dead rows on the mean ({base} {})",
+            "; {} dead rows on average ({base} {})",
             words::number(dead.arm),
             words::number(dead.base)
         ));
@@ -288,7 +288,7 @@ fn not_purged(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     is_seen.then(|| Tail {
         says: format!(
             "purge lag: every DELETE passes over {} rows at the tail that are deleted and not purged; the history list \
-             is {} transactions long on the mean ({} {})",
+             is {} transactions long on average ({} {})",
             if rose { "the" } else { "fewer" },
             words::number(history.arm),
             cx.base_arm().name,

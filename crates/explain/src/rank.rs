@@ -152,7 +152,7 @@ fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Fi
     }
     let change = split.change_us_per_op();
     let sentence = format!(
-        "of the {} us that {arm} takes {} per {} than {base}, {} us ({}) belong to nothing that stands out of noise{}",
+        "of the {} us that {arm} takes {} per {} than {base}, {} us ({}) could not be traced to anything beyond noise{}",
         words::number(change.abs()),
         if change > 0.0 { "longer" } else { "less" },
         cx.operation(),

@@ -281,7 +281,8 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
 
 /// Time off the CPU: for what, where somebody measures it.
 fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
-    let found = cx.figures.of(off_cpu_per_op)?;
+    // Below 0 where client and backend work at the same time: nobody waits there.
+    let found = cx.figures.of(off_cpu_per_op).filter(|found| found.base.min(found.arm) >= 0.0)?;
     let large = found.change().abs() / split.base_us_per_op;
     let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
     if !is_seen {

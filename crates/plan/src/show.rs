@@ -44,11 +44,12 @@ fn render_blocks(plan: &Plan) -> String {
     let isolated = plan.blocks();
     let mut out = head_of_data(plan);
     let (windows, seconds) = (isolated.windows, isolated.window_seconds);
+    let windows = counted(windows.into(), "window");
     let _ = writeln!(
         out,
-        "a block starts every arm from the same data; in it each arm has {windows} windows of each test,"
+        "a block starts every arm from the same data; in it each arm has {windows} of each test,"
     );
-    let _ = writeln!(out, "in mirrored order, each as long as base takes {seconds} s for\n");
+    let _ = writeln!(out, "in mirrored order, each with as much work as base does in {seconds} s\n");
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     let tests = &plan.workload.steps;
     let _ = writeln!(out, "\n{}: {}", counted(tests.len() as u64, "test"), tests.join(", "));

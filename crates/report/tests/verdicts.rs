@@ -162,5 +162,5 @@ fn a_look_leads_with_the_cost_and_shows_no_ratio_without_its_interval() {
     let header = text.lines().find(|line| line.ends_with("test")).unwrap();
     assert!(header.find("cost/op").unwrap() < header.find("rQPS").unwrap(), "{header}");
     assert_eq!(header.matches("from").count(), 2, "{header}");
-    assert!(text.contains("dearer: hot-points"), "{text}");
+    assert!(text.contains("noise: hot-points"), "{text}");
 }

@@ -57,12 +57,17 @@ impl Dirs {
         }
         for above in self.work.ancestors().chain(real.ancestors()) {
             let meta = fs::metadata(above).map_err(Error::file("examine", above))?;
-            let open_to_all = meta.mode() & 0o1002 == 0o002;
-            if meta.uid() != own.as_raw() || open_to_all {
-                let why =
-                    if open_to_all { "is open to everybody's writes" } else { "belongs to another user" };
-                return Err(bad(format!("can be replaced by others, since {} {why}", above.display())));
-            }
+            // What others make in a directory with the sticky bit they cannot put in place of what is there, but names
+            // in the work directory itself can be foreseen. Where access lists are, the group's bits show their most.
+            let is_work = above == self.work || above == real;
+            let writers = if meta.mode() & 0o1000 == 0 || is_work { meta.mode() & 0o022 } else { 0 };
+            let why = match writers {
+                _ if meta.uid() != own.as_raw() => "belongs to another user",
+                0 => continue,
+                0o020 => "is open to its group's writes: chmod g-w",
+                _ => "is open to everybody's writes: chmod go-w",
+            };
+            return Err(bad(format!("can be replaced or filled by others, since {} {why}", above.display())));
         }
         Ok(())
     }
@@ -116,6 +121,13 @@ mod tests {
         assert!(refusal(&work).unwrap_err().contains("open to everybody's writes"));
         fs::set_permissions(&parent, Permissions::from_mode(0o1777)).unwrap();
         refusal(&work).unwrap();
+        for (place, mode) in [(&parent, 0o770), (&work, 0o770), (&work, 0o1777)] {
+            let before = fs::metadata(place).unwrap().permissions();
+            fs::set_permissions(place, Permissions::from_mode(mode)).unwrap();
+            assert!(refusal(&work).unwrap_err().contains("writes"), "{} {mode:o}", place.display());
+            assert!(refusal(&link).unwrap_err().contains("writes"), "{} {mode:o}", place.display());
+            fs::set_permissions(place, before).unwrap();
+        }
         chown(&parent, Some(4711), None).unwrap();
         assert!(refusal(&work).unwrap_err().contains("parent belongs to another user"));
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::journal::RunStatus;
-use crate::lock;
+use crate::lock::{self, Standing};
 use crate::read::Run;
 use crate::writer::RunWriter;
 
@@ -101,6 +101,11 @@ impl RunFolder {
     /// Folded stacks.
     pub fn profiles_dir(&self) -> PathBuf {
         self.path.join("profiles")
+    }
+
+    /// How far the rqps that is writing this run has come; none when it has not said, or nobody writes.
+    pub fn standing(&self) -> Option<Standing> {
+        lock::standing(&self.path)
     }
 
     /// The process id of the rqps that is writing this run now; none when nobody does.

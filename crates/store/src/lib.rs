@@ -31,6 +31,7 @@ pub use counted::counted;
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
+pub use lock::Standing;
 pub use meta::{Fact, Meta, PlannedStep, Setting};
 pub use observation::{
     Connection, Counter, CounterName, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation,

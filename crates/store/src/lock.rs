@@ -2,8 +2,8 @@
 //! can be resumed at once.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
-use std::path::Path;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -13,10 +13,20 @@ const FILE: &str = "run.lock";
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// An exclusive hold on a run folder, given up on drop.
+/// How far the process that writes a run has come with it, by its own estimate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Share of what it has to do, 0 to 1.
+    pub share: f64,
+    /// When it expects to end, milliseconds since 1970 (UTC); none where it cannot tell.
+    pub ends_at_ms: Option<i64>,
+}
+
+/// An exclusive hold on a run folder, given up on drop. The file holds a line: process id, share, expected end.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    path: PathBuf,
+    file: File,
 }
 
 impl Lock {
@@ -33,8 +43,8 @@ impl Lock {
         for attempt in 1..=TRIES {
             match file.try_lock() {
                 Ok(()) => {
-                    write_pid(&mut file).map_err(Error::io("write", &path))?;
-                    return Ok(Self { _file: file });
+                    write_line(&mut file, "").map_err(Error::io("write", &path))?;
+                    return Ok(Self { path, file });
                 }
                 Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path)(source)),
                 Err(TryLockError::WouldBlock) if attempt < TRIES => std::thread::sleep(PAUSE),
@@ -42,6 +52,13 @@ impl Lock {
             }
         }
         Err(Error::InUse { path: folder.to_owned(), pid: read_pid(&path) })
+    }
+
+    /// Lets others see how far its holder has come.
+    pub(crate) fn stands(&mut self, standing: Standing) -> Result<()> {
+        let end = standing.ends_at_ms.map(|at| format!(" {at}")).unwrap_or_default();
+        let line = format!(" {:.4}{end}", standing.share);
+        write_line(&mut self.file, &line).map_err(Error::io("write", &self.path))
     }
 }
 
@@ -55,11 +72,22 @@ pub(crate) fn holder(folder: &Path) -> Option<String> {
     }
 }
 
-fn write_pid(file: &mut File) -> std::io::Result<()> {
+/// What a living writer of this folder last said of itself; none when it has not, or nobody writes.
+pub(crate) fn standing(folder: &Path) -> Option<Standing> {
+    holder(folder)?;
+    let line = std::fs::read_to_string(folder.join(FILE)).ok()?;
+    let mut words = line.split(' ').skip(1);
+    let share = words.next()?.parse().ok()?;
+    Some(Standing { share, ends_at_ms: words.next().and_then(|word| word.parse().ok()) })
+}
+
+fn write_line(file: &mut File, rest: &str) -> std::io::Result<()> {
     file.set_len(0)?;
-    write!(file, "{}", std::process::id())
+    file.rewind()?;
+    write!(file, "{}{rest}", std::process::id())
 }
 
 fn read_pid(path: &Path) -> String {
-    std::fs::read_to_string(path).ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "?".to_owned())
+    let line = std::fs::read_to_string(path).unwrap_or_default();
+    line.split(' ').next().filter(|pid| !pid.is_empty()).unwrap_or("?").to_owned()
 }

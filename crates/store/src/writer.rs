@@ -13,7 +13,7 @@ use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::folder::{RunFolder, now_ms};
 use crate::journal::{ActionRecord, RunStatus, Status};
-use crate::lock::Lock;
+use crate::lock::{Lock, Standing};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
 use crate::schema;
@@ -29,7 +29,7 @@ pub struct RunWriter {
     folder: RunFolder,
     pub(crate) connection: Connection,
     // After the connection, so that the lock is given up last.
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl RunWriter {
@@ -43,12 +43,20 @@ impl RunWriter {
         configure(&connection).map_err(Error::sql(&path))?;
         schema::migrate(&mut connection, &path)?;
         void_cut_off(&connection).map_err(Error::sql(&path))?;
-        Ok(Self { folder, connection, _lock: lock })
+        Ok(Self { folder, connection, lock })
     }
 
     /// The run's folder.
     pub fn folder(&self) -> &RunFolder {
         &self.folder
+    }
+
+    /// Lets readers see how far this run has come, by the writer's own estimate.
+    ///
+    /// # Errors
+    /// When the lock's file can't be written.
+    pub fn stands(&mut self, standing: Standing) -> Result<()> {
+        self.lock.stands(standing)
     }
 
     /// Records what the run sets out to do and marks it running. Called once, right after the folder is created: the

@@ -25,6 +25,10 @@ pub fn rules_of(run: &Run) -> Result<Rules> {
 
 fn of_plan(plan: &Plan) -> Rules {
     let mut rules = Rules::default();
+    // A later look would never be reached. The first stays: fewer blocks are no basis for a verdict.
+    let first = rules.looks.first().map_or(0, |look| look.blocks);
+    let most = (plan.blocks().blocks_max as usize).max(first);
+    rules.looks.retain(|look| look.blocks <= most);
     for (key, percent) in &plan.verdict.mei_percent {
         let metric = if key == STALLS { Some(Metric::StallFactor) } else { Metric::from_key(key) };
         if let Some(metric) = metric {
@@ -45,11 +49,13 @@ mod tests {
 
     #[test]
     fn a_plan_says_which_effects_matter() {
-        let text = "protocol = \"isolated\"\n[workload]\nrows = 1000\n[test.scan]\nrate_mei_percent = 5\n\
+        let text = "protocol = \"isolated\"\n[workload]\nrows = 1000\n[isolated]\nblocks_max = 7\n[test.scan]\nrate_mei_percent = 5\n\
                     [verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n\
                     [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n";
         let plan = Plan::parse(text, "p.toml", &PlanContext::trusting()).unwrap().plan;
         let rules = of_plan(&plan);
+        let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
+        assert_eq!(looks, [3, 5], "no later one can be reached");
         let mei = |test: &str, metric| rules.mei(test, metric);
         assert_eq!((mei("scan", Metric::Rate), mei("delete", Metric::Rate)), (0.05, 0.03));
         assert_eq!((mei("scan", Metric::Instructions), mei("scan", Metric::CpuUs)), (0.01, 0.02));

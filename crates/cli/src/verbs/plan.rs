@@ -7,6 +7,7 @@ use crate::{Usage, human, out};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{BuildSpec, CheckedPlan, Dbms, Plan, PlanContext, render_schedule, schedule};
+use rqps_store::counted;
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +35,11 @@ fn check(context: &Context, name: &str) -> anyhow::Result<()> {
             let value = json!({ "plan": name, "arms": arms, "steps": steps });
             out::print_line(&serde_json::to_string_pretty(&value)?)
         }
-        _ => out::print_line(&format!("{name}: no mistakes; {arms} arms, {steps} steps each")),
+        _ => out::print_line(&format!(
+            "{name}: no mistakes; {}, {} each",
+            counted(arms, "arm"),
+            counted(steps, "step")
+        )),
     }
 }
 

@@ -6,12 +6,16 @@ use crate::obtaining::obtaining;
 use crate::progress::doing;
 use crate::reach::environment;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
+use anyhow::Context as _;
 use rqps_executor::server::{Tables, load};
 use rqps_plan::Dbms;
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// Lines of a server's log that say why it ended.
+const LOG_LINES: usize = 10;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
@@ -20,7 +24,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let build = obtaining(context, &format!("obtaining {}", args.build), None, |watch| {
         rqps_servers::resolve_watched(&context.dirs, &build, watch)
     })?;
-    let place = context.dirs.work.join(format!("serve-{}", std::process::id()));
+    let place = rqps_executor::serve_dir(&context.dirs);
     let spec = ServerSpec {
         config: rqps_servers::load_config(build.dbms, &args.config)?,
         build,
@@ -42,7 +46,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
 fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Result<ExitCode> {
     Server::init_unless(spec, &context.stop)?;
-    let server = Server::start_unless(spec, &context.stop)?;
+    let mut server = Server::start_unless(spec, &context.stop)?;
     for left in &server.applied().left_out {
         out::tell(&format!("left out: {} = {} ({})", left.option, left.value, left.reason));
     }
@@ -51,14 +55,18 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
         let endpoint = rqps_executor::endpoint(&server);
         let loaded = doing("loading", || {
             load(spec.build.dbms, &endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
-        })?;
+        });
+        // The log goes with the server's data.
+        let loaded =
+            loaded.with_context(|| format!("the server's log ends:\n{}", server.log_tail(LOG_LINES)))?;
         if let Some(times) = loaded {
             let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
-            out::tell(&format!("loaded {} tables of {} rows in {seconds:.3} s", args.tables, args.rows));
+            let tables = rqps_store::counted(args.tables as usize, "table");
+            out::tell(&format!("loaded {tables} of {} rows in {seconds:.3} s", args.rows));
         }
     }
     let code = match args.command.split_first() {
-        Some((program, rest)) => with_command(context, (spec.build.dbms, &server), program, rest)?,
+        Some((program, rest)) => with_command(context, (spec.build.dbms, &mut server), program, rest)?,
         None => {
             wait_for_signal(context, spec.build.dbms, &server);
             ExitCode::SUCCESS
@@ -71,7 +79,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
 
 fn with_command(
     context: &Context,
-    (dbms, server): (Dbms, &Server),
+    (dbms, server): (Dbms, &mut Server),
     program: &str,
     rest: &[String],
 ) -> anyhow::Result<ExitCode> {
@@ -83,6 +91,14 @@ fn with_command(
     loop {
         if let Some(status) = child.try_wait()? {
             let code = status.code().and_then(|code| u8::try_from(code).ok());
+            if !context.stop.load(Ordering::Relaxed)
+                && let Some(how) = server.exit_text()
+            {
+                anyhow::bail!(
+                    "the server ended ({how}) while {program} ran:\n{}",
+                    server.log_tail(LOG_LINES)
+                );
+            }
             let without = if context.stop.load(Ordering::Relaxed) { EXIT_INTERRUPTED } else { EXIT_FAILED };
             return Ok(ExitCode::from(code.unwrap_or(without)));
         }

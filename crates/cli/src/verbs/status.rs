@@ -95,7 +95,7 @@ impl Standing {
             (Protocol::Sequence, false) => {
                 Self { share: Self::in_schedule(run, &plan).share, ..Self::default() }
             }
-            (Protocol::Isolated, true) => Self::in_blocks(run, &plan),
+            (Protocol::Isolated, true) => Self::in_blocks(run),
             (Protocol::Isolated, false) => Self::default(),
         }
     }
@@ -118,17 +118,19 @@ impl Standing {
         }
     }
 
-    fn in_blocks(run: &Run, plan: &Plan) -> Self {
-        let behind = (now_ms() - run.meta.created_at_ms) as f64 / 1e3;
-        let budget = plan.budget.map(|budget| budget.as_secs_f64());
+    /// How many blocks there will be is known to the process that measures them alone.
+    fn in_blocks(run: &Run) -> Self {
+        let standing = run.folder.standing();
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
             let last =
                 run.scheduled().next_back().map(|last| format!(", {} {} is done", last.arm, what(last)));
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
-            share: budget.map(|budget| (behind / budget).min(1.0)),
-            seconds_left: budget.map(|budget| (budget - behind).max(0.0)),
+            share: standing.map(|standing| standing.share),
+            seconds_left: standing
+                .and_then(|standing| standing.ends_at_ms)
+                .map(|at| ((at - now_ms()) as f64 / 1e3).max(0.0)),
             doing,
         }
     }
@@ -164,9 +166,7 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
         bar.push(format!("{}{} {:.0} %", "━".repeat(filled), "─".repeat(BAR_WIDTH - filled), share * 100.0));
     }
     bar.extend(standing.doing.clone());
-    // With blocks the budget is the most that it takes: verdicts may be reached before.
-    let at_most = if summary.actions_total == 0 { "at most " } else { "about " };
-    bar.extend(standing.seconds_left.map(|left| format!("{at_most}{} left", duration_text(left))));
+    bar.extend(standing.seconds_left.map(|left| format!("about {} left", duration_text(left))));
     if !bar.is_empty() {
         lines.push(bar.join("  "));
     }

@@ -28,7 +28,8 @@ use next::{Next, Stop};
 use rqps_plan::isolated::load_of;
 use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
-    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunFolder, RunWriter, TestWork, now_ms,
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunFolder, RunWriter, Standing, TestWork,
+    now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -60,7 +61,7 @@ impl Blocks<'_> {
     /// Measures blocks until there is nothing left to measure. Returns why it ended, in a phrase.
     pub fn run(&mut self, outside: &mut Outside<'_>) -> Result<String> {
         let start = Instant::now();
-        outside.watcher.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()));
+        self.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()), outside)?;
         let counting = count::source(self.plan);
         self.writer.add_method("instructions", &counting.text)?;
         self.try_arms(outside)?;
@@ -72,6 +73,13 @@ impl Blocks<'_> {
             self.place.remove()?;
         }
         ended
+    }
+
+    /// Tells how far it has come to who watches it and to who reads the run.
+    fn stands(&mut self, share: f64, seconds_left: Option<f64>, outside: &mut Outside<'_>) -> Result<()> {
+        outside.watcher.stands(share, seconds_left);
+        let ends_at_ms = seconds_left.map(|left| now_ms() + (left * 1e3) as i64);
+        Ok(self.writer.stands(Standing { share, ends_at_ms })?)
     }
 
     /// Starts every arm once before any is loaded.
@@ -99,7 +107,7 @@ impl Blocks<'_> {
             let run = RunFolder::open(self.writer.folder().path())?;
             let left = self.budget.map(|budget| budget.saturating_sub(start.elapsed()));
             let next = next::next(self.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
-            outside.watcher.stands(next.share, next.seconds_left);
+            self.stands(next.share, next.seconds_left, outside)?;
             Self::go_on(outside)?;
             let tests = match next.what {
                 Next::Stop(Stop { why, in_short }) => {

@@ -149,7 +149,10 @@ fn undecided(
     }
     if needs.is_empty() {
         let why = format!("{state}; no further block would decide the other {}", open.len());
-        return stop(&why, &format!("{} open that blocks don't decide", counted(open.len(), "verdict")));
+        return stop(
+            &why,
+            &format!("{} open that further blocks would not decide", counted(open.len(), "verdict")),
+        );
     }
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
     let chosen = affordable(&needs, verdicts, left_s);

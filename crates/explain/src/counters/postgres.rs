@@ -97,7 +97,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         unit: "bytes",
         phrase: "writes {} bytes of WAL",
         per: Per::Operation,
-        floor: 1.0,
+        floor: 16.0,
         value: |cell| cell.metric("server_wal_bytes"),
     },
     Entry {

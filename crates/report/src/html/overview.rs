@@ -36,7 +36,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             p.legend {
                 @if page.judged.is_some() {
                     "Rate and cost of one operation relative to " strong { (page.sides.base.arm.name) } ", with the \
-                    interval of the ratio. A rate below 1 is slower; a cost above 1 is dearer. "
+                    interval of the ratio. A rate below 1 is slower; a cost above 1 is more expensive. "
                     @for mark in Mark::ALL {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
                     }

@@ -101,7 +101,7 @@ fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String
     let median =
         number::median(&ratios).map_or_else(|| "not known".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
-        "{label}: {what} of an operation relative to base, median of {}: {median}. Beyond noise dearer: {}; cheaper: {}.",
+        "{label}: {what} of an operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
         counted(shown.len(), "test"),
         names(|(low, _)| low > 1.0),
         names(|(_, high)| high < 1.0),

@@ -20,7 +20,7 @@
 //! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: beside a cost that moved the other way |
 //! | `ratio`, `from`, `to` | of an operation, the candidate's divided by base's, and its interval |
 
-use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 use std::collections::BTreeSet;
 
@@ -193,9 +193,21 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         many => format!("{many} verdicts are"),
     };
     let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
+    let looks = &judged.verdicts.rules.looks;
+    let most = looks.last().map_or(0, |look| look.blocks);
+    let are_limited = looks.len() < Rules::default().looks.len();
     let how_many = match noisy {
         0 => format!("{how_many} not reached."),
+        noisy if noisy == open.len() && are_limited => {
+            format!(
+                "{how_many} not reached, and `blocks_max` of the plan allows no later look than at {most} blocks."
+            )
+        }
         noisy if noisy == open.len() => format!("{how_many} not reached: too noisy."),
+        noisy if are_limited => format!(
+            "{how_many} not reached, {noisy} of them not within {most} blocks, the last look that the plan's `blocks_max` \
+             allows."
+        ),
         noisy => format!("{how_many} not reached, {noisy} of them because they are too noisy."),
     };
     match (open.is_empty(), seconds > 0.0) {
@@ -305,7 +317,11 @@ fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
 }
 
 fn could_show(share: f64) -> String {
-    if share == 0.0 { "any".to_owned() } else { words::percent(share) }
+    match share {
+        0.0 => "any".to_owned(),
+        beyond if beyond > 1.0 => "over 100 %".to_owned(),
+        share => words::percent(share),
+    }
 }
 
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
@@ -359,7 +375,7 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
             looks.last().map_or("", String::as_str)
         ),
         "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the metric in `of` and of nothing else".to_owned(),
-        "sizes: of changes that few blocks have just shown, the ratio is too far from 1 on the mean; the interval holds"
+        "sizes: of changes that few blocks have just shown, the ratio is on average too far from 1; the interval holds"
             .to_owned(),
     ];
     let changed = lines.iter().filter_map(Line::changed_stalls);

@@ -174,7 +174,8 @@ pub(crate) fn hint(tail: &str) -> String {
                 "could not create shared memory segment",
                 "Cannot allocate memory",
             ],
-            "the host has not enough memory for this config: lower shared_buffers, or take config `sized`",
+            "the host has not enough memory for this config: lower shared_buffers, or take config `sized`; with huge_pages = on \
+             reserve as many huge pages (vm.nr_hugepages)",
         ),
         (
             &["Address already in use"],
