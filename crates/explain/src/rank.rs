@@ -13,7 +13,7 @@ use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
 use crate::time::{part, share_of};
 use crate::words;
-use rqps_stats::Detector;
+use rqps_stats::{Detector, Metric};
 
 /// What a figure weighs whose share of the change cannot be said.
 const UNSIZED: f64 = 0.25;
@@ -53,17 +53,21 @@ pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> V
     let rose = got_dearer(cx);
     let mut findings: Vec<Finding> = items.into_iter().map(|item| weighed(item, rose)).collect();
     findings.extend(left);
-    findings.sort_by(|a, b| place(a, suspects).cmp(&place(b, suspects)).then(b.weight.total_cmp(&a.weight)));
+    let place = |finding: &Finding| place(cx, finding, suspects);
+    findings.sort_by(|a, b| place(a).cmp(&place(b)).then(b.weight.total_cmp(&a.weight)));
     findings
 }
 
 /// What makes rates incomparable goes before everything, what is explained before what is not, and all of that before
 /// what works against the change. Where nothing but known differences was varied, what they account for goes first,
 /// and what they do not account for comes behind them: it follows from something that is not seen, or is chance.
-fn place(finding: &Finding, suspects: &Suspects) -> u8 {
+fn place(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     let along = finding.weight >= 0.0;
     if finding.word == Word::NotComparable {
         return 0;
+    }
+    if suspects.are_alone() && finding.word == Word::TheHost && is_other_work(cx) {
+        return 2;
     }
     if suspects.are_alone() && finding.word != Word::TheHost {
         return match finding.cause {
@@ -89,6 +93,12 @@ fn place(finding: &Finding, suspects: &Suspects) -> u8 {
         (true, _) => 1,
         (false, _) => 4,
     }
+}
+
+/// Whether the arm is shown to execute more or fewer instructions: no busy host makes it do that.
+fn is_other_work(cx: &Context<'_>) -> bool {
+    let cost = cx.verdict(Detector::Cost);
+    cost.is_some_and(|cost| cost.metric == Metric::Instructions && cost.class.is_change())
 }
 
 /// Instructions that no counter goes with: said what work is the same.

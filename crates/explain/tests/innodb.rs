@@ -132,6 +132,29 @@ fn a_pool_too_small_is_told_in_pages() {
     assert!(said.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{said}");
 }
 
+/// Who works more meets other guests of the host more often; they make no instructions.
+#[test]
+fn a_host_that_was_busier_too_goes_behind_what_an_only_difference_accounts_for() {
+    let metric_of_host = |name, base, arm| figure(Observed::Metric(name), base, arm);
+    let figures = vec![
+        figure(metric("buffer_pool_read_requests"), 12.0, 12.0),
+        figure(status("innodb_pages_read"), 0.0, 3.0),
+        metric_of_host("host_idle_us", 400.0, 400.0),
+        metric_of_host("host_steal_us", 4.0, 400.0),
+    ];
+    let found = explained(&Spec {
+        settings: vec![
+            (0, "innodb_buffer_pool_size", "134217728"),
+            (2, "innodb_buffer_pool_size", "8388608"),
+        ],
+        arms: vec![("old", "8.0.31"), ("control", "8.0.31"), ("new", "8.0.31")],
+        ..mysql((0.2, 1.4), 260.0, figures)
+    });
+    let causes: Vec<Cause> = found.findings.iter().map(|finding| finding.cause).collect();
+    assert_eq!(causes[0], Cause::BufferMisses, "{:#?}", found.findings);
+    assert!(causes.contains(&Cause::CpuSteal), "{:#?}", found.findings);
+}
+
 #[test]
 fn pages_that_are_flushed_and_written_twice_are_one_finding_and_no_cpu_time_of_sessions() {
     let flushed = vec![
