@@ -121,3 +121,42 @@ fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition>
         condition("pending_io", |facts| facts.pending_io, 0.0),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_plan::Dbms;
+    use rqps_servers::testing::Scratch;
+    use rqps_wire::{Host, Session};
+
+    #[test]
+    fn nothing_is_purged_while_purge_is_held() {
+        const UPDATES: u64 = 300;
+        let server = Scratch::start_of(Dbms::Mysql, "8.0.31", |_| ()).unwrap();
+        let place = server.endpoint();
+        let endpoint = Endpoint {
+            host: Host::Unix(place.socket_dir.clone()),
+            port: place.port,
+            user: place.user.clone(),
+            password: place.password.clone(),
+            database: place.database.clone(),
+        };
+        let connect = || Connection::connect(&endpoint, "test").unwrap();
+        let (mut holder, mut worker) = (connect(), connect());
+        worker.simple("CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL) ENGINE = InnoDB").unwrap();
+        worker.simple("INSERT INTO t VALUES (1, 1)").unwrap();
+        hold_purge(&mut holder, "a").unwrap();
+        for _ in 0..UPDATES {
+            worker.simple("UPDATE t SET v = v + 1").unwrap();
+        }
+        // Purge looks for work every second where it has none.
+        std::thread::sleep(Duration::from_secs(3));
+        assert!(unpurged(&facts(&mut worker).unwrap()) >= UPDATES);
+        drop(holder);
+        let since = Instant::now();
+        while unpurged(&facts(&mut worker).unwrap()) >= UPDATES {
+            assert!(since.elapsed() < Duration::from_secs(120), "the end of the session lets purge go on");
+            std::thread::sleep(POLL);
+        }
+    }
+}
