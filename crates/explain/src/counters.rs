@@ -8,8 +8,7 @@ pub(crate) use mysql::pages_touched;
 pub(crate) use postgres::{autovacuumed, checkpoints};
 
 use crate::context::Context;
-use crate::decompose::time_per_op;
-use crate::figures::{BACKENDS, Cell};
+use crate::figures::Cell;
 use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
@@ -151,25 +150,14 @@ impl Entry {
         Evidence { noise: found.noise(), ..Evidence::of(self.what, unit, &said) }
     }
 
-    /// In one pass a few events more or less are chance, and so is what the time of an operation doesn't follow: what
-    /// the server does in the background is divided by operations, too. Rare events are counted whole: one is a fact.
+    /// In one pass a few events more or less are chance. Rare events are counted whole: one is a fact.
     fn is_plenty(&self, cx: &Context<'_>, found: &Quantity) -> bool {
         let events = |of_arm, per_op: f64| {
             per_op * cx.figures.total(of_arm, |cell| Some(cell.operations())).unwrap_or(0.0)
         };
         self.per != Per::Operation
             || !found.half_width.is_nan()
-            || (events(false, found.base).max(events(true, found.arm)) >= EVENTS_MIN
-                && self.is_followed(cx, found))
-    }
-
-    /// Whether the time of an operation, or its sessions' part of it, went the way that this figure makes it go.
-    fn is_followed(&self, cx: &Context<'_>, found: &Quantity) -> bool {
-        let costs_more = found.rose() != (self.rise == Rise::LessWork);
-        let goes_so = |moved: Option<Quantity>| {
-            moved.is_some_and(|moved| moved.stands_out() && moved.rose() == costs_more)
-        };
-        goes_so(cx.figures.of(time_per_op)) || goes_so(cx.figures.per_op(BACKENDS))
+            || events(false, found.base).max(events(true, found.arm)) >= EVENTS_MIN
     }
 
     fn word(&self, rose: bool) -> Word {

@@ -279,8 +279,9 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
     assert!(cost.server.memory.private_kb > 10_000 && cost.server.io.is_some(), "{:?}", cost.server);
     assert!(cost.server.voluntary_switches > 0, "{:?}", cost.server);
     if let Some(clock_us) = cost.perf.task_clock_us {
+        // The two are read one after the other, and on a busy machine some time lies between.
         let apart_us = (clock_us as f64 - server_us).abs();
-        assert!(apart_us < 20_000.0 + 0.02 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
+        assert!(apart_us < 100_000.0 + 0.05 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
     }
 }
 

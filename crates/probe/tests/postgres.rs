@@ -335,8 +335,9 @@ fn check_window(server: &Scratch) {
     }
     assert!(cost.server.memory.shared_kb_max > 0 && cost.server.io.is_some(), "{:?}", cost.server);
     if let Some(clock_us) = cost.perf.task_clock_us {
+        // The two are read one after the other, and on a busy machine some time lies between.
         let apart_us = (clock_us as f64 - server_us).abs();
-        assert!(apart_us < 40_000.0 + 0.02 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
+        assert!(apart_us < 100_000.0 + 0.05 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
     }
     let metrics = cost.metrics();
     assert!(metrics.iter().any(|(name, value)| name == "server_cpu_us" && *value == server_us));
