@@ -8,9 +8,7 @@
 use crate::draw::some_of;
 use crate::error::{Error, Result};
 use rqps_stats::sim::Rng;
-use rqps_stats::{
-    Archive, BlockData, Class, Detector, Experiment, Metric, MetricData, Rules, TestData, judge,
-};
+use rqps_stats::{BlockData, Class, Detector, Experiment, Metric, MetricData, Rules, TestData, judge};
 use std::collections::BTreeSet;
 
 /// A verdict of a draw.
@@ -114,7 +112,7 @@ fn verdicts(
     rules: &Rules,
     draw: usize,
 ) -> Result<Vec<Sample>> {
-    let judgement = judge(&rearranged(experiment, arms, blocks), rules, &Archive::default())?;
+    let judgement = judge(&rearranged(experiment, arms, blocks), rules)?;
     let test_of = |name: &str| experiment.tests.iter().position(|test| test.name == name);
     let sample = |verdict: &rqps_stats::Verdict| {
         Some(Sample {

@@ -11,7 +11,7 @@ use rqps_calibrate::dose::Dose;
 use rqps_calibrate::frozen::{Call, Frozen};
 use rqps_calibrate::truth::Truth;
 use rqps_stats::sim::{Blocks, Rng};
-use rqps_stats::{Archive, Detector, Experiment, Metric, Rules, judge};
+use rqps_stats::{Detector, Experiment, Metric, Rules, judge};
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Spec, TESTS, write_run};
 use std::fs;
@@ -47,7 +47,7 @@ fn analysed(spins: &[u64], told: &[u64], rate_sd: f64) -> Analysis {
     let (rules, arms) =
         (Rules::default(), (0..spins.len()).map(|arm| format!("a{arm:02}")).collect::<Vec<_>>());
     let doses: Vec<Dose> = told.iter().copied().map(Dose::spin).collect();
-    let frozen = Frozen::of(&judge(&experiment, &rules, &Archive::default()).unwrap(), &arms);
+    let frozen = Frozen::of(&judge(&experiment, &rules).unwrap(), &arms);
     let input = Input {
         experiment: &experiment,
         rules: &rules,

@@ -89,8 +89,3 @@ impl CounterValue {
         (&self.view, &self.object, &self.column)
     }
 }
-
-/// The counters that changed.
-pub fn changed(deltas: &[CounterDelta]) -> Vec<&CounterDelta> {
-    deltas.iter().filter(|delta| delta.change() != 0.0).collect()
-}

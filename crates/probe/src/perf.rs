@@ -219,24 +219,6 @@ fn reason(event: PerfEvent, error: &io::Error) -> String {
     }
 }
 
-impl PerfCost {
-    /// What is missing and why, in a line, each reason once: `instructions:u, cycles:u: not permitted`. None when
-    /// nothing is missing.
-    pub fn unavailable_text(&self) -> Option<String> {
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for text in &self.unavailable {
-            let (event, reason) = text.split_once(": ").unwrap_or(("counters", text));
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, events)) => events.push(event),
-                None => reasons.push((reason, vec![event])),
-            }
-        }
-        let lines: Vec<String> =
-            reasons.iter().map(|(reason, events)| format!("{}: {reason}", events.join(", "))).collect();
-        (!lines.is_empty()).then(|| lines.join("; "))
-    }
-}
-
 impl PerfReading {
     /// What was executed from `before` to this reading.
     pub fn since(&self, before: &Self) -> PerfCost {

@@ -124,8 +124,6 @@ fn hardware_counters_follow_forks_or_say_why_not() {
         ),
     }
     assert_eq!(counts_instructions().is_ok(), cost.perf.instructions_user.is_some(), "{:?}", cost.perf);
-    let text = cost.perf.unavailable_text();
-    assert_eq!(text.is_none(), cost.perf.unavailable.is_empty(), "{text:?}");
     match cost.perf.instructions_user {
         Some(count) => {
             assert!(count > 10_000_000, "450,000 turns of a shell's loop took {count} instructions")

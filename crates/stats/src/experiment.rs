@@ -72,28 +72,6 @@ pub struct BlockData {
     pub ln: Vec<Option<f64>>,
 }
 
-/// Variances from earlier comparisons of base with itself on this host: they make small experiments surer.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Archive {
-    /// In any order.
-    pub variances: Vec<ArchivedVariance>,
-}
-
-/// One variance of earlier blocks.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ArchivedVariance {
-    /// Of what.
-    pub metric: Metric,
-    /// Of which test: variances of the same test are not counted as independent.
-    pub test: String,
-    /// The test's group.
-    pub group: String,
-    /// Sample variance of one block's logarithm of the ratio of two arms.
-    pub variance: f64,
-    /// Its degrees of freedom: blocks less one.
-    pub df: f64,
-}
-
 /// Data that cannot be judged, and what to do about it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Misshapen {

@@ -4,11 +4,11 @@
 //! calls of a report may be false is a second question: `significant` answers it, from the same blocks.
 
 use crate::adjust::{benjamini_hochberg, false_coverage_error};
-use crate::experiment::{Archive, BlockData, Experiment, MetricData, Misshapen, TestData};
+use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
 use crate::figures::Case;
 use crate::metric::{Detector, Metric};
 use crate::pairs::Pairs;
-use crate::priors::{Priors, Source, variance_of};
+use crate::priors::{Priors, Source};
 use crate::rules::Rules;
 use crate::verdict::{Judgement, Tag, Verdict};
 
@@ -39,19 +39,12 @@ struct Draft<'a> {
 ///
 /// # Errors
 /// Where the data or the rules contradict themselves.
-pub fn judge(experiment: &Experiment, rules: &Rules, archive: &Archive) -> Result<Judgement, Misshapen> {
+pub fn judge(experiment: &Experiment, rules: &Rules) -> Result<Judgement, Misshapen> {
     experiment.check()?;
     rules.check()?;
     let compared = compare(experiment);
-    let sources: Vec<(usize, Source)> = compared.iter().flat_map(sources_of).collect();
-    let control = |(arm, source): &(usize, Source)| {
-        let all_blocks = || variance_of(source, usize::MAX);
-        let is_wanted = Some(*arm) == experiment.control && !source.metric.is_of_rare_events();
-        is_wanted.then(all_blocks).flatten().filter(|one| one.variance > 0.0)
-    };
-    let variances = sources.iter().filter_map(control).collect();
-    let sources: Vec<Source> = sources.into_iter().map(|(_, source)| source).collect();
-    let priors = Priors::fit(&sources, archive, rules);
+    let sources: Vec<Source> = compared.iter().flat_map(sources_of).collect();
+    let priors = Priors::fit(&sources, rules);
     let mut drafts: Vec<Draft> = Vec::new();
     for test in &experiment.tests {
         let of_test: Vec<&Compared> = compared.iter().filter(|one| one.test.name == test.name).collect();
@@ -71,7 +64,7 @@ pub fn judge(experiment: &Experiment, rules: &Rules, archive: &Archive) -> Resul
     for of_arm in verdicts.chunk_by_mut(|a, b| (&a.test, a.arm) == (&b.test, b.arm)) {
         oppose(of_arm);
     }
-    Ok(Judgement { verdicts, priors: priors.report(), variances })
+    Ok(Judgement { verdicts, priors: priors.report() })
 }
 
 fn compare(experiment: &Experiment) -> Vec<Compared<'_>> {
@@ -91,10 +84,15 @@ fn compare(experiment: &Experiment) -> Vec<Compared<'_>> {
     compared
 }
 
-fn sources_of<'a>(one: &'a Compared<'a>) -> impl Iterator<Item = (usize, Source<'a>)> {
+fn sources_of<'a>(one: &'a Compared<'a>) -> impl Iterator<Item = Source<'a>> {
     let TestData { name, group, starts, .. } = one.test;
-    one.arms.iter().map(move |(arm, pairs)| {
-        (*arm, Source { metric: one.metric, test: name, group, starts, arm: *arm, pairs })
+    one.arms.iter().map(move |(arm, pairs)| Source {
+        metric: one.metric,
+        test: name,
+        group,
+        starts,
+        arm: *arm,
+        pairs,
     })
 }
 

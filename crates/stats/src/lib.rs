@@ -29,10 +29,7 @@ pub mod steady;
 mod verdict;
 
 pub use distribution::t_upper;
-pub use experiment::{
-    Archive, ArchivedVariance, BlockData, Experiment, MetricData, Misshapen, TestData, WindowData,
-    WindowFigure,
-};
+pub use experiment::{BlockData, Experiment, MetricData, Misshapen, TestData, WindowData, WindowFigure};
 pub use judge::judge;
 pub use metric::{Detector, Direction, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};

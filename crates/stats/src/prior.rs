@@ -16,7 +16,6 @@
 //! nothing.
 
 use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
-use crate::experiment::ArchivedVariance;
 use std::collections::BTreeMap;
 
 /// Fewer tests than this say nothing about how noise is spread over tests.
@@ -34,12 +33,6 @@ pub(crate) struct Sample<'a> {
     pub(crate) test: &'a str,
     pub(crate) variance: f64,
     pub(crate) df: f64,
-}
-
-impl<'a> Sample<'a> {
-    pub(crate) fn of(one: &'a ArchivedVariance) -> Sample<'a> {
-        Sample { test: &one.test, variance: one.variance, df: one.df }
-    }
 }
 
 /// How true variances are spread.

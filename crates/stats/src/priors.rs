@@ -3,7 +3,6 @@
 //! A look learns from what had been measured when its last block was: other tests' later blocks are left out. So what
 //! was decided at a look is found again however much is measured afterwards.
 
-use crate::experiment::{Archive, ArchivedVariance};
 use crate::metric::Metric;
 use crate::pairs::{Pairs, Scale, variance};
 use crate::prior::{Sample, Spread, fit};
@@ -50,15 +49,12 @@ fn until(pairs: &Pairs, blocks: usize) -> u32 {
 
 impl Priors {
     /// Fits all of them.
-    pub(crate) fn fit(sources: &[Source], archive: &Archive, rules: &Rules) -> Priors {
+    pub(crate) fn fit(sources: &[Source], rules: &Rules) -> Priors {
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
         let mut fitted = BTreeMap::new();
         for metric in Metric::ALL.into_iter().filter(|metric| !metric.is_of_rare_events()) {
             let own: Vec<&Source> = sources.iter().filter(|source| source.metric == metric).collect();
-            let old: Vec<&ArchivedVariance> =
-                archive.variances.iter().filter(|old| old.metric == metric).collect();
-            let groups: BTreeSet<&str> =
-                own.iter().map(|one| one.group).chain(old.iter().map(|old| old.group.as_str())).collect();
+            let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
             let is_reached = |blocks: usize| own.iter().any(|one| one.pairs.len() >= blocks);
             // Below the first look its spread is what figures are described by.
             let wanted = looks.iter().enumerate();
@@ -67,7 +63,7 @@ impl Priors {
                     own.iter().map(|one| until(one.pairs, *blocks)).chain([u32::MAX]).collect();
                 for until in moments {
                     for group in groups.iter().map(|group| Some(*group)).chain([None]) {
-                        let spread = fit_group(&own, &old, group, *blocks, until);
+                        let spread = fit_group(&own, group, *blocks, until);
                         if group.is_none() || spread.tests >= GROUP_TESTS_MIN {
                             let group = group.map(str::to_owned);
                             fitted.insert(Moment { metric, look, until, group }, spread);
@@ -107,19 +103,6 @@ impl Priors {
     }
 }
 
-/// The variance of a source's first blocks, if it has at least two and logarithms of all.
-pub(crate) fn variance_of(source: &Source, blocks_max: usize) -> Option<ArchivedVariance> {
-    let contrasts = contrasts_of(source, blocks_max, u32::MAX)?;
-    let values: Vec<f64> = contrasts.by_block.iter().map(|(_, value)| *value).collect();
-    Some(ArchivedVariance {
-        metric: source.metric,
-        test: source.test.to_owned(),
-        group: source.group.to_owned(),
-        variance: variance(&values),
-        df: values.len() as f64 - 1.0,
-    })
-}
-
 fn contrasts_of<'a>(source: &Source<'a>, blocks_max: usize, until: u32) -> Option<Contrasts<'a>> {
     let known = source.pairs.0.iter().take(blocks_max).take_while(|pair| pair.block <= until);
     let by_block: Option<Vec<(u32, f64)>> = known.map(|pair| Some((pair.block, pair.ln?))).collect();
@@ -127,26 +110,17 @@ fn contrasts_of<'a>(source: &Source<'a>, blocks_max: usize, until: u32) -> Optio
     Some(Contrasts { starts: source.starts, test: source.test, arm: source.arm, by_block })
 }
 
-fn fit_group(
-    own: &[&Source],
-    old: &[&ArchivedVariance],
-    group: Option<&str>,
-    blocks: usize,
-    until: u32,
-) -> Spread {
+fn fit_group<'a>(own: &[&Source<'a>], group: Option<&str>, blocks: usize, until: u32) -> Spread {
     let is_wanted = |its: &str| group.is_none_or(|group| group == its);
-    let contrasts: Vec<Contrasts> = own
+    let contrasts: Vec<Contrasts<'a>> = own
         .iter()
         .filter(|one| is_wanted(one.group))
         .filter_map(|one| contrasts_of(one, blocks, until))
         .collect();
-    let sample = |one: &Contrasts<'_>| {
+    let sample = |one: &Contrasts<'a>| {
         let values: Vec<f64> = one.by_block.iter().map(|(_, value)| *value).collect();
-        (variance(&values), values.len() as f64 - 1.0)
+        Sample { test: one.test, variance: variance(&values), df: values.len() as f64 - 1.0 }
     };
-    let figures: Vec<(f64, f64)> = contrasts.iter().map(sample).collect();
-    let of_own = contrasts.iter().zip(&figures);
-    let of_own = of_own.map(|(one, (variance, df))| Sample { test: one.test, variance: *variance, df: *df });
-    let of_old = old.iter().filter(|one| is_wanted(&one.group)).map(|one| Sample::of(one));
-    fit(&of_own.chain(of_old).collect::<Vec<_>>(), design_effect(&contrasts))
+    let samples: Vec<Sample> = contrasts.iter().map(sample).collect();
+    fit(&samples, design_effect(&contrasts))
 }

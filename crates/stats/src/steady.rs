@@ -13,8 +13,6 @@ const PHI_MAX: f64 = 0.95;
 /// others.
 const TRIM_KEEP: f64 = 0.9;
 const TRIM_MEAN_SQUARE: f64 = 0.6230;
-/// Two windows whose costs differ by less than this share have the same cost.
-pub const CONVERGED_SHARE: f64 = 0.001;
 
 /// What a series of rates looks like.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,13 +58,6 @@ pub fn is_steady(rates: &[f64]) -> Steady {
     let levels: Vec<Level> = std::iter::once(0).chain(cuts.iter().copied()).zip(ends).map(level).collect();
     let in_last_half = cuts.iter().any(|cut| 2 * cut >= rates.len());
     Steady { steady: rates.len() >= SERIES_MIN_S && !in_last_half, levels, phi }
-}
-
-/// The first of successive windows whose cost differs from the one before by less than [`CONVERGED_SHARE`]: from there
-/// on the server is warm. None: it was not yet.
-pub fn converged_at(costs: &[f64]) -> Option<usize> {
-    let close = |pair: &[f64]| (pair[1] / pair[0] - 1.0).abs() < CONVERGED_SHARE;
-    costs.windows(2).position(close).map(|before| before + 1)
 }
 
 /// Variance of a sum of many seconds, per second, and the correlation it rests on: noise is autoregressive, of order 1.
@@ -201,12 +192,5 @@ mod tests {
         assert!(!late.steady && late.from_s().abs_diff(80) <= 1, "{late:?}");
         assert!(!is_steady(&[1.0; 10]).steady, "ten seconds show nothing");
         assert!(is_steady(&[1.0; 100]).steady);
-    }
-
-    #[test]
-    fn costs_converge_when_two_windows_agree() {
-        assert_eq!(converged_at(&[101.0, 100.3, 100.25, 100.0]), Some(2));
-        assert_eq!(converged_at(&[101.0, 100.0]), None);
-        assert_eq!(converged_at(&[]), None);
     }
 }

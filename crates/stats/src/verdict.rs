@@ -1,6 +1,5 @@
 //! What judgement gives: one verdict per test, arm and detector, with the figures that it rests on.
 
-use crate::experiment::ArchivedVariance;
 use crate::metric::{Detector, Metric};
 
 /// Everything that was found.
@@ -10,8 +9,6 @@ pub struct Judgement {
     pub verdicts: Vec<Verdict>,
     /// What was learnt about noise, per metric, group and look.
     pub priors: Vec<Prior>,
-    /// The control's variances, for the archive of this host.
-    pub variances: Vec<ArchivedVariance>,
 }
 
 /// What is said about an arm in a test.

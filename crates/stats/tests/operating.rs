@@ -2,7 +2,7 @@
 //! many blocks it takes. What it learns about noise it learns from the same reports.
 
 use rqps_stats::sim::{Blocks, Rng};
-use rqps_stats::{Archive, BlockData, Class, Experiment, Metric, MetricData, Rules, Tag, TestData, judge};
+use rqps_stats::{BlockData, Class, Experiment, Metric, MetricData, Rules, Tag, TestData, judge};
 
 const REPORT: Blocks = Blocks {
     tests: 32,
@@ -31,7 +31,7 @@ fn reports(model: &Blocks, arm: usize, count: usize, seed: u64) -> Sums {
     let mut rng = Rng::new(seed);
     let mut sums = Sums::default();
     for _ in 0..count {
-        let outcome = model.run(&mut rng, &Rules::default(), &Archive::default()).expect("rules are right");
+        let outcome = model.run(&mut rng, &Rules::default()).expect("rules are right");
         for verdict in outcome.judgement.verdicts.iter().filter(|verdict| verdict.arm == arm) {
             sums.verdicts += 1;
             sums.changes += usize::from(verdict.class.is_change());
@@ -79,7 +79,7 @@ fn shared_starts_call_nothing_at_the_first_look() {
             let (mut called, mut all) = (0, 0);
             for _ in 0..300 {
                 let data = model.draw(&mut rng, 3);
-                let judged = judge(&data, &rules, &Archive::default()).expect("data is right");
+                let judged = judge(&data, &rules).expect("data is right");
                 let of_arm = judged.verdicts.iter().filter(|verdict| verdict.arm == arm);
                 for verdict in of_arm {
                     all += 1;
@@ -123,7 +123,7 @@ fn rare_events_of_one_size_are_no_change() {
                 let mut called = 0;
                 for _ in 0..150 {
                     let data = counters(&mut rng, arms, probability, noise);
-                    let judged = judge(&data, &Rules::default(), &Archive::default()).expect("data is right");
+                    let judged = judge(&data, &Rules::default()).expect("data is right");
                     let of_arm = judged.verdicts.iter().filter(|verdict| verdict.arm + 1 == arms);
                     called += of_arm.filter(|verdict| verdict.class.is_change()).count();
                 }
@@ -208,7 +208,7 @@ fn intervals_hold_where_sizes_are_too_large() {
     let model = Blocks { ratios: vec![0.98], control: false, block_sd: 0.03, spread_df: 20.0, ..REPORT };
     let (mut called, mut size, mut missed) = (0, 0.0, 0);
     for _ in 0..60 {
-        let judged = judge(&model.draw(&mut rng, 18), &Rules::default(), &Archive::default());
+        let judged = judge(&model.draw(&mut rng, 18), &Rules::default());
         for verdict in judged.expect("data is right").verdicts.iter().filter(|one| one.class.is_change()) {
             called += 1;
             size += 1.0 - verdict.ratio;
@@ -240,7 +240,7 @@ fn later_blocks_of_other_tests_take_nothing_back() {
                 blocks.truncate(if number == 0 { 5 } else { of_others });
                 blocks.iter_mut().skip(if number == 0 { 5 } else { 3 }).for_each(|block| block.block += 100);
             }
-            let mut verdicts = judge(&part, &rules, &Archive::default()).expect("data is right").verdicts;
+            let mut verdicts = judge(&part, &rules).expect("data is right").verdicts;
             verdicts.retain(|verdict| verdict.test == "test-0");
             verdicts
         };
@@ -263,7 +263,7 @@ fn decisions_are_found_again_with_more_blocks() {
         let at = |blocks: usize| {
             let mut part = all.clone();
             part.tests.iter_mut().for_each(|test| test.metrics[0].blocks.truncate(blocks));
-            judge(&part, &rules, &Archive::default()).expect("data is right").verdicts
+            judge(&part, &rules).expect("data is right").verdicts
         };
         for (early, late) in at(5).iter().zip(at(12)) {
             let refined = early.class.is_regression() && late.class.is_regression();

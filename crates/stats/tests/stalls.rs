@@ -1,7 +1,7 @@
 //! Verdicts on stalls, on simulated blocks: rare events with heavy tails are what Student's t is not made for.
 
 use rqps_stats::sim::{Rng, Source, Stalls};
-use rqps_stats::{Archive, Class, Rules, judge, stall_seconds_min};
+use rqps_stats::{Class, Rules, judge, stall_seconds_min};
 
 const MODEL: Stalls =
     Stalls { tests: 32, windows: 2, window_s: 2.0, all: Source::Random { per_s: 0.1 }, arm: None };
@@ -11,7 +11,7 @@ fn shares(model: &Stalls, blocks: usize, reports: usize, seed: u64) -> (f64, f64
     let mut rng = Rng::new(seed);
     let (mut all, mut changes, mut regressions, mut same) = (0, 0, 0, 0);
     for _ in 0..reports {
-        let judgement = judge(&model.draw(&mut rng, blocks), &Rules::default(), &Archive::default());
+        let judgement = judge(&model.draw(&mut rng, blocks), &Rules::default());
         for verdict in judgement.expect("data is right").verdicts.iter().filter(|verdict| verdict.arm == 2) {
             all += 1;
             changes += usize::from(verdict.class.is_change());
@@ -84,7 +84,7 @@ fn what_has_come_up_is_looked_into() {
     let asked = |arm| {
         let model = Stalls { windows: 4, window_s: 10.0, arm, ..MODEL };
         let experiment = model.draw(&mut Rng::new(5), 5);
-        let judgement = judge(&experiment, &Rules::default(), &Archive::default()).expect("data is right");
+        let judgement = judge(&experiment, &Rules::default()).expect("data is right");
         let open: Vec<Option<usize>> = judgement
             .verdicts
             .iter()

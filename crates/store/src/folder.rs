@@ -98,11 +98,6 @@ impl RunFolder {
         self.path.join("logs")
     }
 
-    /// Folded stacks.
-    pub fn profiles_dir(&self) -> PathBuf {
-        self.path.join("profiles")
-    }
-
     /// How far the rqps that is writing this run has come; none when it has not said, or nobody writes.
     pub fn standing(&self) -> Option<Standing> {
         lock::standing(&self.path)

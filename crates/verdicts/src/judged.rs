@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_stats::{Archive, Class, Detector, Experiment, Judgement, Metric, Rules, Tag, TestData, Verdict};
+use rqps_stats::{Class, Detector, Experiment, Judgement, Metric, Rules, Tag, TestData, Verdict};
 use rqps_store::{BlockStatus, Run};
 
 use crate::agreement::{Agreement, agreements};
@@ -107,7 +107,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
             leave_out_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
         }
     }
-    let judgement = rqps_stats::judge(&experiment, rules, &Archive::default())
+    let judgement = rqps_stats::judge(&experiment, rules)
         .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
     let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
     let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
@@ -173,13 +173,5 @@ impl RunVerdicts {
     /// Remarks on one test of one arm.
     pub fn remarks_on(&self, test: &str, arm: usize) -> &[Remark] {
         self.remarks.get(&(test.to_owned(), arm)).map_or(&[], Vec::as_slice)
-    }
-
-    /// Seconds that all verdicts on candidates would still take that can be reached by further blocks.
-    pub fn seconds_to_resolve_all(&self) -> f64 {
-        let needs = self
-            .on_candidates()
-            .filter_map(|verdict| Some((verdict.test.as_str(), Self::blocks_to_resolve(verdict)?)));
-        self.timing.seconds_for(needs)
     }
 }

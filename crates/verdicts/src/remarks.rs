@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use rqps_stats::{
-    Archive, BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge,
-    steady,
+    BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge, steady,
 };
 use rqps_store::{BlockStatus, Recorded, Run, Window};
 
@@ -149,8 +148,8 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
         .map(|(data, (test, _))| ((data.name.clone(), Metric::Rate), rules.mei(test, Metric::Rate)))
         .collect();
     let experiment = Experiment { arms: 2, base: 0, control: None, tests };
-    let judged = judge(&experiment, &own, &Archive::default())
-        .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
+    let judged =
+        judge(&experiment, &own).map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
     let moved = judged.verdicts.iter().zip(keys).filter(|(verdict, _)| verdict.class.is_change());
     Ok(moved.map(|(verdict, key)| (key, verdict.ratio)).collect())
 }

@@ -42,22 +42,6 @@ pub enum Group {
 }
 
 impl Group {
-    /// All groups, in table order.
-    pub const ALL: [Group; 6] =
-        [Group::Point, Group::Range, Group::RangeAggregate, Group::Write, Group::Insert, Group::Background];
-
-    /// The heading of the group's section.
-    pub fn title(self) -> &'static str {
-        match self {
-            Group::Point => "point queries",
-            Group::Range => "range queries without aggregation",
-            Group::RangeAggregate => "range queries with aggregation",
-            Group::Write => "writes",
-            Group::Insert => "inserts",
-            Group::Background => "queries beside writes",
-        }
-    }
-
     /// The group's key in files: `point`, `range`, `range-aggregate`, `write`, `insert`, `background`.
     pub fn key(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! Restart blocks as the estimator sees them, and a run that gives further blocks only to undecided tests.
 
 use super::Rng;
-use crate::experiment::{Archive, BlockData, Experiment, MetricData, Misshapen, TestData};
+use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
 use crate::judge::judge;
 use crate::metric::Metric;
 use crate::rules::Rules;
@@ -86,12 +86,12 @@ impl Blocks {
     ///
     /// # Errors
     /// If the rules contradict themselves.
-    pub fn run(&self, rng: &mut Rng, rules: &Rules, archive: &Archive) -> Result<Outcome, Misshapen> {
+    pub fn run(&self, rng: &mut Rng, rules: &Rules) -> Result<Outcome, Misshapen> {
         let blocks_max = rules.looks.last().map_or(0, |look| look.blocks);
         let all = self.draw(rng, blocks_max);
         let mut given = vec![0; self.tests];
         let mut open = vec![true; self.tests];
-        let mut judgement = Judgement { verdicts: Vec::new(), priors: Vec::new(), variances: Vec::new() };
+        let mut judgement = Judgement { verdicts: Vec::new(), priors: Vec::new() };
         for look in &rules.looks {
             let still_open = given.iter_mut().zip(&open).filter(|(_, open)| **open);
             still_open.for_each(|(given, _)| *given = look.blocks);
@@ -99,7 +99,7 @@ impl Blocks {
             for (test, blocks) in measured.tests.iter_mut().zip(&given) {
                 test.metrics[0].blocks.truncate(*blocks);
             }
-            judgement = judge(&measured, rules, archive)?;
+            judgement = judge(&measured, rules)?;
             let per_test = judgement.verdicts.chunks(self.ratios.len());
             open =
                 per_test.map(|of_test| of_test.iter().any(|verdict| !verdict.class.is_decided())).collect();
