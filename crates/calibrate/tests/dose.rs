@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use rqps_calibrate::shim;
-use rqps_servers::testing::Scratch;
+use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Host};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -40,14 +39,7 @@ struct Took {
 }
 
 fn measure(server: &Scratch) -> Took {
-    let place = server.endpoint();
-    let endpoint = Endpoint {
-        host: Host::Unix(place.socket_dir.clone()),
-        port: place.port,
-        user: place.user.clone(),
-        password: place.password.clone(),
-        database: place.database.clone(),
-    };
+    let endpoint = by_socket(server);
     let mut monitor = Connection::connect(&endpoint, "monitor").unwrap();
     let mut session = Connection::connect(&endpoint, "session").unwrap();
     let version = session.server_version_num();

@@ -6,7 +6,7 @@
 use rqps_driver::sysbench::{Target, run};
 use rqps_driver::{EndedBy, Limit, Observer, Pace, StepError, StepResult, StepSpec, Warmup, Work};
 use rqps_plan::Dbms;
-use rqps_servers::testing::Scratch;
+use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::mysql;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
@@ -23,21 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A window that would take longer than any test.
 const ENDLESS: Duration = Duration::from_secs(3600);
 
-fn endpoint(server: &Scratch) -> Endpoint {
-    let place = server.endpoint();
-    Endpoint {
-        host: Host::Unix(place.socket_dir.clone()),
-        port: place.port,
-        user: place.user.clone(),
-        password: place.password.clone(),
-        database: place.database.clone(),
-    }
-}
-
 /// A server with two loaded tables.
 fn loaded() -> (Scratch, Endpoint, Connection) {
     let server = Scratch::start("18").unwrap();
-    let endpoint = endpoint(&server);
+    let endpoint = by_socket(&server);
     let mut admin = Connection::connect(&endpoint, "test").unwrap();
     for table in 1..=2 {
         let name = dialect::table_name(table);
@@ -164,7 +153,7 @@ impl Observer for Looks<'_> {
 /// A MySQL or MariaDB server with two loaded tables.
 fn loaded_mysql(dbms: Dbms, version: &str) -> (Scratch, Endpoint) {
     let server = Scratch::start_of(dbms, version, |_spec| {}).unwrap();
-    let endpoint = endpoint(&server);
+    let endpoint = by_socket(&server);
     let mut admin = mysql::Connection::connect(&endpoint, "test").unwrap();
     let rows: Vec<_> =
         (1..=ROWS).map(|n| format!("({n},{n},'{}','{}')", "1".repeat(119), "2".repeat(59))).collect();

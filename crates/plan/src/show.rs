@@ -33,7 +33,7 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     out.push('\n');
     push_table(&mut out, ["", "step of every arm", "clients", "until", "about"], &rows);
-    let arms = if plan.arms.len() == 1 { "1 arm".to_owned() } else { format!("{} arms", plan.arms.len()) };
+    let arms = counted(plan.arms.len() as u64, "arm");
     let total = duration_text(seconds.iter().sum());
     let _ = writeln!(out, "\nabout {} per arm; {arms}: about {total}", duration_text(base_seconds));
     out

@@ -15,23 +15,16 @@ use rqps_probe::mysql::{about, explain, fingerprint, settle, threads, waits};
 use rqps_probe::waits::RUNNING;
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
 use rqps_servers::config_from_text;
-use rqps_servers::testing::Scratch;
+use rqps_servers::testing::{Scratch, by_socket};
+use rqps_wire::Session;
 use rqps_wire::mysql::Connection;
-use rqps_wire::{Endpoint, Host, Session};
 
 const ROWS: u64 = 1_000;
 /// More than background threads flush in a second without anything to do.
 const FLUSHES_PER_S_MOST: f64 = 20.0;
 
 fn connect(server: &Scratch) -> Connection {
-    let place = server.endpoint();
-    let endpoint = Endpoint {
-        host: Host::Unix(place.socket_dir.clone()),
-        port: place.port,
-        user: place.user.clone(),
-        password: place.password.clone(),
-        database: place.database.clone(),
-    };
+    let endpoint = by_socket(server);
     Connection::connect(&endpoint, "rqps-probe-test").unwrap()
 }
 

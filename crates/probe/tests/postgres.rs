@@ -14,23 +14,16 @@ use rqps_probe::postgres::work::work;
 use rqps_probe::postgres::{about, explain, fingerprint, flush, settle, waits};
 use rqps_probe::waits::RUNNING;
 use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
-use rqps_servers::testing::Scratch;
+use rqps_servers::testing::{Scratch, by_socket};
+use rqps_wire::Session;
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Host, Session};
 
 const ROWS: u64 = 1_000;
 /// How often the WAL writer looks whether there is something to flush.
 const WAL_WRITER_PER_S: f64 = 5.0;
 
 fn connect(server: &Scratch) -> Connection {
-    let place = server.endpoint();
-    let endpoint = Endpoint {
-        host: Host::Unix(place.socket_dir.clone()),
-        port: place.port,
-        user: place.user.clone(),
-        password: place.password.clone(),
-        database: place.database.clone(),
-    };
+    let endpoint = by_socket(server);
     Connection::connect(&endpoint, "rqps-probe-test").unwrap()
 }
 

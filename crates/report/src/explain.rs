@@ -10,7 +10,7 @@
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
 use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, explain};
-use rqps_store::Run;
+use rqps_store::{Run, counted};
 
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
@@ -212,8 +212,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         Column::number("share", "share"),
         Column::words("part"),
     ];
-    let clients =
-        if split.clients == 1 { "1 client".to_owned() } else { format!("{} clients", split.clients) };
+    let clients = counted(split.clients as usize, "client");
     let title = format!("Where the time of an operation goes, us/o, {clients}");
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
     // Shares of what may be nothing say nothing.

@@ -60,12 +60,12 @@ impl Dirs {
             // What others make in a directory with the sticky bit they cannot put in place of what is there, but names
             // in the work directory itself can be foreseen. Where access lists are, the group's bits show their most.
             let is_work = above == self.work || above == real;
-            let writers = if meta.mode() & 0o1000 == 0 || is_work { meta.mode() & 0o022 } else { 0 };
-            let why = match writers {
-                _ if meta.uid() != own.as_raw() => "belongs to another user",
-                0 => continue,
-                0o020 => "is open to its group's writes: chmod g-w",
-                _ => "is open to everybody's writes: chmod go-w",
+            let may_write = if is_work || meta.mode() & 0o1000 == 0 { meta.mode() & 0o022 } else { 0 };
+            let why = match (meta.uid() == own.as_raw(), may_write) {
+                (true, 0) => continue,
+                (true, 0o020) => "is open to its group's writes: chmod g-w",
+                (true, _) => "is open to everybody's writes: chmod go-w",
+                (false, _) => "belongs to another user",
             };
             return Err(bad(format!("can be replaced or filled by others, since {} {why}", above.display())));
         }

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::PermissionsExt;
 
 use rqps_plan::Dbms;
+use rqps_wire::{Endpoint, Host};
 
 use crate::config::{Config, load_config_for};
 use crate::dirs::Dirs;
@@ -82,6 +83,18 @@ impl Scratch {
         }
         self.server = Some(Server::start(&self.spec)?);
         Ok(())
+    }
+}
+
+/// How a session reaches a server over its Unix socket.
+pub fn by_socket(server: &Server) -> Endpoint {
+    let at = server.endpoint();
+    Endpoint {
+        host: Host::Unix(at.socket_dir.clone()),
+        port: at.port,
+        user: at.user.clone(),
+        password: at.password.clone(),
+        database: at.database.clone(),
     }
 }
 

@@ -11,10 +11,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rqps_plan::Dbms;
-use rqps_servers::testing::Scratch;
+use rqps_servers::testing::{Scratch, by_socket};
 use rqps_servers::{CpuSet, Error, Instrument, Server, ServerSpec, instrument};
+use rqps_wire::Session;
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Host, Session};
 
 /// A field of `/proc/<pid>/status`.
 fn status(pid: u32, field: &str) -> String {
@@ -68,17 +68,6 @@ fn knock(server: &Server) -> UnixStream {
 fn answer(stream: &mut UnixStream) -> Option<u8> {
     let mut byte = [0];
     (stream.read(&mut byte).unwrap() == 1).then_some(byte[0])
-}
-
-fn endpoint(server: &Server) -> Endpoint {
-    let at = server.endpoint();
-    Endpoint {
-        host: Host::Unix(at.socket_dir.clone()),
-        port: at.port,
-        user: at.user.clone(),
-        password: at.password.clone(),
-        database: at.database.clone(),
-    }
 }
 
 fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
@@ -277,7 +266,7 @@ fn a_server_under_valgrind_counts_each_session_and_is_otherwise_as_any() {
         let started = Instant::now();
         let mut server = Server::start(&spec).unwrap();
         let start = started.elapsed();
-        let session = Connection::connect(&endpoint(&server), "test").unwrap();
+        let session = Connection::connect(&by_socket(&server), "test").unwrap();
         let pid = session.backend_id();
         assert_eq!(instrument::instructions_of(&counts_dir, pid).unwrap(), None);
         server.freeze().unwrap();

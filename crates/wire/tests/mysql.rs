@@ -8,8 +8,7 @@ mod mysql_checks;
 
 use mysql_checks::{login, loss, statements};
 use rqps_plan::Dbms;
-use rqps_servers::testing::Scratch;
-use rqps_wire::{Endpoint, Host};
+use rqps_servers::testing::{Scratch, by_socket};
 
 #[test]
 fn old_mysql() {
@@ -29,13 +28,7 @@ fn mariadb() {
 /// All checks on one server, in an order in which the last one kills it.
 fn check_all(dbms: Dbms, version: &str) {
     let server = Scratch::start_of(dbms, version, |spec| spec.tcp = true).unwrap();
-    let endpoint = Endpoint {
-        host: Host::Unix(server.endpoint().socket_dir.clone()),
-        port: server.endpoint().port,
-        user: server.endpoint().user.clone(),
-        password: server.endpoint().password.clone(),
-        database: server.endpoint().database.clone(),
-    };
+    let endpoint = by_socket(&server);
     login::connection_knows_server_and_backend(&endpoint);
     login::failures_name_place_and_remedy(&endpoint);
     login::other_protocols_are_recognized(&endpoint);

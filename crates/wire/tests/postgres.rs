@@ -7,9 +7,7 @@
 mod checks;
 
 use checks::{login, loss, statements};
-use rqps_servers::ServerEndpoint;
-use rqps_servers::testing::Scratch;
-use rqps_wire::{Endpoint, Host};
+use rqps_servers::testing::{Scratch, by_socket};
 
 #[test]
 fn oldest_release() {
@@ -24,7 +22,7 @@ fn new_release() {
 /// All checks on one server, in an order in which the last one may crash it.
 fn check_all(version: &str) {
     let server = Scratch::start_with(version, |spec| spec.tcp = true).unwrap();
-    let endpoint = by_socket(server.endpoint());
+    let endpoint = by_socket(&server);
     login::connection_knows_server_and_backend(&endpoint);
     login::failures_name_place_and_remedy(&endpoint);
     login::tcp_works(&endpoint);
@@ -36,14 +34,4 @@ fn check_all(version: &str) {
     statements::copy_loads_all_or_nothing(&endpoint);
     loss::ended_backend_says_why(&endpoint);
     loss::killed_backend_is_a_closed_connection(&endpoint);
-}
-
-fn by_socket(server: &ServerEndpoint) -> Endpoint {
-    Endpoint {
-        host: Host::Unix(server.socket_dir.clone()),
-        port: server.port,
-        user: server.user.clone(),
-        password: server.password.clone(),
-        database: server.database.clone(),
-    }
 }

@@ -90,16 +90,15 @@ fn with_command(
         .map_err(|e| Usage(format!("can't run {program}: {e}")))?;
     loop {
         if let Some(status) = child.try_wait()? {
-            let code = status.code().and_then(|code| u8::try_from(code).ok());
-            if !context.stop.load(Ordering::Relaxed)
-                && let Some(how) = server.exit_text()
-            {
+            let interrupted = context.stop.load(Ordering::Relaxed);
+            if !interrupted && let Some(how) = server.exit_text() {
                 anyhow::bail!(
                     "the server ended ({how}) while {program} ran:\n{}",
                     server.log_tail(LOG_LINES)
                 );
             }
-            let without = if context.stop.load(Ordering::Relaxed) { EXIT_INTERRUPTED } else { EXIT_FAILED };
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            let without = if interrupted { EXIT_INTERRUPTED } else { EXIT_FAILED };
             return Ok(ExitCode::from(code.unwrap_or(without)));
         }
         if context.stop.load(Ordering::Relaxed) {

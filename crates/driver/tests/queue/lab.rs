@@ -3,8 +3,8 @@
 use rqps_driver::queue::{Positions, QueueLimit, QueueSpec, run_queue};
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_plan::Dbms;
-use rqps_servers::testing::Scratch;
-use rqps_wire::{Endpoint, Host, Session, Table, mysql, postgres};
+use rqps_servers::testing::{Scratch, by_socket};
+use rqps_wire::{Endpoint, Session, Table, mysql, postgres};
 use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{
     DeleteForm, Pacer, Position, Sizes, Stretch, create_table, stretches, test_by_name,
@@ -62,14 +62,7 @@ pub fn postgres() -> Lab<postgres::Connection> {
 impl<C: Client> Lab<C> {
     pub fn start(dbms: Dbms, version: &str) -> Self {
         let server = Scratch::start_of(dbms, version, |_spec| {}).unwrap();
-        let place = server.endpoint();
-        let endpoint = Endpoint {
-            host: Host::Unix(place.socket_dir.clone()),
-            port: place.port,
-            user: place.user.clone(),
-            password: place.password.clone(),
-            database: place.database.clone(),
-        };
+        let endpoint = by_socket(&server);
         let admin = C::open(&endpoint, "admin").unwrap();
         Self { _server: server, endpoint, admin }
     }

@@ -126,21 +126,14 @@ fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition>
 mod tests {
     use super::*;
     use rqps_plan::Dbms;
-    use rqps_servers::testing::Scratch;
-    use rqps_wire::{Host, Session};
+    use rqps_servers::testing::{Scratch, by_socket};
+    use rqps_wire::Session;
 
     #[test]
     fn nothing_is_purged_while_purge_is_held() {
         const UPDATES: u64 = 300;
         let server = Scratch::start_of(Dbms::Mysql, "8.0.31", |_| ()).unwrap();
-        let place = server.endpoint();
-        let endpoint = Endpoint {
-            host: Host::Unix(place.socket_dir.clone()),
-            port: place.port,
-            user: place.user.clone(),
-            password: place.password.clone(),
-            database: place.database.clone(),
-        };
+        let endpoint = by_socket(&server);
         let connect = || Connection::connect(&endpoint, "test").unwrap();
         let (mut holder, mut worker) = (connect(), connect());
         worker.simple("CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL) ENGINE = InnoDB").unwrap();
