@@ -18,11 +18,12 @@ test:
 	tools/beside '$(CHECK) && cargo test --workspace --no-run' tools/debian-packages
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 2))} tools/beside \
 		'cargo test --workspace --no-fail-fast' \
-		tools/orasort-python-test \
+		'$(MAKE) -C orasort test' \
 		'RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10'
 
 check:
 	$(CHECK)
+	$(MAKE) -C orasort check
 
 demo:
 	cargo run --release -- demo

@@ -1,7 +1,7 @@
 //! `cargo bench`: this library beside the sorts of std, on four shapes of keys. CPU time is not to be had without more
 //! than std: run it on an idle machine, and take the ratios.
 //!
-//! The whole comparison, with other crates, more shapes and counters, is `tools/orasort-bench` of the repository.
+//! The whole comparison, with other crates, more shapes and counters, is `tools/bench` of the workspace.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 /*
  * Sorts the same words from three places where keys may lie, and says what is wrong with a list that cannot be sorted.
  *
- *   cc -std=c99 -I crates/orasort-capi/include crates/orasort-capi/examples/argsort.c -lorasort -o argsort
+ *   cc -std=c99 -I capi/include capi/examples/argsort.c -lorasort -o argsort
  */
 #include "orasort.h"
 

@@ -1,7 +1,7 @@
 /*
  * Pulls the first rows of a million keys, which takes a part of the time that sorting them takes, and drops the rest.
  *
- *   cc -std=c99 -I crates/orasort-capi/include crates/orasort-capi/examples/first_rows.c -lorasort -o first_rows
+ *   cc -std=c99 -I capi/include capi/examples/first_rows.c -lorasort -o first_rows
  */
 #include "orasort.h"
 
