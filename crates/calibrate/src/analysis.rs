@@ -21,13 +21,11 @@ const SEED: u64 = 20_260;
 /// What goes into an analysis.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// Everything that was measured.
     pub experiment: &'a Experiment,
     /// The rules of the verdicts.
     pub rules: &'a Rules,
     /// Names of the experiment's arms.
     pub arms: &'a [String],
-    /// Each arm's dose.
     pub doses: &'a [Dose],
     /// What a multiplication is worth.
     pub truth: &'a Truth,
@@ -40,7 +38,6 @@ pub struct Input<'a> {
 /// Verdicts after so many blocks, over all draws.
 #[derive(Debug, Clone)]
 pub struct AtLook {
-    /// Blocks.
     pub blocks: usize,
     /// False changes among verdicts on arms without a dose, by detector and group of tests; no group: all of them.
     pub false_changes: BTreeMap<(Detector, Option<String>), Share>,
@@ -57,9 +54,7 @@ pub struct AtLook {
 /// A test's noise, and what it can show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestNoise {
-    /// The test.
     pub test: String,
-    /// Its group.
     pub group: String,
     /// Of the rate: standard deviation of one block's logarithm of the ratio, and the smallest change that would have
     /// been shown with 80 % probability. Medians over arms.
@@ -71,7 +66,6 @@ pub struct TestNoise {
 /// One column of one arm that waits, writes log and forces it to the disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Key of the metric.
     pub metric: String,
     /// Tests in which it was called worse.
     pub called: Vec<String>,
@@ -82,9 +76,7 @@ pub struct Column {
 /// What the multiplications of an arm are worth in a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrueSize {
-    /// The arm.
     pub arm: String,
-    /// The test.
     pub test: String,
     /// How much more an operation costs.
     pub cost: Option<Size>,
@@ -97,7 +89,6 @@ pub struct TrueSize {
 pub struct Analysis {
     /// What was said blindly, by detector and true size.
     pub blind: BTreeMap<(Detector, Range), Row>,
-    /// What was aimed at.
     pub goals: Vec<Goal>,
     /// Verdicts of draws, by look.
     pub looks: Vec<AtLook>,

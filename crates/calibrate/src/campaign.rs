@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::seal::Sealed;
 use crate::shim;
 use crate::truth::Truth;
-use rqps_plan::{Arm, BuildSpec, Plan, PlanContext};
+use rqps_model::BuildSpec;
+use rqps_plan::{Arm, Plan, PlanContext};
 use rqps_stats::sim::Rng;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -46,17 +47,13 @@ const SEALED_FILE: &str = "sealed.json";
 /// What is to be calibrated.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The build.
     pub build: BuildSpec,
-    /// The config.
     pub config: String,
-    /// The tests.
     pub tests: Vec<String>,
     /// Arms beside base and control; half of them have no dose.
     pub arms: usize,
     /// Wall-clock time of the second run.
     pub budget: Duration,
-    /// Rows of the table.
     pub rows: u64,
     /// Seconds of a window.
     pub window_seconds: f64,
@@ -97,7 +94,6 @@ impl Place {
         }
     }
 
-    /// The sealed file.
     pub fn sealed_path(&self) -> PathBuf {
         self.directory.join(SEALED_FILE)
     }

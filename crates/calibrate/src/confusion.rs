@@ -9,7 +9,6 @@ const EDGES: [f64; 10] = [0.0, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1
 /// A range of true sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Range {
-    /// No dose.
     Null,
     /// Slower, from the edge of this index to the next.
     From(usize),
@@ -31,7 +30,6 @@ impl Range {
         Range::From(EDGES.iter().rposition(|edge| share >= *edge).unwrap_or(0))
     }
 
-    /// Its words in tables.
     pub fn words(self) -> String {
         let percent = |at: usize| EDGES[at] * 100.0;
         match self {
@@ -52,7 +50,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Counts one more.
     pub fn add(&mut self, call: Call) {
         if let Some(at) = Call::ALL.iter().position(|its| *its == call) {
             self.counts[at] += 1;

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// Extra work per message that a server receives; see `crates/dose`, which does it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dose {
-    /// Dependent multiplications.
     pub spin: u64,
     /// Microseconds of sleep.
     pub sleep_us: u64,
@@ -16,7 +15,6 @@ pub struct Dose {
 }
 
 impl Dose {
-    /// Multiplications alone.
     pub fn spin(spin: u64) -> Self {
         Self { spin, ..Self::default() }
     }

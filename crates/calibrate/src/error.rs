@@ -2,69 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-/// Failure of a calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or directory is not as it has to be.
     #[error("cannot {action} {path}: {source}", path = path.display())]
-    File {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: std::io::Error },
     /// A file of a calibration cannot be understood.
     #[error("{path} cannot be read as what a calibration writes: {source}", path = path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: serde_json::Error,
-    },
+    Format { path: PathBuf, source: serde_json::Error },
     /// The doses are not those that were committed to before the verdicts.
     #[error(
         "the doses in {path} are not those that were sealed: their SHA-256 is {found}, the run says {committed}; \
          nothing can be said from this run, measure again",
         path = path.display()
     )]
-    SealBroken {
-        /// The file of doses.
-        path: PathBuf,
-        /// The digest of its content.
-        found: String,
-        /// The digest in the run's notes.
-        committed: String,
-    },
+    SealBroken { path: PathBuf, found: String, committed: String },
     /// The verdicts are not those that were written before the seal was opened.
     #[error(
         "{path} is not what was frozen: its SHA-256 is {found}, the run says {committed}; remove the folder \
          `calibration` only if you mean to lose the proof that verdicts came first",
         path = path.display()
     )]
-    VerdictsChanged {
-        /// The file of verdicts.
-        path: PathBuf,
-        /// The digest of its content.
-        found: String,
-        /// The digest in the run's notes.
-        committed: String,
-    },
+    VerdictsChanged { path: PathBuf, found: String, committed: String },
     /// The run is no calibration.
     #[error("{path} is no calibration: {reason}; `rqps calibrate` makes one", path = path.display())]
-    NoCalibration {
-        /// The run folder.
-        path: PathBuf,
-        /// What is missing.
-        reason: String,
-    },
+    NoCalibration { path: PathBuf, reason: String },
     /// There are too few blocks or arms to say anything.
     #[error("{what}; a campaign of its own needs a larger --budget, or fewer --tests")]
-    TooLittle {
-        /// What is too little.
-        what: String,
-    },
+    TooLittle { what: String },
     /// An option that makes no calibration.
     #[error("{0}")]
     Design(String),
@@ -74,7 +39,6 @@ pub enum Error {
     /// The run cannot be judged.
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
-    /// The data contradict themselves.
     #[error(transparent)]
     Misshapen(#[from] rqps_stats::Misshapen),
 }

@@ -8,15 +8,11 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// What was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
-    /// Worse.
     Regression,
-    /// Better.
     Improvement,
-    /// The same.
     Same,
     /// Not decided.
     Inconclusive,
@@ -26,7 +22,6 @@ impl Call {
     /// All of them, in the order of columns.
     pub const ALL: [Call; 4] = [Call::Regression, Call::Improvement, Call::Same, Call::Inconclusive];
 
-    /// Its word in tables.
     pub fn word(self) -> &'static str {
         match self {
             Call::Regression => "regression",
@@ -48,20 +43,15 @@ impl From<Class> for Call {
     }
 }
 
-/// One verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrozenVerdict {
-    /// The test.
     pub test: String,
-    /// The test's group.
     pub group: String,
-    /// The arm's name.
     pub arm: String,
     /// Key of what it is on.
     pub detector: String,
     /// Key of the metric that it rests on.
     pub metric: String,
-    /// What was said.
     pub call: Call,
     /// Whether it is significant among all verdicts of the run.
     pub significant: bool,
@@ -69,9 +59,7 @@ pub struct FrozenVerdict {
     pub ratio: Option<f64>,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end of it.
     pub high: Option<f64>,
-    /// Blocks it rests on.
     pub blocks: usize,
     /// Standard deviation of one block's logarithm of the ratio.
     pub block_sd: Option<f64>,

@@ -12,7 +12,6 @@ const QUIET_SD: f64 = 0.015;
 /// A goal, and which share of verdicts tells whether it is met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
-    /// What is counted.
     pub what: String,
     /// The share aimed at.
     pub aim: f64,

@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 /// A verdict of a draw.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// Index of its draw.
     pub draw: usize,
     /// Index of the test in the experiment.
     pub test: usize,
@@ -22,7 +21,6 @@ pub struct Sample {
     pub arm: usize,
     /// Rate or cost.
     pub detector: Detector,
-    /// What was said.
     pub class: Class,
     /// The metric that it rests on.
     pub metric: Metric,
@@ -33,7 +31,6 @@ pub struct Sample {
 /// All verdicts after so many blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
-    /// Blocks.
     pub blocks: usize,
     /// Arms that were base in a draw.
     pub bases: BTreeSet<usize>,

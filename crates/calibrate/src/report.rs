@@ -14,19 +14,14 @@ use std::fmt::Write as _;
 /// What a report says of the run that it is about.
 #[derive(Debug, Clone, Default)]
 pub struct About {
-    /// The run folder's name.
     pub run: String,
-    /// Version of rqps.
     pub program_version: String,
-    /// Build and config.
     pub build: String,
-    /// Rows of the table.
     pub rows: u64,
     /// Who counted instructions, as a phrase.
     pub instructions: String,
     /// Mean length of a block, seconds.
     pub block_s: f64,
-    /// Blocks that count.
     pub blocks_done: usize,
     /// Blocks that the host spoilt.
     pub blocks_void: usize,
@@ -34,7 +29,6 @@ pub struct About {
     pub seal: String,
     /// SHA-256 of the verdicts.
     pub frozen: String,
-    /// Facts of the host.
     pub host: Vec<(String, String)>,
     /// The command line that makes such a report.
     pub command: String,

@@ -15,9 +15,7 @@ use std::path::Path;
 /// The doses of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
-    /// Makes the digest unguessable.
     pub nonce: String,
-    /// By arm's name.
     pub doses: BTreeMap<String, Dose>,
 }
 

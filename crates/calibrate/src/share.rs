@@ -23,15 +23,12 @@ const SEED: u64 = 1;
 pub struct Share {
     /// Verdicts of the kind that is counted.
     pub hits: usize,
-    /// All verdicts.
     pub tries: usize,
     /// How many of them can be independent at the most.
     pub independent: usize,
     /// Clopper and Pearson's interval, for as many tries as are independent.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
-    /// The bootstrap's interval.
     pub bootstrap: Option<(f64, f64)>,
 }
 

@@ -9,22 +9,18 @@ use rqps_stats::{BlockData, Experiment, Metric};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Confidence of intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A size with its interval, as a share: 0.01 is 1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Size {
-    /// The best guess.
     pub share: f64,
     /// Lower end of the interval.
     pub low: f64,
-    /// Upper end of it.
     pub high: f64,
 }
 
 impl Size {
-    /// No change at all.
     pub const ZERO: Size = Size { share: 0.0, low: 0.0, high: 0.0 };
 
     fn times(self, factor: f64) -> Size {
@@ -39,9 +35,7 @@ impl Size {
 /// What one multiplication per message adds to the cost of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slope {
-    /// In which test.
     pub test: String,
-    /// Key of the metric.
     pub metric: String,
     /// The share that it adds.
     pub size: Size,
@@ -50,9 +44,7 @@ pub struct Slope {
 /// What doses of multiplications are worth.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
-    /// By test and metric.
     pub slopes: Vec<Slope>,
-    /// Blocks it rests on.
     pub blocks: usize,
     /// Folder of the run that it was measured in.
     pub run: String,
@@ -80,7 +72,6 @@ impl Truth {
         truth
     }
 
-    /// What one multiplication adds.
     pub fn slope(&self, test: &str, metric: Metric) -> Option<Size> {
         self.slopes.iter().find(|its| its.test == test && its.metric == metric.key()).map(|its| its.size)
     }

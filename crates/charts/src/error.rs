@@ -7,20 +7,11 @@ pub enum Error {
     #[error(
         "flamegraph `{title}`: no stack can be drawn; folded stacks have lines `frame;frame count`: {reason}"
     )]
-    Flamegraph {
-        /// Title of the flamegraph.
-        title: String,
-        /// What was found instead.
-        reason: String,
-    },
+    Flamegraph { title: String, reason: String },
     /// The SVG could not be read or is too large to be painted.
     #[cfg(feature = "png")]
     #[error("PNG of a chart: {reason}; a smaller scale or chart may help")]
-    Png {
-        /// What the renderer says.
-        reason: String,
-    },
+    Png { reason: String },
 }
 
-/// Result of drawing.
 pub type Result<T> = std::result::Result<T, Error>;

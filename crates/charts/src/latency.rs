@@ -7,7 +7,6 @@ use crate::scale::{Log, drawable, time_label};
 use crate::svg::{Frame, PADDING, Svg, heading, number};
 use crate::text::{self, SMALL};
 
-/// Height of the plot.
 const PLOT: f64 = 220.0;
 /// Percentiles on the axis with the share of statements that are slower.
 const PERCENTILES: [(&str, f64); 8] = [
@@ -26,7 +25,6 @@ const PERCENTILES: [(&str, f64); 8] = [
 pub struct LatencyChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
-    /// Heading.
     pub title: String,
     /// Curves, drawn in their order.
     pub curves: Vec<Curve>,

@@ -6,11 +6,9 @@ use crate::svg::{Svg, number};
 
 /// How lines of a chart are drawn.
 pub(crate) struct Pen {
-    /// Width of the stroke.
     pub width: f64,
     /// Distance of the markers that tell lines apart without colour.
     pub marker_apart: f64,
-    /// Where the plot begins.
     pub left: f64,
 }
 

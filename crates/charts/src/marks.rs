@@ -62,7 +62,6 @@ pub struct RatioPoint {
     pub low: f64,
     /// Upper end of the interval, as a ratio; NaN where there is none.
     pub high: f64,
-    /// What was decided.
     pub mark: Mark,
 }
 

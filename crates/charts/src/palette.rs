@@ -8,7 +8,6 @@ use std::borrow::Cow;
 /// Where a chart will be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// A file on white.
     Light,
     /// A file on dark grey.
     Dark,

@@ -19,7 +19,6 @@ const PATTERNS: [&str; 6] = ["", "M0,8L8,0", "M4,2v4M2,4h4", "M0,0L8,8", "M0,4h8
 pub struct PartsChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
-    /// Heading.
     pub title: String,
     /// Unit of the figures: `us/query`.
     pub unit: String,

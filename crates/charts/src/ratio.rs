@@ -24,7 +24,6 @@ const ARMS_WITH_FIGURES: usize = 3;
 pub struct RatioChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
-    /// Heading.
     pub title: String,
     /// What the ratio is of: `rQPS against pg17`.
     pub axis: String,
@@ -69,7 +68,6 @@ impl Default for RatioChart {
     }
 }
 
-/// Where things are.
 struct Layout {
     axis: Log,
     top: f64,

@@ -7,7 +7,6 @@ use std::fmt::Write;
 /// Fonts of a reader's own system; the last one is always there.
 const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
-/// SVG while it grows.
 #[derive(Default)]
 pub(crate) struct Svg {
     out: String,
@@ -21,7 +20,6 @@ pub(crate) struct Tag<'a> {
 }
 
 impl Svg {
-    /// Begins an element.
     pub(crate) fn tag(&mut self, name: &'static str) -> Tag<'_> {
         self.out.push('<');
         self.out.push_str(name);
@@ -34,7 +32,6 @@ impl Svg {
         if anchor == "start" { tag } else { tag.a("text-anchor", anchor) }
     }
 
-    /// A straight line.
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str) -> Tag<'_> {
         self.tag("line").n("x1", from.0).n("y1", from.1).n("x2", to.0).n("y2", to.1).a("stroke", stroke)
     }
@@ -104,17 +101,13 @@ pub(crate) fn number(value: f64) -> String {
 
 /// What stands around a drawing.
 pub(crate) struct Frame<'a> {
-    /// Prefix of ids.
     pub id: &'a str,
     /// Second class: `ratio` gives `chart-ratio`.
     pub kind: &'static str,
-    /// Heading.
     pub title: &'a str,
     /// What the chart shows, in a sentence, for those who do not see it.
     pub description: String,
-    /// Size of the drawing.
     pub width: f64,
-    /// Size of the drawing.
     pub height: f64,
     /// Attributes of the outermost element: the domain and the place of the plot.
     pub data: Vec<(&'static str, String)>,

@@ -20,7 +20,6 @@ const BOLD: f64 = 1.17;
 
 /// Font size of the title, in units of the viewBox.
 pub(crate) const TITLE: f64 = 14.0;
-/// Font size of labels.
 pub(crate) const LABEL: f64 = 12.0;
 /// Font size of ticks and legends; the smallest in use.
 pub(crate) const SMALL: f64 = 11.0;

@@ -23,7 +23,6 @@ const PLOT_MAX: f64 = 320.0;
 pub struct TimelineChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
-    /// Heading.
     pub title: String,
     /// Unit of the values, above the axis: `queries/s`.
     pub unit: String,

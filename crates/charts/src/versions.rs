@@ -8,7 +8,6 @@ use crate::scale::Log;
 use crate::svg::{Frame, PADDING, Svg, heading, number};
 use crate::text::{self, SMALL};
 
-/// Height of the plot.
 const PLOT: f64 = 260.0;
 /// Points of several lines stand so far beside each other that each whisker is seen, and no farther than a share of the
 /// distance between versions.
@@ -20,7 +19,6 @@ const ASIDE_SHARE_MAX: f64 = 0.5;
 pub struct VersionChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
-    /// Heading.
     pub title: String,
     /// What the ratio is of: `rQPS against 12.22`.
     pub axis: String,
@@ -54,12 +52,10 @@ impl Default for VersionChart {
     }
 }
 
-/// Where things are.
 struct Layout {
     axis: Log,
     left: f64,
     right: f64,
-    /// Distance between versions.
     step: f64,
     /// Whether names of versions stand side by side; else they hang down.
     is_level: bool,

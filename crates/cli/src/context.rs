@@ -15,13 +15,10 @@ const STOP_SIGNALS: [i32; 3] =
 
 /// What every verb works with.
 pub struct Context {
-    /// Where runs are kept.
     pub results: PathBuf,
     /// Where builds and data directories are kept.
     pub dirs: Dirs,
-    /// Format of standard output.
     pub format: OutputFormat,
-    /// Whether text is coloured.
     pub color: bool,
     /// Characters of a line on the terminal; none where standard output goes elsewhere.
     pub width: Option<usize>,

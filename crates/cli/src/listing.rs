@@ -15,7 +15,6 @@ const RESET: &str = "\x1b[0m";
 /// What the elastic column keeps however narrow the terminal is.
 const ELASTIC_MIN: usize = 12;
 
-/// A list.
 pub struct Listing {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
@@ -31,7 +30,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Words.
     pub fn words(name: &'static str) -> Self {
         Self { name, to_the_right: false, is_elastic: false, dispensable: 0 }
     }
@@ -52,10 +50,8 @@ impl Column {
     }
 }
 
-/// A cell.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
-    /// For the eye.
     pub text: String,
     /// For CSV, where that is another thing than the text.
     pub exact: Option<String>,
@@ -63,16 +59,13 @@ pub struct Cell {
     pub tint: Option<Tint>,
 }
 
-/// A colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tint {
     /// Something is wrong, or worse.
     Red,
-    /// Better.
     Green,
     /// Not finished.
     Yellow,
-    /// Beside the point.
     Dim,
 }
 
@@ -111,12 +104,10 @@ impl Cell {
 }
 
 impl Listing {
-    /// An empty list.
     pub fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
         // Before anything is measured or coloured.
         let tamed = |cell: Cell| Cell { text: tame(&cell.text).into_owned(), ..cell };

@@ -18,11 +18,9 @@ use std::process::ExitCode;
 const EXIT_REGRESSION: u8 = 1;
 /// Usage or plan error.
 const EXIT_USAGE: u8 = 2;
-/// A run failed.
 const EXIT_FAILED: u8 = 3;
 /// Verdicts that were asked for are missing.
 const EXIT_INCONCLUSIVE: u8 = 4;
-/// Ctrl-C.
 const EXIT_INTERRUPTED: u8 = 130;
 
 /// An error that is the user's to mend: a plan with mistakes, an unknown run.

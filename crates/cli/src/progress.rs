@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 /// How often the bar is drawn again at the most.
 const DRAWS_PER_SECOND: u8 = 5;
 
-/// Draws a run's progress.
 pub struct Progress {
     bar: ProgressBar,
     /// Estimated seconds of each action.

@@ -3,7 +3,7 @@
 
 use crate::Usage;
 use crate::args::DriveArgs;
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_wire::{Endpoint, Host};
 use std::env::var;
 use std::net::IpAddr;
@@ -76,7 +76,6 @@ pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
     }
 }
 
-/// Where it is.
 pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {
     let names = names(dbms);
     let own = |given: &Option<String>, own: &str, serve: &str| {

@@ -12,10 +12,11 @@
 //! of rows inserted, of statements of all kinds, and of queries.
 
 use rqps_driver::Observer;
-use rqps_driver::queue::{Positions, QueueLimit, QueueSpec, Role, run_queue};
+use rqps_driver::queue::{Positions, QueueSpec, Role, run_queue};
+use rqps_model::{Limit, Pacer};
 use rqps_wire::{Endpoint, Host, Session, mysql, postgres};
 use rqps_workloads::Dialect;
-use rqps_workloads::insert_benchmark::{DeleteForm, Pacer, create_table, newest_number_sql, test_by_name};
+use rqps_workloads::insert_benchmark::{DeleteForm, create_table, newest_number_sql, test_by_name};
 use std::env::var;
 use std::error::Error;
 
@@ -67,7 +68,7 @@ fn run<S: Session>(
         delete_form: DeleteForm::In,
         pacer: Pacer::Even,
         positions: vec![Positions { insert_from, rows_to_insert: rows, rows_to_delete: rows }],
-        limit: QueueLimit::Rows,
+        limit: Limit::Rows(0),
         flush: None,
     };
     let result = run_queue(&spec, |_| connect(), &mut Nobody)?;

@@ -19,7 +19,6 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Now.
     #[inline]
     pub fn now() -> Self {
         let time = FIRST.elapsed();

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What clients do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     /// Connect and prepare; then stand still.
@@ -119,7 +118,6 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the step.
     pub fn abort(&self) {
         self.abort.store(true, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);

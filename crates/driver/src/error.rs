@@ -3,18 +3,8 @@
 /// Why a step has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    /// A client's session failed.
     #[error("client {client} of {clients}, {doing}: {source}")]
-    Client {
-        /// Its number, from 0.
-        client: u32,
-        /// Of how many.
-        clients: u32,
-        /// What it was doing.
-        doing: &'static str,
-        /// What it met.
-        source: Box<rqps_wire::Error>,
-    },
+    Client { client: u32, clients: u32, doing: &'static str, source: Box<rqps_wire::Error> },
     /// The observer asked for the end.
     #[error("cancelled")]
     Cancelled,
@@ -22,12 +12,7 @@ pub enum StepError {
     #[error(
         "can't start a thread for client {client}: {source}; lower the plan's `clients` or raise the limit of processes"
     )]
-    Thread {
-        /// The client.
-        client: u32,
-        /// The system's word.
-        source: std::io::Error,
-    },
+    Thread { client: u32, source: std::io::Error },
     /// A client's thread panicked: a defect of the program.
     #[error("client {0} panicked; please report this with the message above")]
     Panicked(u32),

@@ -29,12 +29,10 @@ pub(crate) struct Tally {
     pub sent_ns: Histogram<u64>,
 }
 
-/// Counts of one phase.
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies {
     /// In the order of the test's statements.
     pub statements: Vec<Tally>,
-    /// BEGIN and COMMIT.
     pub control: Vec<Tally>,
     pub noop_statements: u64,
     pub rows: u64,

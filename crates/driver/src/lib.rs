@@ -22,5 +22,5 @@ mod worker;
 
 pub use error::StepError;
 pub use result::{KindResult, StepResult};
-pub use spec::{EndedBy, Flush, Limit, Observer, Pace, StepSpec, Warmup, Work};
+pub use spec::{Flush, Observer, Pace, StepSpec};
 pub use step::run_step;

@@ -1,8 +1,8 @@
 //! What a step measured.
 
 use crate::queue::QueueResult;
-use crate::spec::{EndedBy, Work};
 use hdrhistogram::Histogram;
+use rqps_model::{EndedBy, FixedWork};
 use rqps_workloads::expect::Answers;
 use rqps_workloads::{Expect, Statement};
 use std::collections::BTreeMap;
@@ -14,11 +14,8 @@ pub struct StepResult {
     /// Events divided by [`StepResult::events_per_s`]: the mean over clients of the time from the opening of the window
     /// to the client's own last event in it.
     pub elapsed: Duration,
-    /// How long warm-up took.
     pub warmup: Duration,
-    /// What ended the window.
     pub ended_by: EndedBy,
-    /// Events completed.
     pub events: u64,
     /// Events per second: the sum over clients of events / (time to the client's own last event), so that a client
     /// that waits for another's last event doesn't dilute the rate.
@@ -29,9 +26,7 @@ pub struct StepResult {
     pub statements: u64,
     /// Statements that found or changed nothing although that was their aim.
     pub noop_statements: u64,
-    /// Rows returned.
     pub rows: u64,
-    /// Rows changed.
     pub changed_rows: u64,
     /// Rows removed for good since the step's start, warm-up and the clients' last events outside the window included.
     pub removed_rows: u64,
@@ -48,7 +43,7 @@ pub struct StepResult {
     /// Why the answers can't be right, if so.
     pub invalid: Option<String>,
     /// The events each client did: another run can do the same.
-    pub work: Work,
+    pub work: FixedWork,
     /// What only a step of the Insert Benchmark has. Its events are its queries, or without any its INSERT statements;
     /// [`StepResult::queries`] counts the same, [`StepResult::statements`] all but the lookups of keys.
     pub queue: Option<QueueResult>,

@@ -1,30 +1,25 @@
 //! What a step is asked to do, and who watches it.
 
+use rqps_model::{Limit, Warmup};
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Test};
 use std::time::Duration;
 
-/// A measured step.
 #[derive(Debug, Clone)]
 pub struct StepSpec {
     /// The test whose events are repeated.
     pub test: &'static Test,
     /// The step's name: part of the seed, so that two steps of one test don't repeat the same keys.
     pub step: String,
-    /// How SQL is spelled.
     pub dialect: Dialect,
-    /// Number of tables.
     pub tables: u32,
     /// Clients: threads, each with one session.
     pub clients: u32,
-    /// The plan's seed.
     pub seed: u64,
     /// Part of the seed. A step that is repeated on data which a first attempt has already changed takes
     /// another number, so as not to meet its own traces; two steps that are to do the same take the same one.
     pub draws: u32,
-    /// How warm-up ends.
     pub warmup: Warmup,
-    /// How the window ends.
     pub limit: Limit,
     /// End the window when one client has removed its share of this many rows (all clients together).
     pub removed_rows_max: Option<u64>,
@@ -45,39 +40,6 @@ pub struct Flush {
     pub sql: String,
 }
 
-/// How warm-up ends.
-#[derive(Debug, Clone)]
-pub enum Warmup {
-    /// After this time; zero: there is none, not even one event.
-    Time(Duration),
-    /// When the rate has settled, at the latest after this time.
-    Detect {
-        /// The cap.
-        most: Duration,
-    },
-}
-
-/// How the window ends.
-#[derive(Debug, Clone)]
-pub enum Limit {
-    /// After this time; events in flight are finished and counted.
-    Time(Duration),
-    /// After this many events over all clients, evenly split.
-    Events(u64),
-    /// After exactly the events that another run did, client by client, warm-up included. The window ends when the
-    /// first client has done its part; the others finish theirs outside it, so that the data end up the same.
-    Work(Work),
-}
-
-/// How many events each client did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Work {
-    /// In warm-up.
-    pub warmup: Vec<u64>,
-    /// From the opening of the window on, those that were owed when it closed included.
-    pub window: Vec<u64>,
-}
-
 /// Closed or open loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
@@ -85,28 +47,6 @@ pub enum Pace {
     Closed,
     /// Events are due at even intervals, whatever the answers take; all clients together reach this rate.
     EventsPerSecond(f64),
-}
-
-/// What ended the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndedBy {
-    /// The time was over.
-    Time,
-    /// The events were done.
-    Work,
-    /// The share of rows that may be removed was gone.
-    RemovedRows,
-}
-
-impl EndedBy {
-    /// The word in result files: `time`, `work`, `share`.
-    pub fn key(self) -> &'static str {
-        match self {
-            EndedBy::Time => "time",
-            EndedBy::Work => "work",
-            EndedBy::RemovedRows => "share",
-        }
-    }
 }
 
 /// Called from the thread that runs the step, while all clients stand still unless said otherwise.

@@ -6,10 +6,11 @@ use crate::error::StepError;
 use crate::event::{Tallies, latency_histogram};
 use crate::lead::Lead;
 use crate::result::{KindResult, StepResult};
-use crate::spec::{EndedBy, Limit, Observer, StepSpec, Warmup, Work};
+use crate::spec::{Observer, StepSpec};
 use crate::warmup::Detector;
 use crate::worker::{self, Quota, Report, Shared};
 use hdrhistogram::Histogram;
+use rqps_model::{EndedBy, FixedWork, Limit, Warmup};
 use rqps_wire::Session;
 use rqps_workloads::expect::{Answers, verify};
 use std::collections::BTreeMap;
@@ -41,6 +42,9 @@ pub fn run_step<S: Session>(
     add_up(spec, &reports, &stretches, &no_latency)
 }
 
+/// Warm-up that is detected ends after this time at the latest.
+const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
+
 /// How long the phases took.
 #[derive(Debug, Default)]
 struct Stretches {
@@ -54,7 +58,7 @@ fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop
     let (warmup_time, detect) = match (&spec.limit, &spec.warmup) {
         (Limit::Work(_), _) => (None, false),
         (_, Warmup::Time(time)) => (Some(*time), false),
-        (_, Warmup::Detect { most }) => (Some(*most), true),
+        (_, Warmup::Detect) => (Some(WARMUP_DETECT_MOST), true),
     };
     if warmup_time != Some(Duration::ZERO) {
         lead.control.open(Phase::Warmup);
@@ -65,11 +69,7 @@ fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop
     lead.flush(Phase::FlushBefore)?;
     let backends = shared.backends.lock().map(|b| b.clone()).unwrap_or_default();
     lead.observer.window_opens(&backends);
-    let window_time = match spec.limit {
-        Limit::Time(time) => Some(time),
-        Limit::Events(_) | Limit::Work(_) => None,
-    };
-    lead.phase(Phase::Window, "measure", window_time)?;
+    lead.phase(Phase::Window, "measure", spec.limit.time())?;
     lead.observer.window_closes();
     if !shared.owes_events() {
         // The sessions end, which hands everything in.
@@ -112,7 +112,7 @@ fn add_up(
         elapsed: Duration::from_secs_f64(if events == 0 { 0.0 } else { events as f64 / events_per_s }),
         warmup: stretches.warmup,
         ended_by: match quota {
-            Some(Quota::RemovedRows) => EndedBy::RemovedRows,
+            Some(Quota::RemovedRows) => EndedBy::Share,
             Some(Quota::Events) => EndedBy::Work,
             None => EndedBy::Time,
         },
@@ -129,7 +129,7 @@ fn add_up(
         event_ns,
         scheduled_ns: merge(reports.iter().filter_map(|r| r.scheduled_ns.as_ref()))?,
         invalid,
-        work: Work {
+        work: FixedWork {
             warmup: reports.iter().map(|r| r.warmup_events).collect(),
             window: reports.iter().map(|r| r.window_events + r.tail_events).collect(),
         },

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 /// Length of a sample of the rate.
 pub(crate) const SAMPLE: Duration = Duration::from_millis(250);
-/// Samples in a stretch.
 const STRETCH: usize = 4;
 /// How much two neighbouring stretches may differ.
 const TOLERANCE: f64 = 0.02;

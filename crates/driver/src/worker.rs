@@ -5,8 +5,9 @@ use crate::control::{Control, Phase};
 use crate::crew::{Failure, LeaveOnDrop};
 use crate::event::{Client, Tallies};
 use crate::pacer::{Pacer, sleep_until};
-use crate::spec::{Limit, Pace, StepSpec};
+use crate::spec::{Pace, StepSpec};
 use hdrhistogram::Histogram;
+use rqps_model::Limit;
 use rqps_wire::{Error, Session};
 use rqps_workloads::random::{Stream, name_word};
 use std::collections::BTreeMap;
@@ -15,7 +16,6 @@ use std::sync::Mutex;
 /// Tries of one event before its error counts as the step's.
 pub(crate) const EVENT_TRIES_MAX: u32 = 1000;
 
-/// What a client counted.
 pub(crate) struct Report {
     pub warmup_events: u64,
     pub window_events: u64,
@@ -50,7 +50,6 @@ pub(crate) struct Shared<'a> {
     pub backends: &'a Mutex<Vec<u32>>,
     /// What a client starts counting with.
     pub no_tallies: &'a Tallies,
-    /// An empty latency histogram.
     pub no_latency: &'a Histogram<u64>,
 }
 
@@ -202,6 +201,7 @@ impl<'a, S: Session> Worker<'a, S> {
         let quota = match &self.shared.spec.limit {
             Limit::Work(work) => work.window.get(self.number as usize).copied(),
             Limit::Events(events) => Some(self.my_part(*events)),
+            Limit::Rows(rows) => Some(*rows),
             Limit::Time(_) => None,
         };
         let start = Moment::now();
@@ -219,6 +219,7 @@ impl<'a, S: Session> Worker<'a, S> {
         let owed = match &self.shared.spec.limit {
             Limit::Work(work) => work.window.get(self.number as usize).copied().unwrap_or(0),
             Limit::Events(events) => self.my_part(*events),
+            Limit::Rows(rows) => *rows,
             Limit::Time(_) => 0,
         };
         let owed = owed.saturating_sub(self.report.window_events);

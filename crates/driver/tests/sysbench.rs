@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use rqps_driver::sysbench::{Target, run};
-use rqps_driver::{EndedBy, Limit, Observer, Pace, StepError, StepResult, StepSpec, Warmup, Work};
-use rqps_plan::Dbms;
+use rqps_driver::{Observer, Pace, StepError, StepResult, StepSpec};
+use rqps_model::{Dbms, EndedBy, FixedWork, Limit, Warmup};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::mysql;
 use rqps_wire::postgres::Connection;
@@ -260,7 +260,7 @@ fn a_window_of_time_is_as_long_as_it_should_be_and_its_warm_up_does_not_count() 
 #[test]
 fn work_is_repeated_and_deletes_end_at_their_share() {
     let (_server, endpoint, mut admin) = loaded();
-    let work = Work { warmup: vec![3, 8], window: vec![40, 60] };
+    let work = FixedWork { warmup: vec![3, 8], window: vec![40, 60] };
     let mut looks = Looks::new(&mut admin);
     let result =
         run(&spec("update-index", Limit::Work(work)), &Target::postgres(&endpoint, NAME), &mut looks);
@@ -271,7 +271,7 @@ fn work_is_repeated_and_deletes_end_at_their_share() {
     deletes.warmup = Warmup::Time(Duration::from_millis(20));
     let mut looks = Looks::new(&mut admin);
     let result = run(&deletes, &Target::postgres(&endpoint, NAME), &mut looks).unwrap();
-    assert_eq!(result.ended_by, EndedBy::RemovedRows);
+    assert_eq!(result.ended_by, EndedBy::Share);
     // Half of both tables, give or take what chance does.
     let removed = result.removed_rows as f64 / ROWS as f64;
     assert!((0.93..1.07).contains(&removed), "{removed}");

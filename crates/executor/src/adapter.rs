@@ -7,13 +7,12 @@ use crate::tables::{LoadTimes, Tables};
 use rqps_driver::queue::QueueSpec;
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
-use rqps_plan::Dbms;
-use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_model::{Counter, Dbms, QueryPlan, ServerSetting, Settle};
+use rqps_probe::counters::CounterSet;
 use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::work::Work;
-use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
-use rqps_store::Settle;
+use rqps_probe::{FlushProcedure, WorkIn};
 
 use rqps_wire::{Endpoint, Error as Wire, Table};
 use rqps_workloads::Dialect;
@@ -30,7 +29,6 @@ pub(crate) type SettleTick<'a> = dyn FnMut(&'static str, f64) -> bool + 'a;
 
 /// How servers of a DBMS are administered and measured.
 pub(crate) trait Adapter: Sync {
-    /// How SQL is spelled.
     fn dialect(&self) -> Dialect;
 
     /// Whether each session is served by a process of its own.
@@ -108,7 +106,7 @@ pub(crate) trait Adapter: Sync {
     fn lacks_index(&self, error: &Wire) -> bool;
 
     /// What the counters of a window come to.
-    fn work(&self, deltas: &[CounterDelta]) -> Work;
+    fn work(&self, deltas: &[Counter]) -> Work;
 }
 
 /// What is to come to rest.
@@ -117,7 +115,6 @@ pub(crate) struct Debt<'a> {
     pub endpoint: &'a Endpoint,
     pub data_dir: &'a Path,
     pub tables: &'a [String],
-    /// Rows of all tables.
     pub rows_total: u64,
     /// Rows that a sample for statistics may hold: the server keeps them in memory.
     pub sample_rows_max: u64,
@@ -134,7 +131,6 @@ pub(crate) enum PageImages {
     Bare,
 }
 
-/// A session for administration.
 pub(crate) trait Admin: Send {
     /// Runs SQL and keeps the answer.
     fn query(&mut self, sql: &str) -> std::result::Result<Table, Wire>;
@@ -154,7 +150,6 @@ pub(crate) trait Admin: Send {
     /// How the server was built.
     fn build_facts(&mut self) -> Result<Vec<(String, String)>>;
 
-    /// All its settings.
     fn settings(&mut self) -> Result<Vec<ServerSetting>>;
 
     /// The state that a step starts from.
@@ -170,14 +165,8 @@ pub(crate) trait Admin: Send {
     /// What planning a statement takes, without executing it; none where the server does not tell.
     fn planning(&mut self, sql: &str) -> Result<Option<Planning>>;
 
-    /// The plan of one statement.
-    fn explain(&mut self, sql: &str) -> Result<QueryPlan>;
-
-    /// The same as the run folder keeps it, by the kind of the statement.
-    fn kept_plan(&mut self, kind: &str, sql: String) -> Result<rqps_store::QueryPlan> {
-        let QueryPlan { text, json } = self.explain(&sql)?;
-        Ok(rqps_store::QueryPlan { statement: kind.to_owned(), sql, text, json })
-    }
+    /// The plan of one statement of this kind.
+    fn explain(&mut self, kind: &str, sql: &str) -> Result<QueryPlan>;
 
     /// Keeps what cleans up behind sessions from changing what they find: it works by its own clock, so that sessions
     /// would do more or less by chance. Lasts as long as this session.
@@ -192,7 +181,6 @@ pub(crate) trait Admin: Send {
     /// How sessions hand their statistics in; none where the server has them at any time.
     fn flush(&self) -> Option<FlushProcedure>;
 
-    /// The server's counters now.
     fn counters(&mut self) -> Result<CounterSet>;
 
     /// The kernel's numbers of what serves these sessions: processes or threads; 0 where the server doesn't tell.

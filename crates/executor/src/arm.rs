@@ -5,9 +5,9 @@ use crate::error::{Death, Error, Result, tells_of_full_disk};
 use crate::log::LOOK_THROUGH_LINES;
 use crate::measure::CLIENT_NAME;
 use crate::outside::Outside;
-use rqps_probe::{PerfCounters, ServerSetting as Told, ServerTarget};
+use rqps_model::{ServerSetting, Setting};
+use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Build, Config, Server, ServerSpec};
-use rqps_store::{ServerSetting, Setting};
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,9 +22,7 @@ const DEATH_POLL: Duration = Duration::from_millis(20);
 /// What an arm is made of, resolved once before the run begins.
 #[derive(Debug, Clone)]
 pub struct Ingredients {
-    /// The program.
     pub build: Build,
-    /// Its options.
     pub config: Config,
 }
 
@@ -32,7 +30,6 @@ pub struct Ingredients {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Says {
     pub version_text: String,
-    /// How it was built.
     pub facts: Vec<Setting>,
     pub settings: Vec<ServerSetting>,
 }
@@ -70,7 +67,6 @@ impl ActiveArm {
         Ok(arm)
     }
 
-    /// A session for administration.
     pub fn admin(&self, doing: &str) -> Result<Box<dyn Admin>> {
         self.adapter.connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
     }
@@ -159,13 +155,9 @@ impl ActiveArm {
         Ok(Says {
             version_text: table.value().unwrap_or_default().to_owned(),
             facts: facts.into_iter().map(|(name, value)| Setting { name, value }).collect(),
-            settings: settings.into_iter().map(server_setting).collect(),
+            settings,
         })
     }
-}
-
-fn server_setting(from: Told) -> ServerSetting {
-    ServerSetting { name: from.name, value: from.value, source: from.source, default: from.default }
 }
 
 /// Wraps what kept a server from being made or started with whose it was.
@@ -221,14 +213,7 @@ pub(crate) fn record(
         config_name: config.name.clone(),
         config_hash: config.hash.clone(),
         config_text: text.to_owned(),
-        left_out: left_out
-            .iter()
-            .map(|left| rqps_store::LeftOut {
-                option: left.option.clone(),
-                value: left.value.clone(),
-                reason: left.reason.clone(),
-            })
-            .collect(),
+        left_out: left_out.to_vec(),
         managed: managed
             .iter()
             .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })

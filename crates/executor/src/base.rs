@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::observe::{WORK_WARMUP, WORK_WINDOW};
-use rqps_driver::Work;
+use rqps_model::FixedWork;
 use rqps_store::Run;
 use std::collections::BTreeMap;
 
 /// How many events each client of base did, by step.
-pub(crate) type BaseSteps = BTreeMap<String, Work>;
+pub(crate) type BaseSteps = BTreeMap<String, FixedWork>;
 
 /// Reads back what base did in an earlier process. An invalid step counts too: it changed rows like any other.
 pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
@@ -23,7 +23,7 @@ pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
             let found = series.iter().find(|series| series.name == name);
             found.map_or_else(Vec::new, |s| s.values.iter().map(|n| *n as u64).collect())
         };
-        let work = Work { warmup: counts(WORK_WARMUP), window: counts(WORK_WINDOW) };
+        let work = FixedWork { warmup: counts(WORK_WARMUP), window: counts(WORK_WINDOW) };
         if !work.window.is_empty() {
             steps.insert(action.step.clone(), work);
         }

@@ -8,14 +8,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often it asks.
 const EVERY: Duration = Duration::from_secs(1);
 /// Looks at the most: a day.
 const LOOKS_MAX: usize = 86_400;
 
-/// The session at work.
 pub(crate) struct Beside {
-    /// Dropped to end it.
     stop: Sender<()>,
     looks: JoinHandle<Vec<f64>>,
 }

@@ -1,11 +1,11 @@
 //! What a run says of itself before it begins: its parameters and its steps.
 
 use crate::adapter::adapter;
+use rqps_model::{Limit, Setting, Warmup};
 use rqps_plan::{
-    ActionKind, Benchmark, EndsBy, InsertOptions, Limit, Plan, Protocol, Transport, Warmup, WriteWork,
-    schedule,
+    ActionKind, Benchmark, EndsBy, InsertOptions, Plan, Protocol, Transport, WriteWork, schedule,
 };
-use rqps_store::{Meta, PlannedStep, Setting, now_ms};
+use rqps_store::{Meta, PlannedStep, now_ms};
 use rqps_workloads::{Step, StepKind};
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const fn revision(benchmark: Benchmark) -> &'static str {
 pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, program_version: &str) -> Meta {
     let workload = &plan.workload;
     let warmup = match workload.warmup {
-        Warmup::Seconds(seconds) => format!("{seconds} s"),
+        Warmup::Time(time) => format!("{} s", time.as_secs_f64()),
         Warmup::Detect => "until the rate is steady".to_owned(),
     };
     let writes = match workload.write_work {
@@ -165,10 +165,11 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
                 test: Some(measure.test.name.to_owned()),
                 group: Some(measure.test.group.key().to_owned()),
                 clients: measure.clients,
-                amount: match measure.limit {
-                    Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
+                amount: match &measure.limit {
+                    Limit::Time(time) => format!("{} s", time.as_secs()),
                     Limit::Events(events) => format!("{events} events"),
                     Limit::Rows(rows) => format!("{rows} rows of each client"),
+                    Limit::Work(_) => String::new(),
                 },
                 ..step(&measure.step, "measure")
             },

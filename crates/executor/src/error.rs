@@ -9,10 +9,8 @@ pub enum Error {
     /// Builds, configs or data directories.
     #[error(transparent)]
     Servers(#[from] rqps_servers::Error),
-    /// The run folder.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
-    /// Reading counters.
     #[error(transparent)]
     Probe(#[from] rqps_probe::Error),
     /// The program that is to send the load.
@@ -20,94 +18,46 @@ pub enum Error {
     Sysbench(rqps_driver::sysbench::Error),
     /// A session that administers or loads.
     #[error("arm {arm}, {doing}: {source}")]
-    Session {
-        /// The arm.
-        arm: String,
-        /// What the session was for.
-        doing: String,
-        /// What it met.
-        source: Box<rqps_wire::Error>,
-    },
+    Session { arm: String, doing: String, source: Box<rqps_wire::Error> },
     /// A measured step failed though its server lives.
     #[error("arm {arm}, step {step}: {source}")]
-    Step {
-        /// The arm.
-        arm: String,
-        /// The step.
-        step: String,
-        /// What the load engine met.
-        source: rqps_driver::StepError,
-    },
+    Step { arm: String, step: String, source: rqps_driver::StepError },
     /// Something about an arm's server could not be found out.
     #[error("arm {arm}, {doing}: {source}")]
     Unmeasured {
-        /// The arm.
         arm: String,
         /// The step, or what else was being done.
         doing: String,
-        /// What it met.
         source: Box<Error>,
     },
     /// Somebody has stopped a server's processes.
     #[error("arm {arm}: its server stands still: somebody has stopped one of its processes (SIGSTOP)")]
-    StandsStill {
-        /// The arm.
-        arm: String,
-    },
+    StandsStill { arm: String },
     /// A server could not be made or started.
     #[error("arm {arm}: {source}")]
-    NotStarted {
-        /// The arm.
-        arm: String,
-        /// Why.
-        source: Box<rqps_servers::Error>,
-    },
+    NotStarted { arm: String, source: Box<rqps_servers::Error> },
     /// A server ended by itself, or ended all its sessions because one of its processes did.
     #[error(
         "arm {arm}: the server died in step {step}: {}; `rqps resume` starts it again and goes on\n{death}",
         death.how
     )]
-    ServerDied {
-        /// The arm.
-        arm: String,
-        /// The step.
-        step: String,
-        /// What is known of it.
-        death: Box<Death>,
-    },
+    ServerDied { arm: String, step: String, death: Box<Death> },
     /// The disk that holds a server's data is full.
     #[error(
         "arm {arm}, {doing}: no space is left for {place}; free some on that disk, then `rqps resume`\n{words}"
     )]
-    DiskFull {
-        /// The arm.
-        arm: String,
-        /// The step.
-        doing: String,
-        /// The data directory.
-        place: PathBuf,
-        /// What the server said.
-        words: String,
-    },
+    DiskFull { arm: String, doing: String, place: PathBuf, words: String },
     /// The data of an arm in progress are not where they were left.
     #[error(
         "arm {arm}: its data are gone from {place}; a run goes on only with the data it left: put them back, set RQPS_WORK \
          to what it was, move the run folder back to where it was, or start a new run"
     )]
-    DataGone {
-        /// The arm.
-        arm: String,
-        /// Where they should be.
-        place: PathBuf,
-    },
+    DataGone { arm: String, place: PathBuf },
     /// What is to be removed is not where its path says.
     #[error(
         "{path} is a symbolic link, which rqps puts nowhere: nothing was removed; remove the link yourself"
     )]
-    DataLink {
-        /// The link.
-        path: PathBuf,
-    },
+    DataLink { path: PathBuf },
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; `rqps resume` goes on")]
     Interrupted,
@@ -119,38 +69,20 @@ pub enum Error {
         "arm {arm}, counting instructions of {step}: what served the session left no count; see logs/{arm}, or set \
          count_instructions = false in [isolated] of the plan"
     )]
-    NotCounted {
-        /// The arm.
-        arm: String,
-        /// The test.
-        step: String,
-    },
+    NotCounted { arm: String, step: String },
     /// The run folder's plan is not readable.
     #[error("{path}: {problem}; the folder can't be resumed, but its results can still be shown")]
-    Plan {
-        /// The plan file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
+    Plan { path: PathBuf, problem: String },
     /// A build is not what it was when the run began.
     #[error(
         "arm {arm}: the build was {then} when the run began and is {now} now; name the exact version, bring the old build back, or start a new run"
     )]
-    Changed {
-        /// The arm.
-        arm: String,
-        /// Its hash then.
-        then: String,
-        /// Its hash now.
-        now: String,
-    },
+    Changed { arm: String, then: String, now: String },
     /// The host is not the one the run began on.
     #[error(
         "this host is not the one the run began on: {0}; figures of two hosts don't belong in one run (--force to go on all the same)"
     )]
     OtherHost(String),
-    /// The run has finished.
     #[error("{0} is complete: there is nothing to resume")]
     Complete(PathBuf),
     /// A run of blocks has ended by itself.
@@ -166,9 +98,7 @@ pub enum Error {
     NotInRun {
         /// `test` or `arm`.
         what: &'static str,
-        /// What was asked for.
         name: String,
-        /// What there is.
         known: String,
     },
     /// A run whose steps can't be repeated one by one.
@@ -179,32 +109,16 @@ pub enum Error {
     NotProfiled,
     /// A CPU profile without any samples.
     #[error("arm {arm}, profiling {test}: no samples; more --seconds or a higher --frequency may give some")]
-    NoSamples {
-        /// The arm.
-        arm: String,
-        /// The test.
-        test: String,
-    },
-    /// A file operation failed.
+    NoSamples { arm: String, test: String },
     #[error("can't {action} {path}: {source}")]
-    File {
-        /// A verb.
-        action: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's word.
-        source: std::io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: std::io::Error },
 }
 
 /// What is known of a server's death.
 #[derive(Debug)]
 pub struct Death {
-    /// How it died.
     pub how: String,
-    /// What was noticed first.
     pub cause: String,
-    /// Its log.
     pub log_path: PathBuf,
     /// The lines of its log that tell why, or its last ones.
     pub log: String,

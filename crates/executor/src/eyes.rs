@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::outside::Outside;
 use rqps_driver::{Observer, StepError, StepResult};
-use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_model::Counter;
+use rqps_probe::counters::CounterSet;
 use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::now_ms;
 use std::path::Path;
@@ -53,7 +54,7 @@ pub(crate) struct Eyes<'a, 'b> {
     counters_before: Option<CounterSet>,
     cost: Option<WindowCost>,
     samples: Vec<rqps_probe::Column>,
-    counters: Vec<CounterDelta>,
+    counters: Vec<Counter>,
     debt: Vec<f64>,
     started_at_ms: i64,
     /// The last event that was heard of: phase, number, when.

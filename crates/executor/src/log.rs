@@ -2,7 +2,6 @@
 
 /// Lines of the log that are looked through.
 pub(crate) const LOOK_THROUGH_LINES: usize = 400;
-/// Lines that are shown.
 const SHOWN_LINES: usize = 15;
 
 /// The lines from the first that `tells`, or the last ones.

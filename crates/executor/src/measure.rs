@@ -8,17 +8,16 @@ use crate::eyes::{Eyes, Watching};
 use crate::literals::explainable_sql;
 use crate::observe::observation;
 use crate::outside::Outside;
-use rqps_driver::{Flush, Pace, StepSpec, Work};
-use rqps_plan::{Driver, Limit, Measure, Plan, Warmup, WriteWork};
-use rqps_store::{Observation, QueryPlan};
+use rqps_driver::{Flush, Pace, StepSpec};
+use rqps_model::{FixedWork, Limit, QueryPlan, Role};
+use rqps_plan::{Driver, Measure, Plan};
+use rqps_store::Observation;
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Role, step};
+use rqps_workloads::{Dialect, step};
 use std::time::Duration;
 
 /// Name by which the server knows the sessions that are measured.
 pub(crate) const CLIENT_NAME: &str = "rqps client";
-/// Warm-up that is detected ends after this time at the latest.
-const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
 
 /// What a step is run with.
 pub(crate) struct StepInput<'a> {
@@ -26,13 +25,12 @@ pub(crate) struct StepInput<'a> {
     pub measure: &'a Measure,
     pub attempt: u32,
     /// What base did in this step; none on base itself.
-    pub base: Option<Work>,
+    pub base: Option<FixedWork>,
 }
 
-/// A step's outcome.
 pub(crate) struct StepOutput {
     pub observation: Observation,
-    pub work: Work,
+    pub work: FixedWork,
     pub invalid: Option<String>,
     /// The rate in a few words.
     pub summary: String,
@@ -81,7 +79,7 @@ pub(crate) fn measure_as(
     let endpoint = arm.endpoint.clone();
     let watching = Watching {
         // Those of sysbench end with their last event.
-        owes_events: driver == Driver::Rqps && !matches!(spec.limit, rqps_driver::Limit::Time(_)),
+        owes_events: driver == Driver::Rqps && !matches!(spec.limit, Limit::Time(_)),
         progress: (f64::from(measure.test.queries_per_event()), "queries/s"),
         beside: None,
     };
@@ -102,7 +100,7 @@ pub(crate) fn measure_as(
 fn plans(admin: &mut dyn Admin, dialect: Dialect, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
     let explained = measure.test.statements().map(|statement| {
         let sql = explainable_sql(dialect, measure.test, statement, plan.workload.rows);
-        admin.kept_plan(statement.kind, sql)
+        admin.explain(statement.kind, &sql)
     });
     explained.collect()
 }
@@ -110,13 +108,7 @@ fn plans(admin: &mut dyn Admin, dialect: Dialect, plan: &Plan, measure: &Measure
 fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
     let (plan, measure) = (input.plan, input.measure);
     let workload = &plan.workload;
-    let seconds = |seconds: u32| rqps_driver::Limit::Time(Duration::from_secs(u64::from(seconds)));
-    let as_base = input.base.as_ref().filter(|_| repeats_base(plan, measure));
-    let limit = match (measure.limit, as_base) {
-        (_, Some(base)) => rqps_driver::Limit::Work(base.clone()),
-        (Limit::Seconds(s) | Limit::AsBase { seconds: s }, None) => seconds(s),
-        (Limit::Events(events) | Limit::Rows(events), None) => rqps_driver::Limit::Events(events),
-    };
+    let as_base = input.base.clone().filter(|_| measure.as_base);
     let rows_total = workload.rows_total() as f64;
     StepSpec {
         test: measure.test,
@@ -126,25 +118,12 @@ fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
         clients: measure.clients,
         seed: plan.seed,
         draws: 1,
-        warmup: match measure.warmup {
-            Warmup::Seconds(seconds) => rqps_driver::Warmup::Time(Duration::from_secs_f64(seconds)),
-            Warmup::Detect => rqps_driver::Warmup::Detect { most: WARMUP_DETECT_MOST },
-        },
-        limit,
+        warmup: measure.warmup,
+        limit: as_base.map_or_else(|| measure.limit.clone(), Limit::Work),
         removed_rows_max: measure.delete_share_max.map(|share| (rows_total * share) as u64),
         pace: measure.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
         state: table_state(plan, measure),
         flush: None,
-    }
-}
-
-/// Whether an arm that is not base repeats what base did: also where the window's events are given, since warm-up is as
-/// long as its time, and writes.
-fn repeats_base(plan: &Plan, measure: &Measure) -> bool {
-    match measure.limit {
-        Limit::AsBase { .. } => true,
-        Limit::Events(_) => measure.test.writes() && plan.workload.write_work == WriteWork::AsBase,
-        Limit::Seconds(_) | Limit::Rows(_) => false,
     }
 }
 

@@ -1,13 +1,11 @@
 //! From what driver and probe measured to what the run folder keeps.
 
-use rqps_driver::{EndedBy, StepResult};
+use rqps_driver::StepResult;
+use rqps_model::{ConnectionCpu, Counter, Series};
 use rqps_plan::Measure;
-use rqps_probe::counters::CounterDelta;
 use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
-use rqps_store::{
-    Connection, Counter, Histogram, LatencyFrom, Measured, Observation, RateUnit, Series, Window,
-};
+use rqps_store::{Histogram, LatencyFrom, Measured, Observation, RateUnit, Window};
 use rqps_workloads::expect::TableState;
 
 /// Series that hold one value per client instead of one per second: the events each client did, which other
@@ -16,13 +14,11 @@ pub(crate) const WORK_WARMUP: &str = "work-warmup";
 pub(crate) const WORK_WINDOW: &str = "work-window";
 const WORK_UNIT: &str = "events per client";
 
-/// Everything a step gave.
 pub(crate) struct StepFindings {
     pub result: StepResult,
     pub cost: WindowCost,
     pub samples: Vec<Column>,
-    pub counters: Vec<CounterDelta>,
-    /// What they come to.
+    pub counters: Vec<Counter>,
     pub work: Work,
     /// The server's debt, one value a second, where it was looked at.
     pub debt: Vec<f64>,
@@ -40,7 +36,7 @@ pub(crate) fn observation(
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
     observation.connections = connections(&findings.cost);
-    observation.counters = findings.counters.iter().map(counter).collect();
+    observation.counters = findings.counters.clone();
     observation.series = series(findings);
     observation.histograms = histograms(&findings.result);
     observation
@@ -48,10 +44,10 @@ pub(crate) fn observation(
 
 /// CPU of each client's session; nothing where the server does not tell what serves each, or one was gone too early:
 /// a part of them can't be compared.
-pub(crate) fn connections(cost: &WindowCost) -> Vec<Connection> {
+pub(crate) fn connections(cost: &WindowCost) -> Vec<ConnectionCpu> {
     let each = cost.server.backends.iter().map(|backend| backend.cpu_us.map(|us| us as f64));
     let each: Vec<f64> = each.collect::<Option<_>>().unwrap_or_default();
-    (0..).zip(each).map(|(client, cpu_us)| Connection::only(client, cpu_us)).collect()
+    (0..).zip(each).map(|(client, cpu_us)| ConnectionCpu::only(client, cpu_us)).collect()
 }
 
 pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
@@ -71,11 +67,7 @@ pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings:
         started_at_ms: findings.started_at_ms,
         warmup_us: result.warmup.as_micros() as u64,
         elapsed_us: result.elapsed.as_micros() as u64,
-        ended_by: match result.ended_by {
-            EndedBy::Time => rqps_store::EndedBy::Time,
-            EndedBy::Work => rqps_store::EndedBy::Work,
-            EndedBy::RemovedRows => rqps_store::EndedBy::Share,
-        },
+        ended_by: result.ended_by,
         rate_unit: match measure.test.rate_unit {
             rqps_workloads::RateUnit::Queries => RateUnit::Queries,
             rqps_workloads::RateUnit::KiloRows => RateUnit::Rows,
@@ -91,16 +83,6 @@ pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings:
         rows,
         errors: 0,
         retries: result.retries.clone(),
-    }
-}
-
-pub(crate) fn counter(delta: &CounterDelta) -> Counter {
-    Counter {
-        view: delta.view.clone(),
-        object: delta.object.clone(),
-        column: delta.column.clone(),
-        before: delta.before,
-        after: Some(delta.after),
     }
 }
 

@@ -14,7 +14,8 @@ use crate::seat::server_spec;
 use crate::trial::Trial;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_plan::{Action, ActionKind, Limit, Measure, OnServerDeath, Plan, Protocol, Schedule, WriteWork};
+use rqps_model::Limit;
+use rqps_plan::{Action, ActionKind, Measure, OnServerDeath, Plan, Protocol, Schedule, WriteWork};
 use rqps_servers::{Dirs, Server, ServerSpec};
 use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,6 @@ use std::time::Duration;
 /// How a run ended that did not fail as a whole.
 #[derive(Debug)]
 pub enum Finish {
-    /// Every action is done.
     Complete,
     /// Blocks were measured as long as it was of use, or as the budget allowed: which, in a phrase.
     Ended(String),
@@ -34,7 +34,6 @@ pub enum Finish {
     Partly(Vec<Error>),
 }
 
-/// A run in hand.
 pub struct Execution {
     plan: Plan,
     schedule: Schedule,
@@ -89,7 +88,6 @@ impl Execution {
         &self.plan
     }
 
-    /// Its schedule.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
@@ -418,7 +416,7 @@ impl Execution {
     ) -> Result<Done> {
         let sets_work = arm.name == self.plan.base && pass == 1;
         let base = self.base_steps.get(&what.step).filter(|_| !sets_work).cloned();
-        let lacks_work = matches!(what.limit, Limit::AsBase { .. }) && base.is_none();
+        let lacks_work = what.as_base && matches!(what.limit, Limit::Time(_)) && base.is_none();
         let input = StepInput { plan: &self.plan, measure: what, attempt, base };
         let output = match what.test.queue {
             Some(_) => queue::measure(arm, &input, outside)?,

@@ -5,7 +5,8 @@ use crate::driver::run_step;
 use crate::tables::table_names;
 pub use crate::tables::{LoadTimes, Tables};
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
-use rqps_plan::{Dbms, Driver};
+use rqps_model::Dbms;
+use rqps_plan::Driver;
 use rqps_wire::{Endpoint, Error};
 use rqps_workloads::Dialect;
 

@@ -13,23 +13,17 @@ const CANCEL_AGAIN: Duration = Duration::from_secs(1);
 /// How often the caller is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What to load.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables {
-    /// How many.
     pub tables: u32,
-    /// Rows in each.
     pub rows: u64,
-    /// Seed of their content.
     pub seed: u64,
 }
 
 /// How long the two stretches took by the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadTimes {
-    /// Creating and filling.
     pub rows: Duration,
-    /// Indexing.
     pub indexes: Duration,
 }
 

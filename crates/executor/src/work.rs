@@ -17,12 +17,10 @@ const REST_POLL: Duration = Duration::from_millis(200);
 /// Memory of a server that is set aside for each row that it may sample: about ten times what the row takes.
 const SAMPLED_ROW_BYTES: u64 = 4096;
 
-/// What an action gave.
 pub(crate) struct Done {
     pub observation: Option<Observation>,
     pub invalid: Option<String>,
     pub note: Option<String>,
-    /// In a few words.
     pub summary: String,
 }
 

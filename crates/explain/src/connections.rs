@@ -18,7 +18,6 @@ const SPOKEN_OF: [&str; 5] = ["autovacuum_worker", "checkpointer", "page_cleaner
 /// Roles that read for sessions.
 const READERS: [&str; 2] = ["io_worker", "io_read"];
 
-/// What changed.
 pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
     uneven(cx).into_iter().chain(roles(cx)).collect()
 }

@@ -9,11 +9,9 @@ use crate::model::Decomposition;
 
 /// One test on one arm, held against base.
 pub(crate) struct Context<'a> {
-    /// The run.
     pub run: &'a Run,
     /// Its verdicts, relative to `base`; none in runs without blocks.
     pub judged: Option<&'a RunVerdicts>,
-    /// The test's step name.
     pub test: &'a str,
     /// The arm, as numbered in [`Run::arms`].
     pub arm: usize,
@@ -26,12 +24,10 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The arm.
     pub fn its_arm(&self) -> &'a Arm {
         &self.run.arms[self.arm]
     }
 
-    /// Base.
     pub fn base_arm(&self) -> &'a Arm {
         &self.run.arms[self.base]
     }

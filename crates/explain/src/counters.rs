@@ -35,7 +35,6 @@ struct Entry {
     cause: Cause,
     /// The word for a rise; a fall has the opposite one.
     rise: Rise,
-    /// As evidence names it.
     what: &'static str,
     unit: &'static str,
     /// As the sentence says it, `{}` being the figure.

@@ -8,7 +8,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use rqps_store::{BlockStatus, CounterName, EndedBy, RateUnit, Recorded, Run, Window};
+use rqps_model::{CounterName, EndedBy};
+use rqps_store::{BlockStatus, RateUnit, Recorded, Run, Window};
 
 use crate::error::Result;
 use crate::quantity::{Quantity, quantity};
@@ -64,7 +65,6 @@ pub(crate) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Operations.
     pub fn operations(&self) -> f64 {
         self.totals.operations
     }

@@ -74,7 +74,6 @@ const EACH_WAITS: f64 = 0.5;
 /// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
 const FSYNC_SHARE: f64 = 0.25;
 
-/// All merging.
 pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> Vec<Item> {
     let mut items = same_cause(found);
     for (cause, takes) in MERGES {

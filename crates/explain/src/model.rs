@@ -4,7 +4,6 @@ use std::fmt::{self, Display};
 
 use crate::quantity::Quantity;
 
-/// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Tests by step name. Empty: every test with a verdict that is not `same`; in a run without verdicts, every test
@@ -18,7 +17,6 @@ pub struct Asked {
 
 /// Below this rQPS a test of a run without verdicts is explained without being asked for.
 pub const RATIO_LOW: f64 = 0.95;
-/// Above this rQPS too.
 pub const RATIO_HIGH: f64 = 1.05;
 
 /// Why one test has another rate or cost on an arm than on base.
@@ -26,7 +24,6 @@ pub const RATIO_HIGH: f64 = 1.05;
 pub struct Explanation {
     /// The test's step name: `point-query`, `point-query.pre`.
     pub test: String,
-    /// Its group.
     pub group: String,
     /// The arm, as numbered in [`rqps_store::Run::arms`].
     pub arm: usize,
@@ -50,7 +47,6 @@ pub struct Explanation {
 pub enum Word {
     /// An operation takes more instructions, rows, blocks or bytes.
     MoreWork,
-    /// It takes fewer.
     LessWork,
     /// The same work takes more CPU time.
     SlowerWork,
@@ -58,7 +54,6 @@ pub enum Word {
     FasterWork,
     /// An operation waits longer for disk, CPU or other sessions.
     MoreWaiting,
-    /// It waits less.
     LessWaiting,
     /// What was measured on the two is not the same work.
     NotComparable,
@@ -112,104 +107,77 @@ impl Display for Word {
     }
 }
 
-macro_rules! causes {
-    ($($(#[doc = $doc:literal])+ $name:ident = $key:literal,)+) => {
-        /// The mechanism that a finding names; its key is what tests and JSON compare.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Cause { $($(#[doc = $doc])+ $name,)+ }
-
-        impl Cause {
-            /// All of them.
-            pub const ALL: &'static [Cause] = &[$(Cause::$name),+];
-
-            /// The key in JSON: `query-plan`.
-            pub fn key(self) -> &'static str {
-                match self { $(Cause::$name => $key,)+ }
-            }
-        }
-    };
-}
-
-causes! {
-    /// Another query plan was chosen.
-    QueryPlan = "query-plan",
-    /// Statements are planned more or less often, or planning takes another time.
-    Planning = "planning",
-    /// Bytes written to the write-ahead log (redo log), full-page images among them.
-    Wal = "wal",
-    /// Table or index blocks touched.
-    HeapBlocks = "heap-blocks",
-    /// Rows touched.
-    Rows = "rows",
-    /// Blocks that were not in the buffers.
-    BufferMisses = "buffer-misses",
-    /// Blocks read from storage, and how.
-    Reads = "reads",
-    /// Updates that could stay on their page.
-    HotUpdates = "hot-updates",
-    /// A checkpoint in the window.
-    Checkpoint = "checkpoint",
-    /// Autovacuum in the window.
-    Autovacuum = "autovacuum",
-    /// Purge of old row versions in the window.
-    Purge = "purge",
-    /// Pages written twice, for the case that a write is cut off.
-    Doublewrite = "doublewrite",
-    /// The binary log of statements and rows.
-    BinaryLog = "binary-log",
-    /// Pages written by backends themselves.
-    BackendWrites = "backend-writes",
-    /// Waiting for the log to reach the disk.
-    Fsync = "fsync",
-    /// Dead rows that have to be passed over.
-    DeadRows = "dead-rows",
-    /// Deleted rows at the tail of a queue that planning, or each DELETE, passes over.
-    TailEntries = "tail-entries",
-    /// Writes beside queries that did not come at the rate asked for.
-    BackgroundRate = "background-rate",
-    /// Size of tables and indexes.
-    Size = "size",
-    /// Temporary files.
-    TempFiles = "temp-files",
-    /// Locks, deadlocks, retries.
-    Locks = "locks",
-    /// Functions whose share of CPU time changed.
-    Function = "function",
-    /// CPU instructions.
-    Instructions = "instructions",
-    /// Time that an instruction takes: cache misses, branches, layout.
-    Cycles = "cycles",
-    /// CPU time, where instructions are not known.
-    CpuTime = "cpu-time",
-    /// CPU time in the kernel.
-    KernelTime = "kernel-time",
-    /// The processor's frequency.
-    Frequency = "frequency",
-    /// CPU time of background processes.
-    Background = "background",
-    /// One connection that differs from the others.
-    Connections = "connections",
-    /// CPU time of the client program.
-    Client = "client",
-    /// Waiting of no known kind.
-    Waiting = "waiting",
-    /// Waiting for a CPU to run on.
-    CpuQueue = "cpu-queue",
-    /// Other programs on the machine.
-    OtherLoad = "other-load",
-    /// CPU time that other guests of the machine took.
-    CpuSteal = "cpu-steal",
-    /// Fixed work of the host itself ran at another speed.
-    Canary = "canary",
-    /// Paging of the host.
-    Swap = "swap",
-    /// None is known.
-    Unknown = "unknown",
-}
-
-impl Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
+rqps_model::words! {
+    /// The mechanism that a finding names; its key is what tests and JSON compare.
+    Cause {
+        /// Another query plan was chosen.
+        QueryPlan = "query-plan",
+        /// Statements are planned more or less often, or planning takes another time.
+        Planning = "planning",
+        /// Bytes written to the write-ahead log (redo log), full-page images among them.
+        Wal = "wal",
+        /// Table or index blocks touched.
+        HeapBlocks = "heap-blocks",
+        Rows = "rows",
+        /// Blocks that were not in the buffers.
+        BufferMisses = "buffer-misses",
+        /// Blocks read from storage, and how.
+        Reads = "reads",
+        /// Updates that could stay on their page.
+        HotUpdates = "hot-updates",
+        /// A checkpoint in the window.
+        Checkpoint = "checkpoint",
+        Autovacuum = "autovacuum",
+        /// Purge of old row versions in the window.
+        Purge = "purge",
+        /// Pages written twice, for the case that a write is cut off.
+        Doublewrite = "doublewrite",
+        /// The binary log of statements and rows.
+        BinaryLog = "binary-log",
+        /// Pages written by backends themselves.
+        BackendWrites = "backend-writes",
+        /// Waiting for the log to reach the disk.
+        Fsync = "fsync",
+        /// Dead rows that have to be passed over.
+        DeadRows = "dead-rows",
+        /// Deleted rows at the tail of a queue that planning, or each DELETE, passes over.
+        TailEntries = "tail-entries",
+        /// Writes beside queries that did not come at the rate asked for.
+        BackgroundRate = "background-rate",
+        /// Size of tables and indexes.
+        Size = "size",
+        TempFiles = "temp-files",
+        /// Locks, deadlocks, retries.
+        Locks = "locks",
+        /// Functions whose share of CPU time changed.
+        Function = "function",
+        Instructions = "instructions",
+        /// Time that an instruction takes: cache misses, branches, layout.
+        Cycles = "cycles",
+        /// CPU time, where instructions are not known.
+        CpuTime = "cpu-time",
+        /// CPU time in the kernel.
+        KernelTime = "kernel-time",
+        Frequency = "frequency",
+        /// CPU time of background processes.
+        Background = "background",
+        /// One connection that differs from the others.
+        Connections = "connections",
+        /// CPU time of the client program.
+        Client = "client",
+        /// Waiting of no known kind.
+        Waiting = "waiting",
+        /// Waiting for a CPU to run on.
+        CpuQueue = "cpu-queue",
+        /// Other programs on the machine.
+        OtherLoad = "other-load",
+        /// CPU time that other guests of the machine took.
+        CpuSteal = "cpu-steal",
+        /// Fixed work of the host itself ran at another speed.
+        Canary = "canary",
+        Swap = "swap",
+        /// None is known.
+        Unknown = "unknown",
     }
 }
 
@@ -230,9 +198,7 @@ pub enum Certainty {
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Its kind.
     pub word: Word,
-    /// Its mechanism.
     pub cause: Cause,
     /// One sentence that could stand in a report, without the word, beginning in lower case and without a full stop.
     pub sentence: String,
@@ -241,7 +207,6 @@ pub struct Finding {
     pub weight: f64,
     /// How well it is known.
     pub certainty: Certainty,
-    /// What it rests on.
     pub evidence: Vec<Evidence>,
 }
 
@@ -270,9 +235,7 @@ pub struct Evidence {
     pub what: String,
     /// Unit of the figures: `blocks/query`.
     pub unit: String,
-    /// On base.
     pub base: Option<f64>,
-    /// On the arm.
     pub arm: Option<f64>,
     /// Half width of the 99 % interval of the difference, as a share of base's value; none in a single pass.
     pub noise: Option<f64>,
@@ -311,7 +274,6 @@ pub enum DifferenceKind {
     AfterLoad,
     /// Environment of the server program.
     Environment,
-    /// The server's version.
     Version,
 }
 
@@ -334,7 +296,6 @@ impl DifferenceKind {
 /// One thing that differs between two arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Its kind.
     pub kind: DifferenceKind,
     /// Its name: `random_page_cost`.
     pub name: String,
@@ -348,7 +309,6 @@ pub struct Difference {
 /// client: clients x window / operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decomposition {
-    /// Clients.
     pub clients: u32,
     /// Time per operation on base.
     pub base_us_per_op: f64,
@@ -356,7 +316,6 @@ pub struct Decomposition {
     pub arm_us_per_op: f64,
     /// Lower end of the 99 % interval of the change; NaN in a single pass.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
     /// Its parts: CPU time of the server's sessions, CPU time of the client, and waiting. They add up to the change.
     pub parts: Vec<Part>,
@@ -388,7 +347,6 @@ pub struct Part {
     pub change_us_per_op: f64,
     /// Lower end of the 99 % interval of the change; NaN in a single pass.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
     /// What the change is made of; sums to it. Empty where it is not known.
     pub of: Vec<Part>,

@@ -3,8 +3,8 @@
 //! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that
 //! printed them: costs, estimates, literals, aliases and the numbers of tables do not count.
 
+use rqps_model::QueryPlan;
 use rqps_stats::{Class, Detector};
-use rqps_store::QueryPlan;
 
 use crate::context::Context;
 use crate::error::Result;

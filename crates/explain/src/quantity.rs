@@ -2,7 +2,6 @@
 
 use rqps_stats::t_upper;
 
-/// Confidence of intervals.
 const CONFIDENCE: f64 = 0.99;
 /// In a single pass nothing tells noise: a difference below this share is not spoken of.
 const SINGLE_PASS_SHARE: f64 = 0.10;
@@ -23,7 +22,6 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    /// Arm minus base.
     pub fn change(&self) -> f64 {
         self.arm - self.base
     }

@@ -59,7 +59,6 @@ pub(crate) struct Foreground {
     pub server_us: f64,
     /// CPU time of the client's threads that use them, microseconds; none where it is not known.
     pub client_us: Option<f64>,
-    /// Totals by key.
     pub totals: Vec<(String, f64)>,
 }
 

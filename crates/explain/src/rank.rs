@@ -22,7 +22,6 @@ const LEFT_OVER: f64 = 0.4;
 
 /// A finding with the share of the change in time per operation that it stands for, where that is known.
 pub(crate) struct Item {
-    /// The finding.
     pub finding: Finding,
     /// Its share; negative where it works against the change.
     pub share: Option<f64>,
@@ -45,7 +44,6 @@ impl Item {
     }
 }
 
-/// Merges and orders.
 pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> Vec<Finding> {
     let mut items = merge_all(cx, found, suspects);
     same_work(cx, &mut items);
@@ -173,7 +171,6 @@ fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Fi
     Some(unexplained(cx, sentence, left.min(1.0)))
 }
 
-/// Where to look further.
 fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
     let server = part(&split.parts, &[SERVER]).map_or(0.0, |part| part.change_us_per_op);
     if server / left_us > LEFT_OVER {

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_store::{Arm, LeftOut, ServerSetting, Setting};
+use rqps_model::{LeftOut, ServerSetting, Setting};
+use rqps_store::Arm;
 
 use crate::context::Context;
 use crate::error::Result;

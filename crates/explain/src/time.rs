@@ -25,7 +25,6 @@ const MOST: f64 = 0.5;
 /// Below this change of the time per operation, as a share, shares of it mean nothing.
 const CHANGE_MIN: f64 = 0.01;
 
-/// What stands out.
 pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Item> {
     let Some(split) = &cx.decomposition else { return Vec::new() };
     let cpu = match instructions_metric(cx.figures) {

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{Profile, Recorded, Wait};
+use rqps_model::Wait;
+use rqps_store::{Profile, Recorded};
 
 use crate::context::Context;
 use crate::error::Result;

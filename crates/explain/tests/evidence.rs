@@ -2,7 +2,8 @@
 //! named, and a difference without its mechanism is not.
 
 use rqps_explain::{Asked, Cause, Difference, Explanation, Word, explain};
-use rqps_store::{QueryPlan, RunFolder};
+use rqps_model::QueryPlan;
+use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
 

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
-use rqps_store::{QueryPlan, Run, RunFolder};
+use rqps_model::QueryPlan;
+use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
 

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Result of an export.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of an export.
@@ -10,12 +9,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// A file of that name is there.
     #[error("{} is there already{}: name another directory with --to, or replace files with --force", path.display(), more(*others))]
-    Exists {
-        /// The first of them.
-        path: PathBuf,
-        /// How many more there are.
-        others: usize,
-    },
+    Exists { path: PathBuf, others: usize },
     /// Two runs have the same name, by which rows are told apart.
     #[error(
         "two runs are called `{0}`, so that their rows could not be told apart: export them one by one, or rename a folder"
@@ -23,19 +17,12 @@ pub enum Error {
     SameName(String),
     /// A table that there is not.
     #[error("no table `{name}`; there are: {known}")]
-    UnknownTable {
-        /// As asked for.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
+    UnknownTable { name: String, known: String },
     /// A format that is no text.
     #[error("parquet is no text for standard output: name a directory with --to, or take --as csv or jsonl")]
     NotText,
-    /// Told to stop.
     #[error("stopped; nothing was written")]
     Stopped,
-    /// The run folder failed.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
     /// The figures of a run cannot be put together.
@@ -45,32 +32,14 @@ pub enum Error {
     #[error(
         "run {run}, action {seq}, statement {statement}: the latency histogram is damaged; leave out tables `latencies` and `latency_buckets` with --table"
     )]
-    Histogram {
-        /// The run.
-        run: String,
-        /// The action.
-        seq: u32,
-        /// The statement.
-        statement: String,
-    },
+    Histogram { run: String, seq: u32, statement: String },
     /// A row does not fit its table's description.
     #[error(
         "table {table}, column {column}: the value does not fit the description; this is a mistake in rqps, please report it"
     )]
-    Misfit {
-        /// The table.
-        table: &'static str,
-        /// The column.
-        column: String,
-    },
-    /// A file operation failed.
+    Misfit { table: &'static str, column: String },
     #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// What was written.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Write { path: PathBuf, source: std::io::Error },
 }
 
 fn more(others: usize) -> String {

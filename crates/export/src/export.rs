@@ -24,9 +24,7 @@ const ROWS_A_LOOK: u64 = 1024;
 /// What to export, and how.
 #[derive(Debug)]
 pub struct Options<'a> {
-    /// Which tables.
     pub tables: Vec<&'static Table>,
-    /// In which formats.
     pub formats: Vec<Format>,
     /// Whether files that are there are replaced.
     pub replace: bool,
@@ -34,7 +32,6 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What was exported.
 #[derive(Debug)]
 pub struct Exported {
     /// The files, table by table.
@@ -43,16 +40,11 @@ pub struct Exported {
     pub remarks: Vec<String>,
 }
 
-/// A file.
 #[derive(Debug)]
 pub struct File {
-    /// Where it is.
     pub path: PathBuf,
-    /// Its table.
     pub table: &'static str,
-    /// Rows in it.
     pub rows: u64,
-    /// Its size.
     pub bytes: u64,
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Columns by name and type, compressed with Snappy.
@@ -15,7 +14,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
     pub const ALL: [Format; 3] = [Format::Parquet, Format::Csv, Format::JsonLines];
 
     /// Its name, which is also what its files end in.

@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::value::Value;
 
-/// Where rows go.
 pub(crate) type Sink<'s> = dyn FnMut(&[Value<'_>]) -> Result<()> + 's;
 /// What gives the rows of one run.
 pub(crate) type Fill = fn(&Source<'_>, &mut Sink<'_>) -> Result<()>;
@@ -14,7 +13,6 @@ pub(crate) type Fill = fn(&Source<'_>, &mut Sink<'_>) -> Result<()>;
 pub struct Table {
     /// Its name, and that of its files.
     pub name: &'static str,
-    /// What a row is.
     pub about: &'static str,
     /// The columns that tell its rows apart.
     pub key: &'static [&'static str],
@@ -42,10 +40,8 @@ impl Table {
     }
 }
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
     /// The type of its values.
     pub kind: Kind,
@@ -53,11 +49,9 @@ pub struct Column {
     pub unit: &'static str,
     /// Whether a value may be missing.
     pub nullable: bool,
-    /// What it says.
     pub about: &'static str,
 }
 
-/// A type of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.
@@ -73,7 +67,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What DuckDB calls it.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Text => "VARCHAR",

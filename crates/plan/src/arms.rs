@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use crate::build::{BuildSource, BuildSpec, Dbms};
 use crate::limits;
 use crate::model::Arm;
 use crate::parse::{PlanContext, check_folder_name};
 use crate::problem::{Problems, nearest};
 use crate::reader::{Found, Node, Section};
-use crate::source::{DEFAULT_FLAVOUR, SourceSpec};
+use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, Dbms, SourceSpec};
 
 const ARM_KEYS: [&str; 7] = ["name", "build", "config", "env", "control", "own_load", "after_load"];
 const PATH_KEYS: [&str; 2] = ["path", "dbms"];
@@ -23,9 +22,7 @@ const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", 
 
 /// What builds and configs are judged by.
 pub(crate) struct ArmRules<'r> {
-    /// Where relative paths start.
     pub directory: &'r Path,
-    /// What the caller knows.
     pub context: &'r PlanContext<'r>,
 }
 

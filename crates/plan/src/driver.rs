@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-use crate::model::{Plan, Protocol, Warmup};
+use crate::model::{Plan, Protocol};
 use crate::problem::Problems;
 use crate::reader::Section;
 use crate::steps::toml_key;
+use rqps_model::Warmup;
 
 /// The program whose clients send the load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Driver {
-    /// Clients of this program.
     #[default]
     Rqps,
     /// The sysbench that is installed.
@@ -32,7 +32,6 @@ impl Driver {
     }
 }
 
-/// Reads it.
 pub(crate) fn read(workload: &Section<'_>) -> Driver {
     let words = [Driver::Rqps, Driver::Sysbench].map(|driver| (driver.key(), driver));
     workload.choice("driver", &words).unwrap_or_default()

@@ -1,7 +1,8 @@
 //! How long a schedule will take, roughly: enough to choose between lunch and a weekend.
 
-use crate::model::{Plan, Warmup};
-use crate::schedule::{ActionKind, Limit, Measure, Schedule};
+use crate::model::Plan;
+use crate::schedule::{ActionKind, Measure, Schedule};
+use rqps_model::{Limit, Warmup};
 
 /// Making a data directory and starting a server.
 pub const START_SECONDS: f64 = 4.0;
@@ -56,15 +57,17 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
 }
 
 fn measure_seconds(measure: &Measure, plan: &Plan) -> f64 {
-    let window = match (measure.limit, measure.rate_per_second) {
-        (Limit::Seconds(seconds) | Limit::AsBase { seconds }, _) => f64::from(seconds),
-        (Limit::Rows(rows), _) => queue_seconds(measure, plan, rows as f64),
-        (Limit::Events(events), Some(rate)) => events as f64 / rate,
-        (Limit::Events(_), None) if measure.test.writes() => f64::from(plan.workload.write_seconds),
-        (Limit::Events(_), None) => f64::from(plan.workload.read_seconds),
+    let window = match (&measure.limit, measure.rate_per_second) {
+        (Limit::Time(time), _) => time.as_secs_f64(),
+        (Limit::Rows(rows), _) => queue_seconds(measure, plan, *rows as f64),
+        (Limit::Events(events), Some(rate)) => *events as f64 / rate,
+        (Limit::Events(_) | Limit::Work(_), None | Some(_)) if measure.test.writes() => {
+            f64::from(plan.workload.write_seconds)
+        }
+        (Limit::Events(_) | Limit::Work(_), None | Some(_)) => f64::from(plan.workload.read_seconds),
     };
     let warmup = match measure.warmup {
-        Warmup::Seconds(seconds) => seconds,
+        Warmup::Time(time) => time.as_secs_f64(),
         Warmup::Detect => DETECTED_WARMUP_SECONDS,
     };
     window + warmup + STEP_OVERHEAD_SECONDS

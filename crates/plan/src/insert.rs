@@ -1,19 +1,21 @@
 //! What a plan says of the Insert Benchmark: `[insert]`, and what of the rest means nothing there.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use rqps_workloads::insert_benchmark::{self, DeleteForm, Pacer, RATE_MAX, RATES, Sizes, is_rate};
+use rqps_model::Pacer;
+use rqps_workloads::insert_benchmark::{self, DeleteForm, RATE_MAX, RATES, Sizes, is_rate};
 use serde::{Serialize, Serializer};
 
 use crate::driver::{self, Driver};
 use crate::insert_steps;
 use crate::limits;
 use crate::memory::Memory;
-use crate::model::{Benchmark, Plan, Protocol, TestOptions, Transport, Warmup, Workload, WriteWork};
+use crate::model::{Benchmark, Plan, Protocol, TestOptions, Transport, Workload, WriteWork};
 use crate::problem::Problems;
 use crate::profile::ProfileAfter;
 use crate::reader::{Found, Section, grouped};
-use crate::{BuildSource, Dbms};
+use rqps_model::{BuildSource, Dbms, Warmup};
 
 pub(crate) const INSERT_KEYS: [&str; 12] = [
     "size",
@@ -101,7 +103,6 @@ impl EndsBy {
     }
 }
 
-/// A size by name.
 #[derive(Debug, Clone, Copy)]
 struct Preset {
     load_rows: u64,
@@ -174,7 +175,7 @@ pub(crate) fn read(top: &Section<'_>, workload: &Section<'_>, problems: &Problem
         read_seconds: options.query_seconds,
         write_seconds: options.query_seconds,
         write_work: WriteWork::Time,
-        warmup: Warmup::Seconds(0.0),
+        warmup: Warmup::Time(Duration::ZERO),
         delete_share_max: 1.0,
         driver: read_driver(workload, problems),
         transport: workload
@@ -195,7 +196,7 @@ fn defaults(preset: Preset) -> InsertOptions {
         query_seconds: preset.query_seconds,
         settle_seconds: preset.settle_seconds,
         delete_form: DeleteForm::default(),
-        pacer: Pacer::default(),
+        pacer: Pacer::Even,
         ends_by: EndsBy::default(),
         shared_table: false,
         partitions: 0,
@@ -233,7 +234,7 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
         delete_form: section
             .choice("delete_form", &DeleteForm::ALL.map(|form| (form.key(), form)))
             .unwrap_or_default(),
-        pacer: section.choice("pacer", &Pacer::ALL.map(|pacer| (pacer.key(), pacer))).unwrap_or_default(),
+        pacer: section.choice("pacer", &Pacer::ALL.map(|pacer| (pacer.key(), pacer))).unwrap_or(Pacer::Even),
         ends_by: ends_by.unwrap_or_default(),
         shared_table: section.boolean("shared_table").is_some_and(|found| found.value),
         partitions: section.integer("partitions", limits::PARTITIONS).map_or(0, |found| found.value as u32),

@@ -8,8 +8,8 @@
 use rqps_workloads::random::Stream;
 use rqps_workloads::{Test, microbenchmarks};
 
-use crate::build::Dbms;
 use crate::model::{Arm, Plan};
+use rqps_model::Dbms;
 
 /// Loads of every arm that blocks take in turn, so that what a load happens to leave is part of what is sampled. The
 /// first look has as many blocks.
@@ -18,7 +18,6 @@ pub const LOADS: u32 = 3;
 /// Keeps the draws of blocks apart from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
 
-/// One block as drawn.
 #[derive(Debug, Clone)]
 pub struct BlockPlan {
     /// From 1.
@@ -40,13 +39,10 @@ pub struct BlockPlan {
 /// The windows of one test in a block, in order.
 #[derive(Debug, Clone)]
 pub struct Turns {
-    /// The test.
     pub test: &'static Test,
-    /// Whose turn it is.
     pub slots: Vec<Slot>,
 }
 
-/// One window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     /// Index in [`Plan::arms`].
@@ -55,7 +51,6 @@ pub struct Slot {
     pub window: u32,
 }
 
-/// Draws a block.
 pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
     let mut stream = Stream::new(&[plan.seed, BLOCK_WORD, u64::from(number)]);
     let seed = stream.bits();

@@ -4,7 +4,6 @@
 //! list of actions, which is all that the executor sees. Everything here is pure: no file is opened, nothing is run.
 
 mod arms;
-pub mod build;
 mod driver;
 pub mod estimate;
 mod insert;
@@ -21,22 +20,19 @@ mod reader;
 pub mod schedule;
 pub mod shipped;
 mod show;
-mod source;
 mod steps;
 mod written;
 
-pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
 pub use driver::Driver;
 pub use insert::{EndsBy, InsertOptions};
 pub use memory::Memory;
 pub use model::{
-    Arm, Benchmark, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions, Warmup,
+    Arm, Benchmark, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions,
     Workload, WriteWork,
 };
 pub use parse::{CheckedPlan, PlanContext};
 pub use problem::{PlanErrors, Problem};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
-pub use schedule::{Action, ActionKind, Limit, Measure, Schedule, Settle, schedule};
+pub use schedule::{Action, ActionKind, Measure, Schedule, Settle, schedule};
 pub use show::render_schedule;
-pub use source::{DEFAULT_FLAVOUR, SourceSpec};

@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 pub const ARMS_MAX: usize = 64;
 /// Clients of one step: one thread and one connection each.
 pub const CLIENTS: RangeInclusive<u64> = 1..=5_000;
-/// Tables of the workload.
 pub const TABLES: RangeInclusive<u64> = 1..=10_000;
 /// Rows per table. `id` is an int4 that ends at 2,147,483,647; the rest is left for what the `insert` test adds.
 /// Below 1,000 rows the 100 fixed keys of `hot-points` and the wider in-lists are no longer what they say.
@@ -40,13 +39,11 @@ pub const RATE_PER_SECOND: RangeInclusive<f64> = 0.001..=100_000_000.0;
 pub const DELETE_SHARE: RangeInclusive<f64> = 0.001..=1.0;
 /// Seeds: TOML's integers end at 2^63 - 1.
 pub const SEED: RangeInclusive<u64> = 0..=i64::MAX as u64;
-/// Passes of a sequence.
 pub const PASSES: RangeInclusive<u64> = 1..=100;
 /// Windows of a test on an arm in a block.
 pub const WINDOWS: RangeInclusive<u64> = 2..=64;
 /// Seconds of a window in a block. Below a tenth, reading the counters takes longer than the window.
 pub const ISOLATED_WINDOW_SECONDS: RangeInclusive<f64> = 0.1..=3_600.0;
-/// Blocks of a run.
 pub const BLOCKS: RangeInclusive<u64> = 1..=1_000;
 /// Seconds of a budget: at most 31 days.
 pub const BUDGET_SECONDS: RangeInclusive<u64> = 1..=31 * 86_400;
@@ -58,7 +55,6 @@ pub const PROFILE_SECONDS: RangeInclusive<f64> = 0.5..=600.0;
 pub const PROFILE_FREQUENCY_HZ: RangeInclusive<f64> = 1.0..=10_000.0;
 /// Characters of a plan's or an arm's name, which becomes a folder's name.
 pub const NAME_CHARS_MAX: usize = 100;
-/// Steps in one plan.
 pub const STEPS_MAX: usize = 500;
 /// Bytes of a plan file.
 pub const PLAN_BYTES_MAX: usize = 1 << 20;

@@ -10,12 +10,12 @@ pub use rqps_workloads::Benchmark;
 use rqps_workloads::{Step, StepKind, step};
 use serde::{Serialize, Serializer};
 
-use crate::build::BuildSpec;
 use crate::driver::Driver;
 use crate::insert::InsertOptions;
 use crate::limits;
 use crate::profile::ProfileOptions;
 use crate::written::WrittenWorkload;
+use rqps_model::{BuildSpec, Warmup};
 
 /// What to measure, on which arms, how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,7 +37,6 @@ pub struct Plan {
     pub seed: u64,
     /// What to do when a server dies in a step.
     pub on_server_death: OnServerDeath,
-    /// What every arm does.
     pub workload: Workload,
     /// How the Insert Benchmark is run, where it is the benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,7 +98,6 @@ impl Arm {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(into = "WrittenWorkload")]
 pub struct Workload {
-    /// The set of tests.
     pub benchmark: Benchmark,
     /// Number of tables. In the Insert Benchmark one for each client, or 1 that they share.
     pub tables: u32,
@@ -148,10 +146,8 @@ pub struct TestOptions {
     /// Open loop: events per second that are due, of all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_second: Option<f64>,
-    /// Clients of this step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Warm-up of this step.
     #[serde(rename = "warmup_seconds", skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
     /// The smallest change of its rate that matters, percent.
@@ -195,7 +191,6 @@ impl Default for Isolated {
 /// `wal_bytes`, `rows`, `blocks`, `fsyncs`. A metric that is not there has the default of the statistics.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VerdictOptions {
-    /// By metric.
     pub mei_percent: BTreeMap<String, f64>,
 }
 
@@ -244,7 +239,6 @@ impl Protocol {
 pub enum OnServerDeath {
     /// Give this arm up, go on with the next.
     NextArm,
-    /// End the run.
     Stop,
 }
 
@@ -262,28 +256,8 @@ pub enum WriteWork {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// A Unix socket.
     Unix,
-    /// TCP over loopback.
     Tcp,
-}
-
-/// What comes before a window without being measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Warmup {
-    /// This many seconds.
-    Seconds(f64),
-    /// Until the rate is steady.
-    Detect,
-}
-
-impl Serialize for Warmup {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Warmup::Seconds(seconds) => serializer.serialize_f64(*seconds),
-            Warmup::Detect => serializer.serialize_str("detect"),
-        }
-    }
 }
 
 impl Plan {

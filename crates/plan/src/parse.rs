@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules};
-use crate::build::{BuildSpec, Dbms};
 use crate::driver;
 use crate::insert::{self, FoundInsert, INSERT_KEYS, InsertOptions};
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
-use crate::model::{
-    Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Warmup, Workload, WriteWork,
-};
+use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Workload, WriteWork};
 use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
 use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Node, Section};
 use crate::steps;
+use rqps_model::{BuildSpec, Dbms, Warmup};
 
 const PLAN_KEYS: [&str; 15] = [
     "name",
@@ -73,7 +72,6 @@ impl PlanContext<'static> {
 /// A plan without mistakes, and what in it is seldom meant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedPlan {
-    /// The plan.
     pub plan: Plan,
     /// In the order of the file's lines.
     pub warnings: Vec<Problem>,
@@ -307,7 +305,7 @@ fn read_workload(
         write_work: section
             .choice("write_work", &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)])
             .unwrap_or(WriteWork::AsBase),
-        warmup: read_warmup(section, problems).unwrap_or(Warmup::Seconds(5.0)),
+        warmup: read_warmup(section, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
         delete_share_max: section
             .number("delete_share_max", limits::DELETE_SHARE)
             .map_or(0.5, |found| found.value),
@@ -347,6 +345,8 @@ pub(crate) fn read_warmup(section: &Section<'_>, problems: &Problems<'_>) -> Opt
             );
             None
         }
-        _ => section.number(key, limits::WARMUP_SECONDS).map(|found| Warmup::Seconds(found.value)),
+        _ => section
+            .number(key, limits::WARMUP_SECONDS)
+            .map(|found| Warmup::Time(Duration::from_secs_f64(found.value))),
     }
 }

@@ -17,7 +17,6 @@ pub struct Problem {
     pub column: u32,
     /// The place as a reader of the plan calls it: `[workload] rows`.
     pub place: String,
-    /// What is wrong there.
     pub what: String,
     /// What to do about it.
     pub remedy: String,
@@ -28,7 +27,6 @@ pub struct Problem {
 pub struct PlanErrors {
     /// The file as it was named.
     pub file: String,
-    /// The mistakes.
     pub problems: Vec<Problem>,
 }
 

@@ -26,7 +26,6 @@ pub enum ProfileAfter {
     Never,
     /// Of those that got better or worse on some arm.
     Changed,
-    /// Of all.
     All,
 }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_workloads::{Role, StepKind, microbenchmarks, step};
+use rqps_model::Role;
+use rqps_workloads::{StepKind, microbenchmarks, step};
 use toml::de::DeValue;
 
 use crate::limits;
@@ -33,7 +34,6 @@ pub(crate) struct Found {
     pub fits_windows: bool,
 }
 
-/// Reads it.
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> Found {
     let words = [("sequence", Protocol::Sequence), ("isolated", Protocol::Isolated)];
     let protocol = top.choice("protocol", &words).unwrap_or(Protocol::Sequence);

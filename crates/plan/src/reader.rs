@@ -24,7 +24,6 @@ pub(crate) type Node<'d> = Spanned<DeValue<'d>>;
 pub(crate) struct Section<'d> {
     /// As the reader of the plan calls it: `[workload]`, empty for the top of the file.
     pub place: String,
-    /// Where it begins.
     pub at: Range<usize>,
     table: &'d DeTable<'d>,
     problems: &'d Problems<'d>,
@@ -138,7 +137,6 @@ impl<'d> Section<'d> {
         Some(Found { value, at: node.span() })
     }
 
-    /// A string.
     pub fn text(&self, key: &str) -> Option<Found<&'d str>> {
         self.text_expecting(key, "a text in quotes")
     }

@@ -4,10 +4,13 @@
 //! the actions in order and journals each, so an action's `seq` is the key by which a broken run is resumed: the same
 //! plan always gives the same schedule.
 
-use rqps_workloads::{Role, Seconds, StepKind, Test};
+use std::time::Duration;
+
+use rqps_model::{Limit, Role, Warmup};
+use rqps_workloads::{Seconds, StepKind, Test};
 
 use crate::insert::{EndsBy, InsertOptions};
-use crate::model::{Plan, Protocol, Warmup, WriteWork};
+use crate::model::{Plan, Protocol, WriteWork};
 
 /// Everything a run does, in order.
 #[derive(Debug, Clone)]
@@ -25,28 +28,22 @@ pub struct Action {
     pub arm: usize,
     /// Which pass over all steps it belongs to, from 1.
     pub pass: u32,
-    /// What to do.
     pub kind: ActionKind,
 }
 
-/// What an action does.
 #[derive(Debug, Clone)]
 pub enum ActionKind {
     /// Make the arm's data directory when it has none, and start its server.
     Start,
     /// Create the tables, fill them, build their indexes.
     Load,
-    /// VACUUM ANALYZE every table.
     Vacuum,
     /// Wait until the server has come to rest.
     Settle(Settle),
-    /// Run a test.
     Measure(Measure),
-    /// Stop the server.
     Stop,
 }
 
-/// A settle step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settle {
     /// Its name, unique in the arm: `settle-1`.
@@ -66,36 +63,20 @@ pub struct Measure {
     pub step: String,
     /// Place among the arm's steps, from 1. Tests depend on what ran before, so this is kept with the result.
     pub position: u32,
-    /// The test.
     pub test: &'static Test,
     /// Whether its figures are results.
     pub role: Role,
-    /// Threads and connections.
     pub clients: u32,
-    /// What ends it.
     pub limit: Limit,
+    /// It does what base did in the step of the same name, so that both leave the same rows behind; by the limit where
+    /// base has no result.
+    pub as_base: bool,
     /// What comes before the window.
     pub warmup: Warmup,
     /// Open loop: events per second that are due, of all clients together. `None`: closed loop.
     pub rate_per_second: Option<f64>,
     /// The test also ends when this share of all rows has been deleted.
     pub delete_share_max: Option<f64>,
-}
-
-/// What ends a measured step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// This many seconds of window, after the warm-up.
-    Seconds(u32),
-    /// This many events, of all clients together.
-    Events(u64),
-    /// This many rows inserted by each client, where the test moves a queue.
-    Rows(u64),
-    /// The operations that base did in the step of the same name, so that both leave the same rows behind.
-    AsBase {
-        /// Seconds of base's window.
-        seconds: u32,
-    },
 }
 
 impl ActionKind {
@@ -215,8 +196,7 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
         let limit = match (options.events, &plan.insert) {
             (_, Some(insert)) => queue_limit(insert, workload.clients, test),
             (Some(events), None) => Limit::Events(events),
-            (None, None) if as_base => Limit::AsBase { seconds },
-            (None, None) => Limit::Seconds(seconds),
+            (None, None) => Limit::Time(Duration::from_secs(seconds.into())),
         };
         kinds.push(ActionKind::Measure(Measure {
             step: step.name,
@@ -225,6 +205,7 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
             role,
             clients: options.clients.unwrap_or(clients_default),
             limit,
+            as_base,
             warmup: options.warmup.unwrap_or(workload.warmup),
             rate_per_second: options.rate_per_second,
             delete_share_max: Some(workload.delete_share_max).filter(|share| test.shrinks && *share < 1.0),
@@ -237,7 +218,7 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
 fn queue_limit(insert: &InsertOptions, clients: u32, test: &Test) -> Limit {
     let has_rate = test.queue.is_some_and(|queue| queue.rows_per_second.is_some());
     if has_rate && insert.ends_by == EndsBy::Time {
-        return Limit::Seconds(insert.query_seconds);
+        return Limit::Time(Duration::from_secs(insert.query_seconds.into()));
     }
     Limit::Rows(insert.sizes(clients).rows_of(test))
 }

@@ -7,7 +7,6 @@
 pub struct ShippedPlan {
     /// The file's name without `.toml`, and the plan's own name.
     pub name: &'static str,
-    /// The file.
     pub text: &'static str,
 }
 

@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
-use rqps_workloads::insert_benchmark::Pacer;
+use rqps_model::Pacer;
 
 use crate::driver::Driver;
 use crate::estimate::{duration_text, estimate};
 use crate::insert::{EndsBy, InsertOptions};
 use crate::isolated::block_seconds;
-use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, Warmup, WriteWork};
+use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, WriteWork};
 use crate::profile::ProfileAfter;
 use crate::reader::grouped;
-use crate::schedule::{Action, ActionKind, Limit, Measure, Schedule};
+use crate::schedule::{Action, ActionKind, Measure, Schedule};
+use rqps_model::{Limit, Warmup};
 
 /// The resolved plan as text, with the estimated time of each action, of an arm and of the whole.
 ///
@@ -172,7 +173,7 @@ fn queue_until(plan: &Plan, measure: &Measure, rows: Option<u64>) -> String {
 
 fn warmup_text(warmup: Warmup) -> String {
     match warmup {
-        Warmup::Seconds(seconds) => format!("of {seconds} s"),
+        Warmup::Time(time) => format!("of {} s", time.as_secs_f64()),
         Warmup::Detect => "until the rate is steady".to_owned(),
     }
 }
@@ -204,10 +205,10 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
             (settle.position.to_string(), String::new(), until)
         }
         ActionKind::Measure(measure) => {
-            let mut until = match measure.limit {
-                Limit::Seconds(seconds) | Limit::AsBase { seconds } => format!("{seconds} s"),
-                Limit::Events(events) => format!("{} events", thousands(events)),
-                Limit::Rows(_) => String::new(),
+            let mut until = match &measure.limit {
+                Limit::Time(time) => format!("{} s", time.as_secs()),
+                Limit::Events(events) => format!("{} events", thousands(*events)),
+                Limit::Rows(_) | Limit::Work(_) => String::new(),
             };
             if measure.test.queue.is_some() {
                 let rows = if let Limit::Rows(rows) = measure.limit { Some(rows) } else { None };

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::Role;
 use rqps_workloads::step::parse_step;
-use rqps_workloads::{Role, StepKind, Test, microbenchmarks};
+use rqps_workloads::{StepKind, Test, microbenchmarks};
 
 use crate::insert_steps::unknown_step_remedy;
 use crate::limits;

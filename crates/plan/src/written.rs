@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::driver::Driver;
-use crate::model::{Benchmark, Transport, Warmup, Workload, WriteWork};
+use crate::model::{Benchmark, Transport, Workload, WriteWork};
+use rqps_model::Warmup;
 
 /// `[workload]` as a file has it.
 #[derive(Serialize)]

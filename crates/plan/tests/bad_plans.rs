@@ -1,6 +1,7 @@
 //! What a user reads who wrote a bad plan.
 
-use rqps_plan::{BuildSource, BuildSpec, Plan, PlanContext};
+use rqps_model::{BuildSource, BuildSpec};
+use rqps_plan::{Plan, PlanContext};
 
 fn context() -> PlanContext<'static> {
     PlanContext {

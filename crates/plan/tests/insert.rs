@@ -1,11 +1,13 @@
 //! Plans of the Insert Benchmark: their mistakes, what sizes become, the schedule, the form that a run folder keeps.
 
+use rqps_model::Limit;
+use rqps_model::Pacer;
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::shipped_plan;
 use rqps_plan::{
-    ActionKind, CheckedPlan, EndsBy, InsertOptions, Limit, Plan, PlanContext, render_schedule, schedule,
+    ActionKind, CheckedPlan, EndsBy, InsertOptions, Plan, PlanContext, render_schedule, schedule,
 };
-use rqps_workloads::insert_benchmark::{DeleteForm, Pacer};
+use rqps_workloads::insert_benchmark::DeleteForm;
 
 const ARM: &str = "[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
 
@@ -139,7 +141,7 @@ fn every_arm_does_the_same_rows_unless_time_ends_a_step() {
     let sizes = "load_rows = 2_000\nwrite_rows = 1_003\nquery_seconds = 9";
     assert_eq!(limits(sizes), by_rows);
     let mut by_time = by_rows;
-    by_time[4].1 = Limit::Seconds(9);
+    by_time[4].1 = Limit::Time(std::time::Duration::from_secs(9));
     assert_eq!(limits(&format!("{sizes}\nends_by = \"time\"")), by_time);
 }
 

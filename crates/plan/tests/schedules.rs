@@ -1,9 +1,12 @@
 //! What plans become: the shipped ones, a large one, and the resolved form that a run folder keeps.
 
 use proptest::prelude::*;
+use rqps_model::Limit;
+use std::time::Duration;
+
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{ActionKind, Limit, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{ActionKind, Measure, Plan, PlanContext, render_schedule, schedule};
 
 fn parse(text: &str) -> Plan {
     match Plan::parse(text, "/plans/test.toml", &PlanContext::trusting()) {
@@ -85,14 +88,16 @@ configs = ["x10a_c8r32", "my/own.conf"]
     assert!(schedule.actions.iter().enumerate().all(|(i, action)| action.seq as usize == i));
 }
 
+fn measures_of(plan: &Plan, arm: usize) -> impl Iterator<Item = Measure> {
+    let actions = schedule(plan).actions.into_iter().filter(move |action| action.arm == arm);
+    actions.filter_map(|action| match action.kind {
+        ActionKind::Measure(measure) => Some(measure),
+        _ => None,
+    })
+}
+
 fn limits_of(plan: &Plan, arm: usize) -> Vec<(String, u32, Limit)> {
-    let actions = schedule(plan).actions.into_iter().filter(|action| action.arm == arm);
-    actions
-        .filter_map(|action| match action.kind {
-            ActionKind::Measure(measure) => Some((measure.step, measure.clients, measure.limit)),
-            _ => None,
-        })
-        .collect()
+    measures_of(plan, arm).map(|measure| (measure.step, measure.clients, measure.limit)).collect()
 }
 
 #[test]
@@ -123,21 +128,21 @@ config = "sized"
     );
     let step = |name: &str, clients: u32, limit: Limit| (name.to_owned(), clients, limit);
     let base = [
-        step("point-query.warm", 4, Limit::Seconds(100)),
-        step("scan.warm", 2, Limit::Seconds(60)),
+        step("point-query.warm", 4, Limit::Time(Duration::from_secs(100))),
+        step("scan.warm", 2, Limit::Time(Duration::from_secs(60))),
         step("scan.pre", 4, Limit::Events(40)),
-        step("update-index", 2, Limit::Seconds(200)),
-        step("write-only", 2, Limit::Seconds(100)),
+        step("update-index", 2, Limit::Time(Duration::from_secs(200))),
+        step("write-only", 2, Limit::Time(Duration::from_secs(100))),
         step("update-one", 2, Limit::Events(500)),
-        step("scan", 4, Limit::Seconds(7)),
-        step("delete", 2, Limit::Seconds(200)),
+        step("scan", 4, Limit::Time(Duration::from_secs(7))),
+        step("delete", 2, Limit::Time(Duration::from_secs(200))),
     ];
     assert_eq!(limits_of(&plan, 0), base);
-    let mut other = base;
-    other[3].2 = Limit::AsBase { seconds: 200 };
-    other[4].2 = Limit::AsBase { seconds: 100 };
-    other[7].2 = Limit::AsBase { seconds: 200 };
-    assert_eq!(limits_of(&plan, 1), other);
+    assert_eq!(limits_of(&plan, 1), base);
+    let follows: Vec<String> =
+        measures_of(&plan, 1).filter(|measure| measure.as_base).map(|m| m.step).collect();
+    assert_eq!(follows, ["update-index", "write-only", "update-one", "delete"]);
+    assert!(measures_of(&plan, 0).all(|measure| !measure.as_base));
     assert_eq!(plan.arms[1].build.to_string(), "/plans/../pg18");
     assert_eq!(schedule(&plan).clients_max(), 4);
 }

@@ -18,7 +18,6 @@ const REPEATS: usize = 5;
 /// Turns of the loop in one repeat: a few milliseconds.
 const SPIN_TURNS: u32 = 2_000_000;
 
-/// Loads in one repeat.
 const LOADS: u32 = 50_000;
 
 /// Memory that is walked through: more than the caches of most processors hold.
@@ -27,10 +26,8 @@ const MEMORY_BYTES: usize = 64 << 20;
 /// What a processor loads at once; each load takes another line.
 const LINE_BYTES: usize = 64;
 
-/// Numbers in a line.
 const LINE_LEN: usize = LINE_BYTES / size_of::<u32>();
 
-/// Writes that are flushed.
 const FLUSHES: usize = 16;
 
 /// Bytes of each: a block of a database.
@@ -39,7 +36,6 @@ const WRITE_BYTES: usize = 8192;
 /// A slow disk is given up on after this long; the median is of the writes done by then.
 const FLUSHES_MAX: Duration = Duration::from_millis(200);
 
-/// What the work cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Canaries {
     /// Nanoseconds for a turn of a loop in which each instruction needs the one before.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rqps_model::Counter;
 use serde::{Deserialize, Serialize};
 
 /// Object name of the sums over all tables or indexes.
@@ -22,32 +23,9 @@ pub struct CounterValue {
     pub view: String,
     /// The row: a table, `table.index`, a file, [`ALL`] for a sum; empty for views of one row.
     pub object: String,
-    /// The column.
     pub column: String,
     /// Its value. Whole numbers are exact up to 2^53.
     pub value: f64,
-}
-
-/// One counter before and after a stretch of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CounterDelta {
-    /// The view.
-    pub view: String,
-    /// The row, as in [`CounterValue::object`].
-    pub object: String,
-    /// The column.
-    pub column: String,
-    /// Value before; none when the object did not exist, or had no value, at that time.
-    pub before: Option<f64>,
-    /// Value after.
-    pub after: f64,
-}
-
-impl CounterDelta {
-    /// After minus before, counting from zero where there was nothing before.
-    pub fn change(&self) -> f64 {
-        self.after - self.before.unwrap_or(0.0)
-    }
 }
 
 /// The sum of every column over all objects of a view.
@@ -66,14 +44,14 @@ pub(crate) fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
 
 impl CounterSet {
     /// Every counter of `after` with its value in `before`. Objects that have gone are left out.
-    pub fn difference(before: &Self, after: &Self) -> Vec<CounterDelta> {
+    pub fn difference(before: &Self, after: &Self) -> Vec<Counter> {
         let earlier: HashMap<_, _> = before.values.iter().map(|value| (value.key(), value.value)).collect();
-        let delta = |value: &CounterValue| CounterDelta {
+        let delta = |value: &CounterValue| Counter {
             view: value.view.clone(),
             object: value.object.clone(),
             column: value.column.clone(),
             before: earlier.get(&value.key()).copied(),
-            after: value.value,
+            after: Some(value.value),
         };
         after.values.iter().map(delta).collect()
     }

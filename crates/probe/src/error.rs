@@ -10,58 +10,27 @@ pub enum Error {
     #[error(
         "cannot read {what}: {source}; the probe needs a Linux /proc it may read (not mounted with hidepid)"
     )]
-    Proc {
-        /// What was being read.
-        what: String,
-        /// What procfs said.
-        source: Box<procfs::ProcError>,
-    },
+    Proc { what: String, source: Box<procfs::ProcError> },
     /// The server's first process is gone.
     #[error("the server process {pid} is gone; the server's log says why it ended")]
-    ServerGone {
-        /// Process id that was watched.
-        pid: u32,
-    },
+    ServerGone { pid: u32 },
     /// The process of the client is gone.
     #[error("the client's process {pid} is gone; what it printed last says why it ended")]
-    ClientGone {
-        /// Process id that was watched.
-        pid: u32,
-    },
+    ClientGone { pid: u32 },
     /// The sampler's thread could not be started or a file of it could not be opened.
     #[error("cannot sample {what} each second: {source}")]
-    Sampler {
-        /// What was being opened or started.
-        what: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Sampler { what: String, source: io::Error },
     /// The server refused a query of the probe, or the connection broke.
     #[error("the server did not answer the probe ({what}): {source}")]
-    Database {
-        /// What was asked.
-        what: String,
-        /// What the connection said.
-        source: Box<rqps_wire::Error>,
-    },
+    Database { what: String, source: Box<rqps_wire::Error> },
     /// The server answered something else than expected.
     #[error("the server's answer to the probe is not understood ({what}): {found}")]
-    Answer {
-        /// What was asked.
-        what: String,
-        /// What came back.
-        found: String,
-    },
+    Answer { what: String, found: String },
     /// A file could not be written and flushed to see how fast that is.
     #[error(
         "cannot write and flush a file in {dir}: {source}; give the server's data a directory that can be written"
     )]
-    Canary {
-        /// The directory.
-        dir: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Canary { dir: PathBuf, source: io::Error },
     /// There is no `perf`.
     #[error(
         "no CPU profile without perf, which is not installed or does not work; install it: package linux-perf on Debian, \
@@ -70,26 +39,13 @@ pub enum Error {
     NoPerf,
     /// The kernel lets this user sample nothing.
     #[error("no CPU profile: kernel.perf_event_paranoid is {level}, so only root may sample; {remedy}")]
-    PerfRefused {
-        /// That setting.
-        level: i64,
-        /// What to do.
-        remedy: &'static str,
-    },
+    PerfRefused { level: i64, remedy: &'static str },
     /// `perf` failed.
     #[error("perf did not {doing}; it said: {said}")]
-    Perf {
-        /// What it was to do.
-        doing: &'static str,
-        /// Its last words, or the system's.
-        said: String,
-    },
+    Perf { doing: &'static str, said: String },
     /// A statement that may not be given to EXPLAIN.
     #[error("cannot explain `{sql}`: give one statement without a semicolon inside")]
-    NotOneStatement {
-        /// The statement.
-        sql: String,
-    },
+    NotOneStatement { sql: String },
 }
 
 impl Error {
@@ -104,5 +60,4 @@ impl Error {
     }
 }
 
-/// Result of the probe.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -24,7 +24,6 @@ pub struct HostSnapshot {
 /// What a stretch of time cost the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostCost {
-    /// CPUs that were online.
     pub cpus: u32,
     /// CPU time in user space over all CPUs (nice included), microseconds.
     pub user_us: u64,
@@ -38,13 +37,10 @@ pub struct HostCost {
     pub idle_us: u64,
     /// Context switches over all CPUs.
     pub context_switches: u64,
-    /// Processes and threads created.
     pub forks: u64,
     /// Page faults that read from a disk.
     pub major_faults: u64,
-    /// Pages swapped in.
     pub swap_in_pages: u64,
-    /// Pages swapped out.
     pub swap_out_pages: u64,
     /// Every block device that was ever used, partitions and mapped devices included: not to be summed.
     pub devices: Vec<DeviceCost>,
@@ -66,18 +62,15 @@ pub struct DeviceCost {
     pub name: String,
     /// Whether it is a disk of its own: not a partition, not built from other devices, not memory.
     pub whole_disk: bool,
-    /// What went through it.
     pub totals: DiskTotals,
 }
 
 /// Requests and volume of one or more block devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskTotals {
-    /// Read requests completed.
     pub reads: u64,
     /// Volume read, units of 1024 bytes.
     pub read_kb: f64,
-    /// Write requests completed.
     pub writes: u64,
     /// Volume written, units of 1024 bytes.
     pub write_kb: f64,
@@ -156,7 +149,6 @@ pub(crate) fn tick_us() -> u64 {
 }
 
 impl HostSnapshot {
-    /// Reads the counters now.
     pub fn take() -> Result<Self> {
         let stats = KernelStats::current().map_err(Error::proc("/proc/stat"))?;
         let paging = procfs::vmstat().map_err(Error::proc("/proc/vmstat"))?;

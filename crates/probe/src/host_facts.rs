@@ -22,19 +22,14 @@ pub struct HostFacts {
     pub host_name: String,
     /// Operating system, such as `Debian GNU/Linux 12 (bookworm)`.
     pub os: Option<String>,
-    /// Kernel release and build.
     pub kernel: String,
     /// Instruction set, such as `x86_64`.
     pub arch: String,
-    /// CPU model name.
     pub cpu_model: String,
     /// CPU family, model and stepping, as model names of virtual machines say little.
     pub cpu_signature: Option<String>,
-    /// Microcode revision.
     pub microcode: Option<String>,
-    /// CPUs online.
     pub cpus_online: u32,
-    /// NUMA nodes.
     pub numa_nodes: u32,
     /// Whether CPUs share cores.
     pub smt: Option<bool>,
@@ -50,7 +45,6 @@ pub struct HostFacts {
     pub swap_bytes: u64,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub thp: Option<String>,
-    /// Reserved huge pages.
     pub huge_pages: u64,
     /// How willing the kernel is to swap.
     pub swappiness: Option<String>,
@@ -62,7 +56,6 @@ pub struct HostFacts {
     pub libc: Option<String>,
     /// Guards against CPU flaws that are on, each with what it does; empty where the CPU needs none.
     pub mitigations: Vec<String>,
-    /// The data directory.
     pub directory: PathBuf,
     /// Type of its file system.
     pub filesystem: Option<String>,
@@ -83,7 +76,6 @@ pub struct HostFacts {
 /// A fact in which two hosts differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Name of the fact.
     pub field: String,
     /// Value on the first host.
     pub a: String,

@@ -30,7 +30,7 @@ pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};
 pub use perf::{PerfCost, PerfCounters, PerfReading, counts_instructions};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
-pub use server::{FlushProcedure, QueryPlan, ServerSetting};
+pub use server::FlushProcedure;
 pub use server_cost::{BackendCost, RoleCost, ServerCost, ServerIo, ServerTarget, WorkIn};
 pub use server_memory::ServerMemory;
 pub use window::{CpuCost, WindowCost, WindowProbe, WindowStart};

@@ -189,7 +189,6 @@ impl TreeSnapshot {
         *key == self.root
     }
 
-    /// Process ids.
     pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
         self.processes.keys().map(|key| key.pid)
     }

@@ -30,7 +30,6 @@ pub struct Sampler {
     thread: JoinHandle<Result<Series>>,
 }
 
-/// What the sampler saw.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// One sample a second, in order.
@@ -56,9 +55,7 @@ pub struct Sample {
     pub iowait_us: u64,
     /// CPU the hypervisor gave to others, microseconds.
     pub steal_us: u64,
-    /// Context switches.
     pub context_switches: u64,
-    /// Disk traffic.
     pub disks: DiskTotals,
     /// Memory waiting to be written to disks at the end of the interval, units of 1024 bytes.
     pub dirty_kb: u64,
@@ -75,7 +72,6 @@ pub struct Column {
     pub name: &'static str,
     /// Such as `cpus` (CPU seconds per second), `1/s`, `KB/s`, `KB`.
     pub unit: &'static str,
-    /// One value a sample.
     pub values: Vec<f64>,
 }
 
@@ -261,7 +257,6 @@ impl ProcFile {
         Ok(ProcFile { path, file, buffer: vec![0; 16 * 1024] })
     }
 
-    /// The content now.
     fn read(&mut self) -> Result<&[u8]> {
         let mut filled = 0;
         loop {

@@ -38,7 +38,6 @@ pub enum WorkIn {
 /// window; context switches know only those that lived at its end, and so does the I/O of processes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerCost {
-    /// CPU of all processes.
     pub cpu: CpuCost,
     /// Context switches because a process waited.
     pub voluntary_switches: u64,

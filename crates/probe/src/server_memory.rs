@@ -13,7 +13,6 @@ const PROPORTIONAL_BUDGET: Duration = Duration::from_millis(250);
 /// Memory of a server's processes at one moment, units of 1024 bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerMemory {
-    /// Live processes.
     pub processes: u32,
     /// Private memory, summed over the processes.
     pub private_kb: u64,

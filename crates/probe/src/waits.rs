@@ -22,7 +22,6 @@ const LOOKS_MAX: u64 = 60_000;
 /// What the sessions were found waiting for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waits {
-    /// How often was looked.
     pub looks: u64,
     /// Sessions found in each state, over all looks: kind (`IO`, `LWLock`, `Lock`, `Client`, … or [`RUNNING`]), event
     /// (`WalSync`, `ClientRead`; empty for [`RUNNING`]), how often.

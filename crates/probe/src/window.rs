@@ -36,9 +36,7 @@ pub struct WindowStart {
 pub struct WindowCost {
     /// Length of the window by the wall clock.
     pub elapsed_us: u64,
-    /// The whole machine.
     pub host: HostCost,
-    /// The server's processes.
     pub server: ServerCost,
     /// The client's process, with all its threads.
     pub client: CpuCost,
@@ -56,9 +54,7 @@ pub struct WindowCost {
 pub struct CpuCost {
     /// User and system time together.
     pub cpu_us: u64,
-    /// In user space.
     pub user_us: u64,
-    /// In the kernel.
     pub system_us: u64,
 }
 

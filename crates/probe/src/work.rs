@@ -1,7 +1,7 @@
 //! What the counters of a stretch of work come to, under names that mean the same for every DBMS: figures that repeat
 //! exactly when the same work is done the same way.
 
-use crate::counters::CounterDelta;
+use rqps_model::Counter;
 
 /// Totals over a stretch of work; none where the server does not tell. How each is made is said where its DBMS is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -12,9 +12,7 @@ pub struct Work {
     pub rows_touched: Option<f64>,
     /// Blocks of tables and their indexes asked for: found in the server's memory or read.
     pub blocks_touched: Option<f64>,
-    /// Files flushed to disk.
     pub fsyncs: Option<f64>,
-    /// Writes of data files.
     pub data_writes: Option<f64>,
 }
 
@@ -33,6 +31,6 @@ impl Work {
 }
 
 /// The changes of the counters wanted; none when there is no such counter.
-pub(crate) fn sum(deltas: &[CounterDelta], wanted: impl Fn(&CounterDelta) -> bool) -> Option<f64> {
-    deltas.iter().filter(|delta| wanted(delta)).map(CounterDelta::change).reduce(|sum, change| sum + change)
+pub(crate) fn sum(deltas: &[Counter], wanted: impl Fn(&Counter) -> bool) -> Option<f64> {
+    deltas.iter().filter(|delta| wanted(delta)).filter_map(Counter::change).reduce(|sum, change| sum + change)
 }

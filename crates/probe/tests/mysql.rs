@@ -7,8 +7,9 @@ mod conditions;
 use std::time::Instant;
 
 use conditions::{sampled_in, until};
-use rqps_plan::Dbms;
-use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_model::Counter;
+use rqps_model::Dbms;
+use rqps_probe::counters::CounterSet;
 use rqps_probe::mysql::counters::{OWN_QUESTIONS, snapshot};
 use rqps_probe::mysql::work::work;
 use rqps_probe::mysql::{about, explain, fingerprint, settle, threads, waits};
@@ -59,11 +60,12 @@ fn run_known_statements(clients: &mut [Connection]) {
     }
 }
 
-fn change(deltas: &[CounterDelta], view: &str, object: &str, column: &str) -> u64 {
-    let wanted = |delta: &&CounterDelta| {
+fn change(deltas: &[Counter], view: &str, object: &str, column: &str) -> u64 {
+    let wanted = |delta: &&Counter| {
         (delta.view.as_str(), delta.object.as_str(), delta.column.as_str()) == (view, object, column)
     };
-    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change() as u64
+    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change().unwrap()
+        as u64
 }
 
 /// Statements, rows, pages, log and flushes come to what was done, at once and with the clients still there.
@@ -111,13 +113,16 @@ fn check_about(monitor: &mut Connection, tells_sources: bool) {
 
 fn check_plan(monitor: &mut Connection) {
     for sql in ["DELETE FROM t WHERE id = 7;", "SELECT v FROM t WHERE id BETWEEN 3 AND 9"] {
-        let plan = explain::explain(monitor, sql).unwrap();
+        let plan = explain::explain(monitor, "kind", sql).unwrap();
         assert!(plan.text.contains("PRIMARY") && !plan.text.contains("not executable"), "{}", plan.text);
         let json: serde_json::Value = serde_json::from_str(&plan.json).unwrap();
         assert!(json["query_block"].to_string().contains("PRIMARY"), "{json}");
     }
     for sql in ["SELECT 1; DELETE FROM t", "ANALYZE DELETE FROM t", "EXPLAIN DELETE FROM t"] {
-        assert!(matches!(explain::explain(monitor, sql), Err(Error::NotOneStatement { .. })), "{sql}");
+        assert!(
+            matches!(explain::explain(monitor, "kind", sql), Err(Error::NotOneStatement { .. })),
+            "{sql}"
+        );
     }
     let left = monitor.query("SELECT count(*) FROM t").unwrap();
     assert_eq!(left.value(), Some("1000"), "nothing was executed");

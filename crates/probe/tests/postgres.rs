@@ -8,7 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use conditions::{sampled_in, until};
-use rqps_probe::counters::{CounterDelta, CounterSet};
+use rqps_model::Counter;
+use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::counters::{self, OWN_COMMITS};
 use rqps_probe::postgres::work::work;
 use rqps_probe::postgres::{about, explain, fingerprint, flush, settle, waits};
@@ -99,11 +100,12 @@ fn known_statements_come_to_known_work_on_every_kind_of_server() {
     }
 }
 
-fn change(deltas: &[CounterDelta], view: &str, object: &str, column: &str) -> u64 {
-    let wanted = |delta: &&CounterDelta| {
+fn change(deltas: &[Counter], view: &str, object: &str, column: &str) -> u64 {
+    let wanted = |delta: &&Counter| {
         (delta.view.as_str(), delta.object.as_str(), delta.column.as_str()) == (view, object, column)
     };
-    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change() as u64
+    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change().unwrap()
+        as u64
 }
 
 /// 600 selects and 400 updates, each of one row by its key.
@@ -223,10 +225,10 @@ fn check_about(monitor: &mut Connection) {
 }
 
 fn check_plan(monitor: &mut Connection) {
-    let plan = explain::explain(monitor, "DELETE FROM t WHERE id = 7;").unwrap();
+    let plan = explain::explain(monitor, "kind", "DELETE FROM t WHERE id = 7;").unwrap();
     assert!(plan.text.contains("Index Scan") && plan.text.contains("cost="), "{}", plan.text);
     serde_json::from_str::<serde_json::Value>(&plan.json).unwrap();
-    let two = explain::explain(monitor, "SELECT 1; DELETE FROM t");
+    let two = explain::explain(monitor, "kind", "SELECT 1; DELETE FROM t");
     assert!(matches!(two, Err(Error::NotOneStatement { .. })));
     assert_eq!(
         monitor.query("SELECT count(*) FROM t").unwrap().value(),

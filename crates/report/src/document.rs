@@ -59,13 +59,10 @@ impl Document {
 pub(crate) enum Block {
     /// A heading; level 1 is the title.
     Heading(u8, String),
-    /// A paragraph.
     Text(String),
-    /// A list.
     Items(Vec<String>),
     /// Text to be shown as it is.
     Code(String),
-    /// A table.
     Table(Table),
     /// What few will read in full, under a summary: folded away in Markdown.
     Fold(String, Vec<Block>),
@@ -89,7 +86,6 @@ impl Block {
 pub(crate) struct Table {
     /// Names the kind of table in CSV and JSON, such as `rqps`.
     pub id: &'static str,
-    /// What it shows.
     pub title: String,
     /// What the whole table is about, as a column of CSV and JSON: its heading and value, such as `test`.
     pub subject: Option<(&'static str, String)>,
@@ -101,7 +97,6 @@ pub(crate) struct Table {
     pub columns: Vec<Column>,
     pub labels: usize,
     pub rows: Vec<Row>,
-    /// Lines below the table.
     pub footnotes: Vec<String>,
 }
 
@@ -128,7 +123,6 @@ impl Table {
     }
 }
 
-/// A column.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     /// Heading in text and Markdown: `col-1`, `cpu/o`.
@@ -139,7 +133,6 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column of numbers.
     pub fn number(name: impl Into<String>, key: impl Into<String>) -> Self {
         Self { name: name.into(), key: key.into(), align: Align::Right }
     }
@@ -166,7 +159,6 @@ pub(crate) struct Row {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowKind {
-    /// A measurement.
     Body,
     /// A statistic over the rows above it; left out of CSV and kept apart in JSON.
     Summary,
@@ -183,7 +175,6 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Words.
     pub fn words(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -216,13 +207,10 @@ const MISSING: &str = "-";
 pub(crate) enum Tint {
     #[default]
     None,
-    /// Worse than base.
     Red,
-    /// Better than base.
     Green,
     /// At the worse end of the range of its column.
     Worst,
-    /// At the better end.
     Best,
     /// In no range: what its column asks for was not kept.
     Unranked,

@@ -2,7 +2,6 @@
 
 use crate::comparable::Difference;
 
-/// Result of a report.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of a report.
@@ -14,73 +13,42 @@ pub enum Error {
     /// The run could not be judged.
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
-    /// The gate needs replicates.
     #[error(
         "{run} has no blocks, so there are no verdicts on it: measure with protocol = \"isolated\" (the plan `verdicts` does)"
     )]
-    NoBlocks {
-        /// The run.
-        run: String,
-    },
+    NoBlocks { run: String },
     /// The gate must not pass what nobody looked at.
     #[error(
         "{run} has {blocks} blocks that count, too few for any verdict: `rqps resume {run} --more 15m` measures more"
     )]
-    NothingJudged {
-        /// The run.
-        run: String,
-        /// Blocks that are done.
-        blocks: usize,
-    },
+    NothingJudged { run: String, blocks: usize },
     /// A run without arms.
     #[error(
         "{run} has no arms to compare: it was stopped before its first one was recorded. Run the plan again"
     )]
-    NoArms {
-        /// The run.
-        run: String,
-    },
+    NoArms { run: String },
     /// The base that was asked for is not there.
     #[error("no arm is called {name:?}; there are: {}", known.join(", "))]
-    UnknownArm {
-        /// The name asked for.
-        name: String,
-        /// Names that would do.
-        known: Vec<String>,
-    },
+    UnknownArm { name: String, known: Vec<String> },
     /// Several runs have an arm of that name.
     #[error("several runs have an arm called {name:?}; say which: {}", known.join(", "))]
-    AmbiguousArm {
-        /// The name asked for.
-        name: String,
-        /// Names that would do.
-        known: Vec<String>,
-    },
+    AmbiguousArm { name: String, known: Vec<String> },
     /// A test that the run does not have.
     #[error("no step is called {name:?}; `rqps plan show` on the run's plan.toml lists the steps")]
-    UnknownTest {
-        /// The name asked for.
-        name: String,
-    },
+    UnknownTest { name: String },
     /// Nothing to compare was given.
     #[error("compare needs at least one run folder")]
     NoRuns,
     /// The same folder was given twice.
     #[error("{run} was given twice: name each run once")]
-    RunTwice {
-        /// The run.
-        run: String,
-    },
+    RunTwice { run: String },
     /// The runs are too unlike to stand in one table.
     #[error(
         "these runs are not comparable:\n{}\nmeasure both under the same conditions, or use --force to see the table \
          with a warning in it",
         list(differences)
     )]
-    NotComparable {
-        /// Each thing in which they differ.
-        differences: Vec<Difference>,
-    },
+    NotComparable { differences: Vec<Difference> },
     /// The run could not be explained.
     #[error(transparent)]
     Explain(#[from] rqps_explain::Error),
@@ -90,15 +58,10 @@ pub enum Error {
          or measure again"
     )]
     Histogram {
-        /// The run.
         run: String,
-        /// The step.
         step: String,
-        /// The arm.
         arm: String,
-        /// Kind of statement.
         statement: String,
-        /// What the decoder says.
         source: hdrhistogram::serialization::DeserializeError,
     },
     /// The output could not be formed.

@@ -28,9 +28,7 @@ const UNEXPLAINED: &str = "unexplained";
 /// What to explain, and how to show it.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainOptions {
-    /// Output format.
     pub format: Format,
-    /// Colours in text.
     pub color: bool,
     /// Tests; when empty, those that changed or are not decided.
     pub tests: Vec<String>,

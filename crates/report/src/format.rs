@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Aligned text for a terminal.
@@ -18,10 +17,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
     pub const ALL: [Format; 4] = [Format::Text, Format::Markdown, Format::Csv, Format::Json];
 
-    /// The format's name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",

@@ -21,7 +21,8 @@
 //! values are that small the ratio is printed as `~`; if only the base's is, as `>` and the ratio to the smallest
 //! value that would have counted. 0/0 is 1.
 
-use rqps_store::{Load, Metrics, Recorded, Window};
+use rqps_model::Metrics;
+use rqps_store::{Load, Recorded, Window};
 
 use crate::document::{Cell, Column};
 use crate::number;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{BlockStatus, EndedBy, Metrics, Recorded, Run, Window};
+use rqps_model::{EndedBy, Metrics};
+use rqps_store::{BlockStatus, Recorded, Run, Window};
 
 /// Metrics that are a state and no total: of several windows the largest is shown.
 const STATES: [&str; 6] = [

@@ -21,15 +21,12 @@ pub enum Section {
     Evidence,
     /// Blocks, with the host around them.
     Blocks,
-    /// What was compared.
     Arms,
-    /// The host.
     Host,
     /// Medians per group, and tests at or beyond 0.95 or 1.05.
     Headline,
     /// Rates relative to the base.
     Relative,
-    /// Rates.
     Absolute,
     /// Each arm relative to the arm before it.
     Chain,
@@ -55,9 +52,7 @@ pub enum Section {
     Counters,
     /// CPU seconds per connection.
     Connections,
-    /// Loads.
     Loads,
-    /// Settle steps.
     Settles,
     /// Options that a build does not know.
     LeftOut,
@@ -139,7 +134,6 @@ impl Section {
         Section::Remarks,
     ];
 
-    /// The section's name.
     pub fn name(self) -> &'static str {
         Section::ALL.iter().find(|(section, _)| *section == self).map_or("", |(_, name)| name)
     }

@@ -13,7 +13,6 @@ use crate::sides::Sides;
 /// What to show, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Output format.
     pub format: Format,
     /// Colours in text: red at 0.95 and below, green at 1.05 and above.
     pub color: bool,

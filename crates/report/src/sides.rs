@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::Settle;
 use rqps_store::{
-    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RateUnit, Recorded, Role, Run, Settle,
-    Status, Window,
+    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RateUnit, Recorded, Role, Run, Status, Window,
 };
 
 use crate::background::Background;
@@ -57,7 +57,6 @@ pub(crate) struct TestStep {
 /// Which steps a table shows. Warm-ups (`.warm`, `.warmpre`) are never shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// The tests.
     Tests,
     /// The tests that ran before any write (`.pre`).
     Pre,

@@ -41,7 +41,6 @@ pub(crate) struct Line<'a> {
     pub stalls: Option<&'a Verdict>,
     /// What else an operation takes.
     pub resources: Vec<&'a Verdict>,
-    /// What its operations are.
     pub unit: RateUnit,
     /// Why it has no verdicts, where the background writes were not the same.
     pub missed: Option<Missed>,

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
+use rqps_model::Setting;
 use rqps_report::{ExplainOptions, Format, GateRules, Options, Section, explain_text, gate, show};
-use rqps_store::{Run, RunFolder, Setting};
+use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Spec, write_run};
 
 fn run(results: &std::path::Path, spec: &Spec) -> Run {

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::Read;
 use std::process::ExitCode;
 
-use rqps_plan::BuildSpec;
+use rqps_model::BuildSpec;
 use rqps_servers::{Dirs, Server, ServerSpec, load_config, remove_data_dir, resolve};
 
 fn main() -> ExitCode {

@@ -5,12 +5,12 @@ use crate::build::Build;
 use crate::config::Config;
 use crate::error::Result;
 use crate::launch::Listen;
-use crate::spec::{Applied, LeftOut};
+use crate::spec::Applied;
+use rqps_model::LeftOut;
 
 /// Connections beyond the clients': probes, monitors, those reserved for superusers.
 const CONNECTIONS_EXTRA: u32 = 20;
 
-/// Options with their values.
 pub(crate) type Options = Vec<(String, String)>;
 
 /// Options of a config that a build takes, and those left out: `own` are those that rqps sets itself, `refusal` says

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rqps_plan::{BuildSource, BuildSpec, Dbms};
+use rqps_model::{BuildSource, BuildSpec, Dbms};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
@@ -33,7 +33,6 @@ pub struct Build {
     pub size_bytes: u64,
     /// The long version text, with platform and compiler, as SQL `version()` shows it.
     pub version_text: String,
-    /// How it was compiled.
     #[serde(default)]
     pub family: Family,
     /// The commit that it was built from, where it was built here from a git repository.

@@ -8,7 +8,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use serde::{Deserialize, Serialize};
 
 use crate::build::Build;
@@ -64,7 +64,6 @@ impl Cache {
         Cache { dir: dirs.cache.join("source").join(dbms.name()) }
     }
 
-    /// Where it lies.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -272,7 +271,6 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Lets it be.
     fn stays(self) {
         std::mem::forget(self);
     }

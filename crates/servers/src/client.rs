@@ -19,7 +19,6 @@ const NOT_FOUND: i32 = 127;
 /// Lines of a program's output that are shown when it failed.
 const SHOWN_LINES_MAX: usize = 4;
 
-/// How a program failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// What it returned, when it came to that.
@@ -28,10 +27,8 @@ pub(crate) struct Failure {
     pub reason: String,
 }
 
-/// One such program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Client {
-    /// Its name in PATH.
     pub program: &'static str,
     /// The Debian package that has it.
     pub package: &'static str,

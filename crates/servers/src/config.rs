@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use serde::{Deserialize, Serialize};
 
 use crate::build::Build;
@@ -51,7 +51,6 @@ impl Config {
 /// before 10: 1000`, where an older version takes less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueBefore {
-    /// The option.
     pub option: String,
     /// The first version that has the value in [`Config::options`].
     pub version: String,

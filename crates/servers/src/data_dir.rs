@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
@@ -148,7 +148,6 @@ impl DataDir {
         self.beside(".password")
     }
 
-    /// The superuser's password.
     pub fn password(&self) -> Result<String> {
         let path = self.password_path();
         let bad = |reason: &str| Error::BadDataDir {

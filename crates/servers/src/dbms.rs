@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use crate::build::{Address, Build, Published};

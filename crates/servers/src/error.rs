@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use crate::source::SourceError;
 
@@ -13,34 +13,22 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file operation failed.
     #[error("cannot {action} {path}: {source}")]
     File {
         /// What was tried, as a verb: `read`, `create`.
         action: &'static str,
-        /// The file or directory.
         path: PathBuf,
-        /// Why it failed.
         source: io::Error,
     },
 
     /// The version asked for is not written as a version of that DBMS.
     #[error("`{request}` is not a version of {dbms}: {remedy}")]
-    BadVersion {
-        /// The DBMS asked for.
-        dbms: Dbms,
-        /// The version as written.
-        request: String,
-        /// What to write instead.
-        remedy: String,
-    },
+    BadVersion { dbms: Dbms, request: String, remedy: String },
 
     /// No such version was published.
     #[error("{dbms} {request} does not exist; {nearest}")]
     UnknownVersion {
-        /// The DBMS asked for.
         dbms: Dbms,
-        /// The version as written.
         request: String,
         /// The nearest ones that exist, as a phrase.
         nearest: String,
@@ -49,9 +37,7 @@ pub enum Error {
     /// None of the places that rqps knows of has such a version.
     #[error("rqps knows of no published build of {dbms} {request}; {nearest}")]
     NotPublished {
-        /// The DBMS asked for.
         dbms: Dbms,
-        /// The version as written.
         request: String,
         /// The nearest ones that are to be had, and from where others come, as phrases.
         nearest: String,
@@ -59,32 +45,15 @@ pub enum Error {
 
     /// The registry cannot be asked and nothing suitable is cached.
     #[error("cannot install {dbms} {request}: the registry cannot be reached ({reason}); {cached}")]
-    Unreachable {
-        /// The DBMS asked for.
-        dbms: Dbms,
-        /// The version as written.
-        request: String,
-        /// What the client said.
-        reason: String,
-        /// What is cached, as a phrase.
-        cached: String,
-    },
+    Unreachable { dbms: Dbms, request: String, reason: String, cached: String },
 
     /// The download or its check failed. The cache is as it was before.
     #[error("the download of {dbms} {version} failed: {reason}; nothing of it was kept, try again")]
-    Download {
-        /// The DBMS asked for.
-        dbms: Dbms,
-        /// The version that was being fetched.
-        version: String,
-        /// What failed.
-        reason: String,
-    },
+    Download { dbms: Dbms, version: String, reason: String },
 
     /// A directory is not a build.
     #[error("{path} is not a build: {reason}")]
     NotABuild {
-        /// The directory.
         path: PathBuf,
         /// What is missing, and what to name instead.
         reason: String,
@@ -92,149 +61,68 @@ pub enum Error {
 
     /// A program of this system that obtains builds is not here.
     #[error("there is no `{program}` in PATH, which is needed to {purpose}: install the package {package}")]
-    NoProgram {
-        /// Its name.
-        program: String,
-        /// The Debian package that has it.
-        package: &'static str,
-        /// What for, as a phrase.
-        purpose: &'static str,
-    },
+    NoProgram { program: String, package: &'static str, purpose: &'static str },
 
     /// The recipes that this program was compiled with cannot be read.
     #[error("the recipes of {dbms}, which are part of this program, cannot be read: {reason}; report this")]
-    BadRecipes {
-        /// The DBMS.
-        dbms: Dbms,
-        /// What the reader said.
-        reason: String,
-    },
+    BadRecipes { dbms: Dbms, reason: String },
 
     /// Builds of this DBMS are not fetched from addresses.
     #[error(
         "builds of {dbms} come from their registry: leave the address of {request} out, or unpack the file and \
          name its directory"
     )]
-    NoAddress {
-        /// The DBMS.
-        dbms: Dbms,
-        /// The version as written.
-        request: String,
-    },
+    NoAddress { dbms: Dbms, request: String },
 
     /// A file is not the one that was meant.
     #[error(
         "the sha256 of {file} is {found} and should be {wanted}: it was cut off or replaced, and was thrown away; \
          fetch it again, or correct the sum"
     )]
-    WrongSum {
-        /// The file, as a phrase.
-        file: String,
-        /// Its own sum.
-        found: String,
-        /// The sum that was asked for.
-        wanted: String,
-    },
+    WrongSum { file: String, found: String, wanted: String },
 
     /// A program of a build needs shared libraries that this system lacks.
     #[error("{program} cannot run: this system lacks {libraries}; {remedy}")]
-    MissingLibraries {
-        /// The program.
-        program: PathBuf,
-        /// The libraries, as the loader names them.
-        libraries: String,
-        /// How to get them.
-        remedy: String,
-    },
+    MissingLibraries { program: PathBuf, libraries: String, remedy: String },
 
     /// A program cannot be run at all.
     #[error("{program} cannot run as user {user}: {reason}")]
-    CannotRun {
-        /// The program.
-        program: PathBuf,
-        /// The user it was run as.
-        user: String,
-        /// What happened and what to do.
-        reason: String,
-    },
+    CannotRun { program: PathBuf, user: String, reason: String },
 
     /// No shipped config has this name.
     #[error(
         "no config of {dbms} is called `{name}`; nearest: {nearest}; shipped: {shipped}; for a file of your own write its \
          path, such as ./{name}.conf"
     )]
-    UnknownConfig {
-        /// The DBMS.
-        dbms: Dbms,
-        /// The name as written.
-        name: String,
-        /// The most similar names.
-        nearest: String,
-        /// All shipped names.
-        shipped: String,
-    },
+    UnknownConfig { dbms: Dbms, name: String, nearest: String, shipped: String },
 
     /// A line of a config file is not valid.
     #[error("{file}:{line}: {reason}")]
-    ConfigSyntax {
-        /// The file, or the shipped config's name.
-        file: String,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong and what to write.
-        reason: String,
-    },
+    ConfigSyntax { file: String, line: usize, reason: String },
 
     /// The build refuses the value of an option.
     #[error(
         "{dbms} {version} refuses config `{config}`:\n{message}\ncorrect the value, or take another config for this build"
     )]
-    ConfigRefused {
-        /// The DBMS.
-        dbms: Dbms,
-        /// The build's version.
-        version: String,
-        /// The config's name.
-        config: String,
-        /// What the server said.
-        message: String,
-    },
+    ConfigRefused { dbms: Dbms, version: String, config: String, message: String },
 
     /// A directory that is to be wiped or started was not made by rqps.
     #[error(
         "{path} was not made by rqps and is not empty: it is left alone; name another directory, or remove it yourself"
     )]
-    NotOurs {
-        /// The directory.
-        path: PathBuf,
-    },
+    NotOurs { path: PathBuf },
 
     /// A data directory cannot be started as it is.
     #[error("cannot start a server on {path}: {reason}")]
-    BadDataDir {
-        /// The data directory.
-        path: PathBuf,
-        /// What is wrong and what to do.
-        reason: String,
-    },
+    BadDataDir { path: PathBuf, reason: String },
 
     /// A data directory cannot be copied as it is.
     #[error("cannot copy data directory {path}: {reason}")]
-    NotCopied {
-        /// The data directory.
-        path: PathBuf,
-        /// What is wrong and what to do.
-        reason: String,
-    },
+    NotCopied { path: PathBuf, reason: String },
 
     /// Another process works on the data directory.
     #[error("data directory {path} is in use by {holder}; stop it, or name another directory")]
-    InUse {
-        /// The data directory.
-        path: PathBuf,
-        /// Who holds it, with pid where known.
-        holder: String,
-    },
+    InUse { path: PathBuf, holder: String },
 
     /// The server's user cannot get to a directory.
     #[error(
@@ -242,24 +130,16 @@ pub enum Error {
          {other_remedy}"
     )]
     NotReachable {
-        /// The server's user.
         user: String,
         /// The first directory on the way that is closed.
         blocked: PathBuf,
-        /// The directory wanted.
         path: PathBuf,
-        /// What else helps, as a clause.
         other_remedy: &'static str,
     },
 
     /// The directory for data may be somebody else's.
     #[error("work directory {path} {reason}; remove it, or set RQPS_WORK to a directory of your own")]
-    BadWorkDir {
-        /// The directory.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BadWorkDir { path: PathBuf, reason: String },
 
     /// There is no user to run servers as.
     #[error(
@@ -272,11 +152,8 @@ pub enum Error {
     Init {
         /// Which program: `initdb`, `create database`.
         step: &'static str,
-        /// The data directory.
         path: PathBuf,
-        /// How the program ended.
         status: String,
-        /// The last lines of its output.
         tail: String,
         /// A line of advice for known causes, or empty.
         hint: String,
@@ -285,13 +162,9 @@ pub enum Error {
     /// The server ended before it was ready.
     #[error("the server on {path} did not start ({status}); {log} ends with:\n{tail}{hint}")]
     Died {
-        /// The data directory.
         path: PathBuf,
-        /// How it ended.
         status: String,
-        /// The server's log.
         log: PathBuf,
-        /// The log's last lines.
         tail: String,
         /// A line of advice for known causes, or empty.
         hint: String,
@@ -301,40 +174,17 @@ pub enum Error {
     #[error(
         "the server on {path} is not ready after {waited_s} s, {idle_s} s of them without progress; it was stopped; {log} ends with:\n{tail}"
     )]
-    NotReady {
-        /// The data directory.
-        path: PathBuf,
-        /// Seconds since the start.
-        waited_s: u64,
-        /// Seconds since the last progress.
-        idle_s: u64,
-        /// The server's log.
-        log: PathBuf,
-        /// The log's last lines.
-        tail: String,
-    },
+    NotReady { path: PathBuf, waited_s: u64, idle_s: u64, log: PathBuf, tail: String },
 
     /// The caller asked to give up while a data directory was made or copied, or its server was starting.
     #[error("interrupted at work on {path}; nothing runs there any more")]
-    Interrupted {
-        /// The data directory.
-        path: PathBuf,
-    },
+    Interrupted { path: PathBuf },
 
     /// The server had to be ended the hard way, or had already ended.
     #[error(
         "the server on {path} did not stop cleanly: {how}; its data will be recovered at the next start; {log} ends with:\n{tail}"
     )]
-    UncleanStop {
-        /// The data directory.
-        path: PathBuf,
-        /// What it took.
-        how: String,
-        /// The server's log.
-        log: PathBuf,
-        /// The log's last lines.
-        tail: String,
-    },
+    UncleanStop { path: PathBuf, how: String, log: PathBuf, tail: String },
 
     /// Nothing can tie the life of a server to ours.
     #[error(
@@ -344,51 +194,28 @@ pub enum Error {
 
     /// A list of CPUs is not one.
     #[error("`{text}` is not a list of CPUs: write their numbers, such as 0 or 0-3,5")]
-    BadCpus {
-        /// As written.
-        text: String,
-    },
+    BadCpus { text: String },
 
     /// The kernel does not let something run where it should.
     #[error(
         "cannot place {who} on CPUs {cpus}: {source}; `nproc --all` and `taskset -p $$` say which there are"
     )]
-    Placing {
-        /// What should run there.
-        who: String,
-        /// The CPUs.
-        cpus: String,
-        /// Why not.
-        source: io::Error,
-    },
+    Placing { who: String, cpus: String, source: io::Error },
 
     /// A variable cannot be put into an environment.
     #[error("`{name}` is not a variable that a server can be given: a name has letters, digits and _ only")]
-    BadVariable {
-        /// Its name.
-        name: String,
-    },
+    BadVariable { name: String },
 
     /// A library to preload cannot be.
     #[error("cannot preload {library} (LD_PRELOAD): {reason}")]
-    BadPreload {
-        /// The library.
-        library: PathBuf,
-        /// What is wrong and what to do.
-        reason: String,
-    },
+    BadPreload { library: PathBuf, reason: String },
 
     /// A server runs, but without a library that it should have.
     #[error(
         "the server runs without {library} of LD_PRELOAD and was stopped; {reason}; build it for this system and try \
          again"
     )]
-    NotPreloaded {
-        /// The library.
-        library: PathBuf,
-        /// What the loader said.
-        reason: String,
-    },
+    NotPreloaded { library: PathBuf, reason: String },
 
     /// This host does not let a server's memory be limited.
     #[error(
@@ -396,21 +223,11 @@ pub enum Error {
          make (root, as a rule): leave the limit (`server_memory` in a plan) out where the host has none",
         limit_bytes >> 20
     )]
-    NoMemoryLimit {
-        /// What was asked for.
-        limit_bytes: u64,
-        /// What stands in the way.
-        reason: String,
-    },
+    NoMemoryLimit { limit_bytes: u64, reason: String },
 
     /// A server's processes cannot be held still.
     #[error("cannot freeze the server with pid {pid}: {reason}; it goes on; its log says more")]
-    NotFrozen {
-        /// Its main process.
-        pid: u32,
-        /// Which process, and why.
-        reason: String,
-    },
+    NotFrozen { pid: u32, reason: String },
 
     /// A build from source.
     #[error(transparent)]
@@ -424,12 +241,7 @@ pub enum Error {
     #[error(
         "cannot count instructions of process {pid}: {reason}; see whether vgdb, which comes with valgrind, works"
     )]
-    NoCounts {
-        /// The server's main process.
-        pid: u32,
-        /// What went wrong.
-        reason: String,
-    },
+    NoCounts { pid: u32, reason: String },
 }
 
 impl Error {

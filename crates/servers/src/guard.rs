@@ -25,7 +25,6 @@ use crate::cpus::{CpuSet, pin_this_thread};
 use crate::error::{Error, Result};
 use crate::user::ServerUser;
 
-/// The hidden first argument.
 const SHIM_ARGUMENT: &str = "__exec-server";
 
 /// Exit code of a shim that could not become its program (the shell's code for a command that cannot run).
@@ -131,7 +130,6 @@ impl Guarded {
         self.cpus = cpus.cloned();
     }
 
-    /// Starts it.
     pub fn spawn(self) -> Result<Child> {
         let (program, user) = (self.program, self.user);
         keeper_spawn(self.command, self.cpus)?.map_err(|error| Error::CannotRun {

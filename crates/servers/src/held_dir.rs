@@ -59,7 +59,6 @@ impl HeldDir {
         &self.path
     }
 
-    /// A directory in it.
     pub fn dir(&self, name: impl AsRef<Path>) -> Result<HeldDir> {
         let path = self.path.join(&name);
         let fd = openat(&self.fd, name.as_ref(), DIRECTORY, Mode::empty());

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 pub struct HostLimits {
     /// The host's memory, or the limit of our control group where that is lower.
     pub memory_bytes: u64,
-    /// Free space for data.
     pub disk_free_bytes: u64,
 }
 

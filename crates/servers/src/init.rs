@@ -27,7 +27,6 @@ pub(crate) struct Making<'a> {
     pub staging: PathBuf,
     /// The directory to fill, in `staging`.
     pub staged: PathBuf,
-    /// For the superuser.
     pub password: String,
     /// Set by somebody else when the making is to be given up.
     pub interrupted: &'a AtomicBool,

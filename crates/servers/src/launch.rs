@@ -57,9 +57,7 @@ pub(crate) struct Launch<'a> {
     pub spec: &'a ServerSpec,
     pub data_dir: &'a DataDir,
     pub user: &'a ServerUser,
-    /// The superuser's.
     pub password: &'a str,
-    /// On the data directory.
     pub lock: &'a File,
     /// Set by somebody else when the start is to be given up.
     pub interrupted: &'a AtomicBool,

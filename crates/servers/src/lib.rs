@@ -57,5 +57,5 @@ pub use instrument::{Instrument, ThreadCounter};
 pub use plain_file::read_text;
 pub use server::{DATABASE, Onlooker, Server, USER, data_key};
 pub use snapshot::{Copied, HowCopied, restore, restore_unless, snapshot, snapshot_unless};
-pub use spec::{Applied, LeftOut, ServerEndpoint, ServerSpec};
+pub use spec::{Applied, ServerEndpoint, ServerSpec};
 pub use user::{ServerUser, server_user};

@@ -1,13 +1,11 @@
 //! An option as a line of a config gives it, whatever the DBMS.
 
-/// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
     /// Nothing, or a comment.
     Empty,
     /// Takes in another config: a shipped one's name, or a file's path.
     Include(String),
-    /// An option.
     Option(Setting),
     /// Something for other programs than the server, by its section.
     Other(String),

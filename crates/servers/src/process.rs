@@ -17,9 +17,7 @@ pub(crate) struct Identity {
     pub pid: u32,
     /// Clock ticks from boot to its start.
     pub start_ticks: u64,
-    /// Which boot that was.
     pub boot_id: String,
-    /// Its program.
     pub exe: PathBuf,
 }
 

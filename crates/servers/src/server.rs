@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use crate::build::Build;
@@ -49,7 +49,6 @@ const KILLED_MAX: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Server {
     pub(crate) dbms: Dbms,
-    /// What its processes run.
     pub(crate) program: PathBuf,
     pub(crate) data_dir: DataDir,
     pub(crate) child: Child,
@@ -59,7 +58,6 @@ pub struct Server {
     pub(crate) endpoint: ServerEndpoint,
     pub(crate) applied: Applied,
     pub(crate) log: Log,
-    /// Released with the server.
     pub(crate) _lock: File,
 }
 
@@ -150,7 +148,6 @@ impl Server {
         self.child.id()
     }
 
-    /// How to reach it.
     pub fn endpoint(&self) -> &ServerEndpoint {
         &self.endpoint
     }
@@ -160,7 +157,6 @@ impl Server {
         &self.applied
     }
 
-    /// Its log file.
     pub fn log_path(&self) -> &Path {
         &self.log.path
     }
@@ -345,7 +341,6 @@ pub struct Onlooker {
 }
 
 impl Onlooker {
-    /// Its data directory.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }

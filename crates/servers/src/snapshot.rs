@@ -43,12 +43,9 @@ impl HowCopied {
     }
 }
 
-/// What was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// How.
     pub how: HowCopied,
-    /// Files.
     pub files: u64,
     /// Their sizes, summed.
     pub bytes: u64,

@@ -1,5 +1,6 @@
 //! What is to be run, and what a running server tells of itself.
 
+use rqps_model::LeftOut;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -14,9 +15,7 @@ use crate::instrument::Instrument;
 /// What is to be run, and where.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
-    /// The program.
     pub build: Build,
-    /// Its options.
     pub config: Config,
     /// The directory of its data; files of the same name with a suffix are kept beside it.
     pub data_dir: PathBuf,
@@ -35,17 +34,6 @@ pub struct ServerSpec {
     /// The most memory that all its processes together may have, the page cache of what they read and write included;
     /// none for what the host has. A host that does not let it be limited refuses the start.
     pub memory_bytes_max: Option<u64>,
-}
-
-/// An option of the config that the server does not have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// Its name.
-    pub option: String,
-    /// The value in the config.
-    pub value: String,
-    /// Why it was left out, as a phrase.
-    pub reason: String,
 }
 
 /// How a config became the options of a server.
@@ -68,9 +56,7 @@ pub struct ServerEndpoint {
     pub tcp: Option<IpAddr>,
     /// The port, on TCP and in the socket's name.
     pub port: u16,
-    /// The superuser.
     pub user: String,
-    /// Its password.
     pub password: String,
     /// The database for the work.
     pub database: String,

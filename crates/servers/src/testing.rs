@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::PermissionsExt;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_wire::{Endpoint, Host};
 
 use crate::config::{Config, load_config_for};
@@ -71,7 +71,6 @@ impl Scratch {
         Ok((dir, spec))
     }
 
-    /// What is run.
     pub fn spec(&self) -> &ServerSpec {
         &self.spec
     }

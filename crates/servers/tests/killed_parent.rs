@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Instrument, Server, instrument, run_shim_if_asked};
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
 use liblzma::write::XzEncoder;
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::{Address, Build, Dirs, Result, install, install_from, list_builds};
 use sha2::{Digest, Sha256};
 

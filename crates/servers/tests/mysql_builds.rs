@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use rqps_plan::{BuildSpec, Dbms};
+use rqps_model::{BuildSpec, Dbms};
 use rqps_servers::{Dirs, check_known, install, resolve};
 
 #[test]

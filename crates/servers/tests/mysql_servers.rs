@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Command;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Applied, Error, Server, ServerEndpoint, config_from_text, restore, snapshot};
 use rqps_wire::mysql::Connection;

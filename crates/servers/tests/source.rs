@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rqps_plan::{Dbms, SourceSpec};
+use rqps_model::{Dbms, SourceSpec};
 use rqps_servers::source::{BuildProgress, SourceError, Watch, build, log_of};
 use rqps_servers::{Build, Dirs, Error, list_builds};
 

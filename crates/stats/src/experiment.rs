@@ -16,7 +16,6 @@ pub struct Experiment {
     pub tests: Vec<TestData>,
 }
 
-/// One test's data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestData {
     /// Its name, unique in the experiment.
@@ -30,10 +29,8 @@ pub struct TestData {
     pub metrics: Vec<MetricData>,
 }
 
-/// One metric's blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricData {
-    /// What was measured.
     pub metric: Metric,
     /// The blocks, in any order; their numbers order them.
     pub blocks: Vec<BlockData>,
@@ -51,10 +48,8 @@ pub struct WindowData {
     pub arms: Vec<Option<WindowFigure>>,
 }
 
-/// One arm's window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowFigure {
-    /// The figure.
     pub value: f64,
     /// How long the window was.
     pub seconds: f64,
@@ -80,12 +75,9 @@ pub enum Misshapen {
     Arm {
         /// "base" or "control".
         role: &'static str,
-        /// The number given.
         arm: usize,
-        /// How many there are.
         arms: usize,
     },
-    /// The control is base.
     #[error("control and base are both arm {0}: the control is base measured again, as an arm of its own")]
     ControlIsBase(usize),
     /// Two tests of one name, two entries of one metric, or two blocks of one number.
@@ -96,9 +88,7 @@ pub enum Misshapen {
     Entries {
         /// Test, metric, block.
         place: String,
-        /// Entries found.
         found: usize,
-        /// Entries due.
         arms: usize,
     },
     /// A value below 0, or not finite.
@@ -106,7 +96,6 @@ pub enum Misshapen {
     Value {
         /// Test, metric, block.
         place: String,
-        /// The value.
         value: f64,
     },
     /// Rules that cannot be followed.

@@ -122,7 +122,6 @@ pub(crate) struct Shown {
     pub(crate) shift: Option<Direction>,
     /// It is beyond the minimum effect of interest.
     pub(crate) beyond: bool,
-    /// It is within it.
     pub(crate) within: bool,
     pub(crate) p_seq: f64,
     /// The last look does not bear out what stands.
@@ -134,7 +133,6 @@ impl Shown {
         Shown { shift: None, beyond: false, within: false, p_seq: 1.0, disagree: false };
 }
 
-/// What one look shows.
 #[derive(Debug, Clone, Copy)]
 struct Sight {
     p: f64,

@@ -110,7 +110,6 @@ impl fmt::Display for Metric {
 /// What a verdict is on. Each rests on one metric and on nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Detector {
-    /// The rate.
     Rate,
     /// The cost of an operation: its instructions, or its CPU time where nobody counts them.
     Cost,
@@ -120,7 +119,6 @@ pub enum Detector {
     Cpu,
     /// Bytes of write-ahead log of an operation.
     Wal,
-    /// Fsyncs of an operation.
     Fsyncs,
     /// Rows touched by an operation.
     Rows,

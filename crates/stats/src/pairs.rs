@@ -6,7 +6,6 @@ use crate::metric::{Direction, Metric};
 /// On which scale contrasts are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Differences of logarithms.
     Log,
     /// Differences in shares of base's mean: for values of 0, which have no logarithm.
     Linear,
@@ -40,7 +39,6 @@ impl Scale {
 /// One block of two arms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
-    /// The block's number.
     pub(crate) block: u32,
     pub(crate) base: f64,
     pub(crate) arm: f64,

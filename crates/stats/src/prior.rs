@@ -27,7 +27,6 @@ const SPREAD_ERRORS: f64 = 1.0;
 /// `sqrt((d0 + 2) / 2)`: up to here that is below the first look's quantile, so that no single block calls a change.
 const DF_MAX: f64 = 32.0;
 
-/// One sample variance.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample<'a> {
     pub(crate) test: &'a str,

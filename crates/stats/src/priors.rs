@@ -48,7 +48,6 @@ fn until(pairs: &Pairs, blocks: usize) -> u32 {
 }
 
 impl Priors {
-    /// Fits all of them.
     pub(crate) fn fit(sources: &[Source], rules: &Rules) -> Priors {
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
         let mut fitted = BTreeMap::new();

@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 /// A moment at which a decision may be made, and its share of the errors allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// Blocks that it takes.
     pub blocks: usize,
     /// Its share of `alpha` and `tost_alpha`; the shares of all looks add up to 1 at most.
     pub spend: f64,
 }
 
-/// The rules of judgement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Probability, over all looks, that a detector calls a change of an arm in a test where there is none.

@@ -2,7 +2,6 @@
 
 use crate::metric::{Detector, Metric};
 
-/// Everything that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// One per test, arm other than base (control included) and detector with data; in that order.
@@ -19,7 +18,6 @@ pub enum Class {
         /// Whether the whole interval lies beyond the minimum effect of interest.
         proven: bool,
     },
-    /// Better than base.
     Improvement {
         /// Whether the whole interval lies beyond the minimum effect of interest.
         proven: bool,
@@ -80,19 +78,14 @@ pub enum Tag {
 /// What is said about one arm of one test by one detector, and the figures it rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// The test's name.
     pub test: String,
-    /// The test's group.
     pub group: String,
-    /// The arm.
     pub arm: usize,
     /// Whether the arm is the control: every change called on it is a false one.
     pub is_control: bool,
-    /// What it is on.
     pub detector: Detector,
     /// The metric that it rests on.
     pub metric: Metric,
-    /// What is said.
     pub class: Class,
     /// What has moved the other way, where that makes it mixed.
     pub opposed_by: Vec<Metric>,
@@ -100,7 +93,6 @@ pub struct Verdict {
     pub ratio: f64,
     /// Lower end of the interval of the ratio; NaN where one block gives none.
     pub low: f64,
-    /// Upper end of it.
     pub high: f64,
     /// Confidence of the interval, over all looks; for significant changes with regard to how many are (false coverage
     /// rate, Benjamini-Yekutieli 2005).
@@ -148,7 +140,6 @@ impl Verdict {
 /// How the block variance is spread over tests: scaled inverse chi-square (Smyth 2004).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prior {
-    /// Of which metric.
     pub metric: Metric,
     /// Of which group; None: over all groups.
     pub group: Option<String>,

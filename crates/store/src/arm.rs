@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::meta::Setting;
 use crate::text_enum::text_enum;
+use rqps_model::{LeftOut, ServerSetting, Setting};
 
 text_enum! {
     /// An arm's place in the experiment.
@@ -15,30 +15,6 @@ text_enum! {
         /// What is compared with the base.
         Candidate = "candidate",
     }
-}
-
-/// An option of the config that this build does not know and that was therefore not set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// Option name, such as `vacuum_buffer_usage_limit`.
-    pub option: String,
-    /// The value the config asked for.
-    pub value: String,
-    /// Why it was left out.
-    pub reason: String,
-}
-
-/// A setting of the server, as the server itself says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerSetting {
-    /// Name, such as `shared_buffers`.
-    pub name: String,
-    /// Value with its unit, as the server shows it: `128MB`.
-    pub value: String,
-    /// Where it comes from, such as `configuration file`.
-    pub source: String,
-    /// Whether it is what this build uses when nobody sets it.
-    pub default: bool,
 }
 
 /// One arm of a run: a build and a config, with their content hashes.

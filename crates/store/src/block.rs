@@ -33,7 +33,6 @@ pub struct Block {
     pub number: u32,
     /// Seed of everything that is random in it: orders, sides, draws.
     pub seed: u64,
-    /// Whether it counts.
     pub status: BlockStatus,
     /// Why it is void, or what else is worth knowing.
     pub note: Option<String>,
@@ -52,7 +51,6 @@ pub struct Block {
 /// What was drawn for one arm in one block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockArm {
-    /// The arm's name.
     pub arm: String,
     /// Its turn when servers were started, from 1.
     pub start_position: u32,
@@ -68,7 +66,6 @@ pub struct BlockArm {
 /// A small fixed piece of work of the host itself, measured around a block: it tells whether the host has changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Canary {
-    /// The block's number.
     pub block: u32,
     /// Before or after the block.
     pub moment: Moment,
@@ -81,7 +78,6 @@ pub struct Canary {
 /// Where a window or a count stands in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// The block's number.
     pub block: u32,
     /// Which of the arm's windows of this test in this block, from 1; 0 for a count.
     pub window: u32,
@@ -93,15 +89,12 @@ pub struct Placement {
 /// program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Count {
-    /// Test name.
     pub test: String,
-    /// Group of the test.
     pub group: String,
     /// Events that were counted, those of the shorter session taken off.
     pub events: u64,
     /// Operations in these events, in the unit that tables divide by (see [`crate::Window::operations`]).
     pub operations: f64,
-    /// Instructions of these events.
     pub instructions: f64,
     /// What counted: `valgrind-3.19.0`.
     pub counted_by: String,
@@ -117,11 +110,8 @@ impl Count {
 /// The fixed work of a test, found once on base and the same for every arm and block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestWork {
-    /// Test name.
     pub test: String,
-    /// Events of a warm-up.
     pub warmup_events: u64,
-    /// Events of a window.
     pub window_events: u64,
     /// Events whose instructions are counted.
     pub count_events: u64,

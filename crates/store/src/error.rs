@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Result of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of the store.
@@ -11,45 +10,24 @@ pub enum Error {
     /// The folder is locked by a living process.
     #[error("{} is in use by another rqps (pid {pid}): wait for it to end, or stop it first", path.display())]
     InUse {
-        /// The run folder.
         path: PathBuf,
         /// Who holds it (`?` when it could not be read).
         pid: String,
     },
     /// The path holds no run.
     #[error("{} is not a run folder (no run.db in it): `rqps ls` lists the runs there are", path.display())]
-    NotARun {
-        /// The path given.
-        path: PathBuf,
-    },
+    NotARun { path: PathBuf },
     /// The run was killed before its plan was recorded.
     #[error("{} holds no plan: rqps was stopped while it created the folder. Delete it and run the plan again", path.display())]
-    Empty {
-        /// The run folder.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// The database was written by a newer rqps.
     #[error(
         "{} has schema version {found}, this rqps knows versions up to {known}: read it with the newer rqps that wrote it", path.display()
     )]
-    NewerSchema {
-        /// The database.
-        path: PathBuf,
-        /// Version found.
-        found: i64,
-        /// Newest version known here.
-        known: i64,
-    },
+    NewerSchema { path: PathBuf, found: i64, known: i64 },
     /// The database was written by an older rqps and is opened for reading only.
     #[error("{} has the older schema version {found}, this rqps reads version {known}: `rqps resume` or any other verb that writes migrates it", path.display())]
-    OlderSchema {
-        /// The database.
-        path: PathBuf,
-        /// Version found.
-        found: i64,
-        /// Version needed.
-        known: i64,
-    },
+    OlderSchema { path: PathBuf, found: i64, known: i64 },
     /// An action or note names an arm that was not recorded.
     #[error("the run has no arm named {0:?}: record it with put_arm before its actions")]
     UnknownArm(String),
@@ -63,28 +41,11 @@ pub enum Error {
     #[error(
         "no space left for {}: free some, then `rqps resume`; every finished action is kept", path.display()
     )]
-    DiskFull {
-        /// The database.
-        path: PathBuf,
-    },
-    /// The database failed.
+    DiskFull { path: PathBuf },
     #[error("{}: {source}. Is it a run.db, whole, and readable by you?", path.display())]
-    Sql {
-        /// The database.
-        path: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
-    },
-    /// A file operation failed.
+    Sql { path: PathBuf, source: rusqlite::Error },
     #[error("cannot {what} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        what: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Io { what: &'static str, path: PathBuf, source: std::io::Error },
 }
 
 impl Error {

@@ -73,7 +73,6 @@ impl RunFolder {
         Ok(runs)
     }
 
-    /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -83,12 +82,10 @@ impl RunFolder {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// The plan as resolved.
     pub fn plan_path(&self) -> PathBuf {
         self.path.join("plan.toml")
     }
 
-    /// The database.
     pub fn db_path(&self) -> PathBuf {
         self.path.join("run.db")
     }
@@ -112,7 +109,6 @@ impl RunFolder {
 /// One line of a list of runs.
 #[derive(Debug)]
 pub struct RunSummary {
-    /// Where it is.
     pub folder: RunFolder,
     /// When it was created, milliseconds since 1970 (UTC); 0 when it cannot be read.
     pub created_at_ms: i64,
@@ -120,11 +116,9 @@ pub struct RunSummary {
     pub status: Option<RunStatus>,
     /// Labels of the arms, in the plan's order.
     pub variants: Vec<String>,
-    /// Finished actions.
     pub actions_done: u32,
     /// Actions in the schedule; 0: open-ended, the run goes on block by block.
     pub actions_total: u32,
-    /// Blocks that are done.
     pub blocks_done: u32,
     /// Why it cannot be read.
     pub problem: Option<String>,

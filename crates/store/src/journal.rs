@@ -19,7 +19,6 @@ text_enum! {
     Status {
         /// An rqps is at work on it (or was, until it was killed: see `Run::in_use_by`).
         Running = "running",
-        /// Every action is done.
         Complete = "complete",
         /// It stopped on an error; the reason says which.
         Failed = "failed",
@@ -31,7 +30,6 @@ text_enum! {
 /// State of a run with the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStatus {
-    /// The state.
     pub status: Status,
     /// Why, for `failed` and `interrupted`.
     pub reason: Option<String>,
@@ -69,6 +67,5 @@ pub struct Note {
     pub at_ms: i64,
     /// The arm it concerns, when it concerns one.
     pub arm: Option<String>,
-    /// What happened.
     pub text: String,
 }

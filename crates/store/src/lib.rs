@@ -25,18 +25,15 @@ mod write_block;
 mod write_observation;
 mod writer;
 
-pub use arm::{Arm, LeftOut, Role, ServerSetting};
+pub use arm::{Arm, Role};
 pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
 pub use counted::counted;
 pub use error::{Error, Result};
 pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::Standing;
-pub use meta::{Fact, Meta, PlannedStep, Setting};
-pub use observation::{
-    Connection, Counter, CounterName, EndedBy, Histogram, LatencyFrom, Load, Measured, Metrics, Observation,
-    Pacer, QueryPlan, RateUnit, Recorded, Series, Settle, SettleCondition, Wait, Window,
-};
+pub use meta::{Fact, Meta, PlannedStep};
+pub use observation::{Histogram, LatencyFrom, Load, Measured, Observation, RateUnit, Recorded, Window};
 pub use profile::{PROFILE_KIND, Profile};
 pub use read::Run;
 pub use schema::VERSION as SCHEMA_VERSION;

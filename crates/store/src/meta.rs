@@ -1,22 +1,13 @@
 //! What a run set out to do: its parameters, the steps in order, and the host it ran on.
 
+use rqps_model::Setting;
 use serde::{Deserialize, Serialize};
-
-/// A named value: a server option, a parameter of the method.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    /// Name, unique in its list.
-    pub name: String,
-    /// Value as text.
-    pub value: String,
-}
 
 /// A fact about the host, such as the kernel's version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// Name, such as `kernel`.
     pub key: String,
-    /// Value as text.
     pub value: String,
     /// Whether two runs must agree on it before they may be compared.
     pub comparable: bool,
@@ -25,7 +16,6 @@ pub struct Fact {
 /// The parameters of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The plan's name.
     pub name: String,
     /// Version of rqps that made the run.
     pub program_version: String,
@@ -39,7 +29,6 @@ pub struct Meta {
     pub protocol: String,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Number of tables.
     pub tables: u32,
     /// Rows in each table after the load.
     pub rows_per_table: u64,
@@ -64,7 +53,6 @@ pub struct PlannedStep {
     pub test: Option<String>,
     /// Group of the test, such as `point`.
     pub group: Option<String>,
-    /// Clients of this step.
     pub clients: u32,
     /// How long or how much: `600 s`, `1000000 events`; for a settle its cap.
     pub amount: String,

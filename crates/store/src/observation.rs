@@ -1,5 +1,6 @@
 //! What a finished action observed: a measured window, a load or a settle, with its metrics and details.
 
+use rqps_model::{ConnectionCpu, Counter, EndedBy, Metrics, Pacer, QueryPlan, Series, Settle, Wait};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,24 +9,6 @@ use crate::block::{Count, Placement};
 use crate::journal::{ActionRecord, Outcome};
 use crate::profile::Profile;
 use crate::text_enum::text_enum;
-
-/// Totals over the observed stretch, by free name with the unit in the name (`host_user_us`, `disk_reads`,
-/// `server_cpu_us`, `cpus`). Values that are not finite are not kept: not known and not stored are the same.
-pub type Metrics = BTreeMap<String, f64>;
-
-text_enum! {
-    /// What ended a window.
-    EndedBy {
-        /// The planned time was up.
-        Time = "time",
-        /// The planned work was done.
-        Work = "work",
-        /// The planned share of the rows was used up (`delete` stops before it empties the table).
-        Share = "share",
-        /// An error.
-        Error = "error",
-    }
-}
 
 text_enum! {
     /// What the rate of a test counts.
@@ -36,16 +19,6 @@ text_enum! {
         Rows = "rows",
         /// Rows inserted, or indexed, per second over all clients (steps of the queue that write as fast as they can).
         Inserts = "inserts",
-    }
-}
-
-text_enum! {
-    /// How background writes at a given rate are spread over time.
-    Pacer {
-        /// Each statement has a time at which it is due, evenly spread.
-        Even = "even",
-        /// All that a second may do is sent at its beginning.
-        Burst = "burst",
     }
 }
 
@@ -78,7 +51,6 @@ pub struct Window {
     pub warmup_us: u64,
     /// Length of the measured stretch, microseconds.
     pub elapsed_us: u64,
-    /// What ended it.
     pub ended_by: EndedBy,
     /// What the rate of this test counts.
     pub rate_unit: RateUnit,
@@ -100,7 +72,6 @@ pub struct Window {
     pub rows: u64,
     /// Errors that were not retried.
     pub errors: u64,
-    /// Retried transactions by SQLSTATE.
     pub retries: BTreeMap<String, u64>,
 }
 
@@ -135,7 +106,6 @@ impl Window {
 /// One load of an arm's tables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Tables loaded.
     pub tables: u32,
     /// Rows loaded, over all tables.
     pub rows: u64,
@@ -153,79 +123,6 @@ impl Load {
     }
 }
 
-/// One exit condition of a settle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SettleCondition {
-    /// What was measured, unit last: `dead_rows`, `dirty_buffers`.
-    pub name: String,
-    /// Value before the settle; finite, as are the two others.
-    pub before: f64,
-    /// Value after the settle.
-    pub after: f64,
-    /// The value at or below which it counts as reached.
-    pub target: f64,
-}
-
-/// One settle: debt paid down until the exit conditions hold or the cap is reached.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Settle {
-    /// What was done, in order: `vacuum analyze`, `checkpoint`, `wait`.
-    pub actions: Vec<String>,
-    /// Exit conditions with their values before and after.
-    pub conditions: Vec<SettleCondition>,
-    /// Wall time, microseconds.
-    pub elapsed_us: u64,
-    /// The cap, microseconds.
-    pub cap_us: u64,
-    /// Whether every condition was reached (otherwise the cap ended it).
-    pub reached: bool,
-}
-
-/// A server counter before and after the observed stretch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counter {
-    /// The view it comes from, such as `pg_stat_all_tables`.
-    pub view: String,
-    /// The row of the view, such as a table's name; empty for views of one row.
-    pub object: String,
-    /// The column.
-    pub column: String,
-    /// Value before; none when the server had none.
-    pub before: Option<f64>,
-    /// Value after; none when the server had none.
-    pub after: Option<f64>,
-}
-
-impl Counter {
-    /// After minus before; none when either end is unknown.
-    pub fn delta(&self) -> Option<f64> {
-        Some(self.after? - self.before?)
-    }
-}
-
-/// What names a server counter.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct CounterName {
-    /// The view it comes from.
-    pub view: String,
-    /// The row of the view; empty for views of one row.
-    pub object: String,
-    /// The column.
-    pub column: String,
-}
-
-/// One value for each second of the observed stretch; two series, `work-warmup` and `work-window`, hold one
-/// value for each client instead: the events it did there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// What was sampled, such as `queries`.
-    pub name: String,
-    /// Unit of the values, such as `1/s`.
-    pub unit: String,
-    /// One value a second, from the start of the stretch; NaN where the second was missed. Or one value a client.
-    pub values: Vec<f64>,
-}
-
 /// Latencies of one kind of statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
@@ -233,7 +130,6 @@ pub struct Histogram {
     pub statement: String,
     /// Where the latency is counted from.
     pub from: LatencyFrom,
-    /// Number of latencies.
     pub count: u64,
     /// Median, microseconds.
     pub p50_us: f64,
@@ -250,62 +146,13 @@ pub struct Histogram {
     pub v2: Vec<u8>,
 }
 
-/// The plan the server chose for one kind of statement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueryPlan {
-    /// Kind of statement, such as `select-point`.
-    pub statement: String,
-    /// The statement as planned.
-    pub sql: String,
-    /// The plan as text.
-    pub text: String,
-    /// The plan as JSON text; empty when the server gave none.
-    pub json: String,
-}
-
-/// What one connection of a client cost the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Connection {
-    /// What it was for, where a client has several: `insert`, `delete`, `query`; empty where it has one.
-    pub role: String,
-    /// The client it is of, from 0.
-    pub client: u32,
-    /// CPU time of the process or thread behind it, microseconds.
-    pub cpu_us: f64,
-}
-
-impl Connection {
-    /// The only connection of a client.
-    pub fn only(client: u32, cpu_us: f64) -> Self {
-        Self { role: String::new(), client, cpu_us }
-    }
-}
-
-/// What measured sessions were found doing while a profile was taken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wait {
-    /// Kind of what they waited for: `IO`, `LWLock`, `Lock`, `Client`; or `running`, for nothing.
-    pub kind: String,
-    /// What they waited for: `WalSync`, `ClientRead`; empty for `running`.
-    pub event: String,
-    /// How many sessions were found so, over all looks.
-    pub found: u64,
-    /// How often all sessions were looked at.
-    pub looks: u64,
-}
-
 /// What kind of thing an action observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Measured {
-    /// A measured window.
     Window(Window),
-    /// A load.
     Load(Load),
-    /// A settle.
     Settle(Settle),
-    /// Counted instructions.
     Count(Count),
-    /// A CPU profile.
     Profile(Profile),
 }
 
@@ -319,7 +166,7 @@ pub struct Observation {
     /// Totals over the observed stretch.
     pub metrics: Metrics,
     /// The server's CPU time by connection; empty where the server does not tell what serves each.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<ConnectionCpu>,
     /// Server counters before and after.
     pub counters: Vec<Counter>,
     /// Per-second series.
@@ -363,8 +210,7 @@ pub struct Recorded<T> {
     /// Totals over the observed stretch.
     pub metrics: Metrics,
     /// The server's CPU time by connection; empty where the server does not tell what serves each.
-    pub connections: Vec<Connection>,
-    /// What was observed.
+    pub connections: Vec<ConnectionCpu>,
     pub result: T,
 }
 

@@ -14,11 +14,8 @@ pub const PROFILE_KIND: &str = "profile";
 /// Where the CPU time of a test went on one arm. The stacks are in a file of the run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Test name.
     pub test: String,
-    /// Group of the test.
     pub group: String,
-    /// Clients.
     pub clients: u32,
     /// Events while samples were taken.
     pub events: u64,
@@ -34,9 +31,7 @@ pub struct Profile {
     pub frequency_hz: f64,
     /// How stacks were followed: `dwarf`, `fp`, `none`.
     pub call_graph: String,
-    /// Samples taken.
     pub samples: u64,
-    /// Samples that were lost.
     pub lost_samples: u64,
     /// Samples whose innermost frame has no name.
     pub unresolved_samples: u64,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
-use crate::observation::{self, Load, Metrics, Recorded, Settle, Window};
+use crate::observation::{Load, Recorded, Window};
 use crate::profile::{Profile, read_profiles};
 use crate::read_blocks::{read_blocks, read_canaries, read_counts, read_placements, read_works};
 use crate::read_rows::{
@@ -20,6 +20,7 @@ use crate::read_rows::{
     read_settles, read_steps, read_windows,
 };
 use crate::schema;
+use rqps_model::{Metrics, Settle};
 
 /// How long a read waits for a writer that is in its way.
 const BUSY: Duration = Duration::from_secs(10);
@@ -27,9 +28,7 @@ const BUSY: Duration = Duration::from_secs(10);
 /// A run as read from its folder, at one moment.
 #[derive(Debug)]
 pub struct Run {
-    /// Where it is.
     pub folder: RunFolder,
-    /// Its parameters.
     pub meta: Meta,
     /// Its state. A run says `running` also after its rqps was killed: see [`RunFolder::in_use_by`].
     pub status: RunStatus,
@@ -160,7 +159,7 @@ fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
 struct Assemble<'a> {
     actions: &'a [ActionRecord],
     metrics: &'a BTreeMap<u32, Metrics>,
-    connections: &'a BTreeMap<u32, Vec<observation::Connection>>,
+    connections: &'a BTreeMap<u32, Vec<rqps_model::ConnectionCpu>>,
     placements: &'a BTreeMap<u32, Placement>,
 }
 

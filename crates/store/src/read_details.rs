@@ -3,9 +3,10 @@
 use rusqlite::{Row, params};
 
 use crate::error::{Error, Result};
-use crate::observation::{Counter, CounterName, Histogram, QueryPlan, Series, Wait};
+use crate::observation::Histogram;
 use crate::read::Run;
 use crate::read_rows::{count, json};
+use rqps_model::{Counter, CounterName, QueryPlan, Series, Wait};
 
 impl Run {
     /// Server counters before and after the action `seq`, by view, object and column.

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row};
 
-use crate::arm::{Arm, LeftOut, ServerSetting};
+use crate::arm::Arm;
 use crate::journal::{ActionRecord, Note, RunStatus};
-use crate::meta::{Fact, Meta, PlannedStep, Setting};
-use crate::observation::{self, Load, Metrics, Settle, SettleCondition, Window};
+use crate::meta::{Fact, Meta, PlannedStep};
+use crate::observation::{Load, Window};
+use crate::text_enum::{maybe_word, word};
+use rqps_model::{ConnectionCpu, LeftOut, Metrics, ServerSetting, Setting, Settle, SettleCondition};
 
 /// All rows of a query, each made by `make`.
 pub(crate) fn rows<T>(
@@ -185,11 +187,11 @@ pub(crate) fn read_metrics(connection: &Connection) -> rusqlite::Result<BTreeMap
 
 pub(crate) fn read_connections(
     connection: &Connection,
-) -> rusqlite::Result<BTreeMap<u32, Vec<observation::Connection>>> {
-    let mut connections: BTreeMap<u32, Vec<observation::Connection>> = BTreeMap::new();
+) -> rusqlite::Result<BTreeMap<u32, Vec<ConnectionCpu>>> {
+    let mut connections: BTreeMap<u32, Vec<ConnectionCpu>> = BTreeMap::new();
     let sql = "SELECT seq, role, client, cpu_us FROM connections ORDER BY seq, position";
     for (seq, one) in rows(connection, sql, |row| {
-        let one = observation::Connection { role: row.get(1)?, client: row.get(2)?, cpu_us: row.get(3)? };
+        let one = ConnectionCpu { role: row.get(1)?, client: row.get(2)?, cpu_us: row.get(3)? };
         Ok((row.get(0)?, one))
     })? {
         connections.entry(seq).or_default().push(one);
@@ -220,10 +222,10 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
                 started_at_ms: row.get(6)?,
                 warmup_us: count(row, 7)?,
                 elapsed_us: count(row, 8)?,
-                ended_by: row.get(9)?,
+                ended_by: word(row, 9)?,
                 rate_unit: row.get(10)?,
                 target_events_per_s: row.get(11)?,
-                pacer: row.get(12)?,
+                pacer: maybe_word(row, 12)?,
                 events: count(row, 13)?,
                 queries: count(row, 14)?,
                 statements: count(row, 15)?,

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!((windows.target_events_per_s, windows.pacer), (Some(5.0), None));
         assert_eq!((windows.events, windows.errors, windows.retries["40001"]), (10, 70, 9));
         let connections = crate::read_rows::read_connections(&connection).unwrap();
-        let only = crate::observation::Connection::only;
+        let only = rqps_model::ConnectionCpu::only;
         assert_eq!(connections[&3], [only(0, 1.5), only(1, 2.5)]);
         let rate: f64 =
             connection.query_row("SELECT queries_per_s FROM window_rates", [], |row| row.get(0)).unwrap();

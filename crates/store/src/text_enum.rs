@@ -1,44 +1,45 @@
 //! Enums that are kept as words in the database, so that any SQLite client shows what they mean.
 
-/// Defines an enum whose variants are stored, printed and serialised as the given words.
+use std::str::FromStr;
+
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// Defines an enum that is stored, printed and serialised as words.
 macro_rules! text_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $word)] $variant),+
-        }
-
-        impl $name {
-            /// The word that stands for this value in the database and in output.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
+    ($(#[$doc:meta])* $name:ident { $($body:tt)+ }) => {
+        rqps_model::words! { $(#[$doc])* $name { $($body)+ } }
 
         impl rusqlite::types::ToSql for $name {
             fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
-                Ok(self.as_str().into())
+                Ok(self.key().into())
             }
         }
 
         impl rusqlite::types::FromSql for $name {
             fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
-                match value.as_str()? {
-                    $($word => Ok(Self::$variant),)+
-                    other => Err(rusqlite::types::FromSqlError::Other(
-                        format!("{other:?} is not one of the known values of {}", stringify!($name)).into(),
-                    )),
-                }
+                value.as_str()?.parse().map_err(|why: String| rusqlite::types::FromSqlError::Other(why.into()))
             }
         }
     };
 }
 
 pub(crate) use text_enum;
+
+/// The value of a column that keeps one as a word, where its type is declared elsewhere.
+pub(crate) fn word<T: FromStr<Err = String>>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
+    parsed(&row.get::<_, String>(index)?, index)
+}
+
+/// The same where there may be none.
+pub(crate) fn maybe_word<T: FromStr<Err = String>>(
+    row: &Row<'_>,
+    index: usize,
+) -> rusqlite::Result<Option<T>> {
+    row.get::<_, Option<String>>(index)?.map(|text| parsed(&text, index)).transpose()
+}
+
+fn parsed<T: FromStr<Err = String>>(text: &str, index: usize) -> rusqlite::Result<T> {
+    text.parse()
+        .map_err(|why: String| rusqlite::Error::FromSqlConversionFailure(index, Type::Text, why.into()))
+}

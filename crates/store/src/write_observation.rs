@@ -2,11 +2,10 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::observation::{
-    Counter, Histogram, Load, Measured, Observation, QueryPlan, Series, Settle, Window,
-};
+use crate::observation::{Histogram, Load, Measured, Observation, Window};
 use crate::profile::insert_profile;
 use crate::write_block::{insert_count, insert_placement};
+use rqps_model::{Counter, Pacer, QueryPlan, Series, Settle};
 
 /// Inserts an observation and all its details under the action `seq`.
 pub(crate) fn insert_observation(
@@ -71,10 +70,10 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
             window.started_at_ms,
             window.warmup_us as i64,
             window.elapsed_us as i64,
-            window.ended_by,
+            window.ended_by.key(),
             window.rate_unit,
             window.target_events_per_s,
-            window.pacer,
+            window.pacer.map(Pacer::key),
             window.events as i64,
             window.queries as i64,
             window.statements as i64,

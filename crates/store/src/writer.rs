@@ -46,7 +46,6 @@ impl RunWriter {
         Ok(Self { folder, connection, lock })
     }
 
-    /// The run's folder.
     pub fn folder(&self) -> &RunFolder {
         &self.folder
     }

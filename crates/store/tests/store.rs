@@ -1,6 +1,10 @@
 //! A run folder written and read back, and what is left of it when its writer dies.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
+use rqps_model::{
+    ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, Pacer, QueryPlan, Series, ServerSetting, Setting,
+    Settle, SettleCondition, Wait,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -123,8 +127,8 @@ fn window() -> Observation {
     Observation {
         metrics: Metrics::from([("host_user_us".into(), 1.5), ("unknown".into(), f64::NAN)]),
         connections: vec![
-            Connection::only(0, 10.0),
-            Connection { role: "delete".into(), client: 0, cpu_us: 20.0 },
+            ConnectionCpu::only(0, 10.0),
+            ConnectionCpu { role: "delete".into(), client: 0, cpu_us: 20.0 },
         ],
         counters: vec![counter("idx_scan", Some(1.0), Some(11.0)), counter("new", None, Some(1.0))],
         series: vec![Series {

@@ -20,7 +20,6 @@ const NOISE: f64 = 3.0;
 /// One arm's counts of a test beside the CPU time of its windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
-    /// The test.
     pub test: String,
     /// The arm, by its number in [`Run::arms`].
     pub arm: usize,

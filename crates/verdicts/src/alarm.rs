@@ -5,9 +5,7 @@ use rqps_stats::{Class, Detector, Judgement, Tag};
 /// A change that was called where there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FalseAlarm {
-    /// The test.
     pub test: String,
-    /// Who called it.
     pub detector: Detector,
     /// The ratio it was called for.
     pub ratio: f64,
@@ -21,7 +19,6 @@ pub struct FalseAlarmCheck {
     pub verdicts: usize,
     /// Those that said `same`.
     pub same: usize,
-    /// The false ones.
     pub alarms: Vec<FalseAlarm>,
 }
 

@@ -15,8 +15,9 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::EndedBy;
 use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
-use rqps_store::{BlockStatus, EndedBy, Recorded, Role, Run, Window};
+use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
 
 use crate::error::Result;
 use crate::pairing::{Figures, block_data};
@@ -76,7 +77,6 @@ pub fn experiment(run: &Run) -> Result<Experiment> {
     })
 }
 
-/// The plan's base.
 pub(crate) fn base_of(run: &Run) -> usize {
     run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0)
 }

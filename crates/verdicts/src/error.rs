@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-/// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of this crate.
@@ -13,30 +12,11 @@ pub enum Error {
     Store(#[from] rqps_store::Error),
     /// The run's own plan cannot be read.
     #[error("{}: {why}. A run keeps the plan it was made from: put the file back as it was", path.display())]
-    Plan {
-        /// The plan in the run folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Latencies cannot be read.
+    Plan { path: PathBuf, why: String },
     #[error(
         "{run}, action {seq}: the latencies cannot be read: {why}. Fetch the run folder again from where it was made"
     )]
-    Latency {
-        /// The run.
-        run: String,
-        /// The action's number.
-        seq: u32,
-        /// What is wrong with them.
-        why: String,
-    },
-    /// The figures contradict themselves.
+    Latency { run: String, seq: u32, why: String },
     #[error("{run} cannot be judged: {source}")]
-    Misshapen {
-        /// The run.
-        run: String,
-        /// What the statistics refuse.
-        source: rqps_stats::Misshapen,
-    },
+    Misshapen { run: String, source: rqps_stats::Misshapen },
 }

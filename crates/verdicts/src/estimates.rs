@@ -12,9 +12,7 @@ const OUTSIDE: f64 = 0.005;
 /// One test's ratio to base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// The test.
     pub test: String,
-    /// Arm over base.
     pub ratio: f64,
     /// Lower and upper end of its interval; none where no test was measured twice.
     pub interval: Option<(f64, f64)>,

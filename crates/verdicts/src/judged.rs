@@ -19,13 +19,10 @@ pub struct RunVerdicts {
     pub experiment: Experiment,
     /// The rules they were judged by.
     pub rules: Rules,
-    /// The verdicts.
     pub judgement: Judgement,
-    /// Who counted instructions.
     pub source: InstructionSource,
     /// How far counted instructions and CPU time agree, where a program counted.
     pub agreements: Vec<Agreement>,
-    /// Blocks that count.
     pub blocks_done: usize,
     /// Blocks that the host spoilt. Blocks that were cut off with their rqps are not among them.
     pub blocks_void: usize,
@@ -35,7 +32,6 @@ pub struct RunVerdicts {
     pub false_alarms: Option<FalseAlarmCheck>,
     /// Remarks by test and arm.
     pub remarks: BTreeMap<(String, usize), Vec<Remark>>,
-    /// Remarks on the host.
     pub host: Vec<HostRemark>,
 }
 
@@ -46,7 +42,6 @@ pub struct Tally {
     pub regressions: usize,
     /// Improvements, proven or not.
     pub improvements: usize,
-    /// The same.
     pub same: usize,
     /// Changes of the cost beside others the other way.
     pub mixed: usize,
@@ -55,7 +50,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts verdicts.
     pub fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Self {
         let mut tally = Self::default();
         for verdict in verdicts {

@@ -10,11 +10,9 @@ use crate::judged::RunVerdicts;
 /// A change that is significant in the sequence and not there from equal data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateDependent {
-    /// The test.
     pub test: String,
     /// Index of the arm in the sequence's run.
     pub arm: usize,
-    /// Which detector called it.
     pub detector: Detector,
     /// Whether it is a regression.
     pub is_regression: bool,

@@ -25,7 +25,6 @@ pub enum Remark {
     LayoutSuspect,
     /// Counted instructions are too far from the windows' CPU time to stand for it: the cost rests on CPU time.
     CountsPart {
-        /// Counted instructions over base's.
         instructions: f64,
         /// CPU time of the windows over base's.
         cpu_us: f64,
@@ -41,14 +40,12 @@ pub enum HostRemark {
     ManyVoid {
         /// Void blocks, those of a killed rqps left out.
         void: usize,
-        /// Blocks that count.
         done: usize,
     },
     /// A canary was not the same in the blocks that count.
     CanaryMoved {
         /// Its name, unit last.
         name: String,
-        /// Largest over smallest value.
         ratio: f64,
     },
 }
@@ -64,7 +61,6 @@ const SECONDS_MIN_US: u64 = 20_000_000;
 /// Remarks by test and arm.
 pub(crate) type Remarks = BTreeMap<(String, usize), Vec<Remark>>;
 
-/// All remarks on tests.
 pub(crate) fn of_tests(
     run: &Run,
     rules: &Rules,

@@ -17,7 +17,6 @@ const STATE_KEYS: [&str; 7] =
 /// What of the server's is.
 const SERVER_KEYS: [&str; 1] = ["wal_files"];
 
-/// A state by key.
 type State = BTreeMap<String, String>;
 
 /// In what the data of an arm differ that should be alike.
@@ -25,11 +24,9 @@ type State = BTreeMap<String, String>;
 pub enum UnlikeData {
     /// Pages of a table are not all-visible.
     NotAllVisible {
-        /// The table.
         table: String,
         /// Pages that are not.
         pages: u64,
-        /// Pages of the table.
         of: u64,
     },
     /// Loads of this arm, or of base and its control, differ.

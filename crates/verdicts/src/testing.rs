@@ -5,10 +5,11 @@ mod latencies;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rqps_model::{ConnectionCpu, Counter, EndedBy, Metrics, QueryPlan, ServerSetting, Setting};
 use rqps_store::{
-    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Connection, Count, Counter, EndedBy, Error,
-    Fact, Measured, Meta, Metrics, Moment, Observation, Outcome, PROFILE_KIND, Placement, PlannedStep,
-    Profile, QueryPlan, RateUnit, Result, Role, RunFolder, RunWriter, ServerSetting, Setting, Status, Window,
+    ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Error, Fact, Measured, Meta, Moment,
+    Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, RateUnit, Result, Role, RunFolder,
+    RunWriter, Status, Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -31,13 +32,11 @@ const EVENTS: u64 = 10_000;
 /// What a made-up run is like; start from [`Spec::default`] and change what a test is about.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The plan's name.
     pub name: &'static str,
     /// `isolated` or `sequence`.
     pub protocol: &'static str,
     /// Arms: name and version. The first is base; one called `control` is base measured again.
     pub arms: Vec<(&'static str, &'static str)>,
-    /// DBMS of all arms.
     pub dbms: &'static str,
     /// What is true: arm, test, factor of its rate, factor of its instructions.
     pub effects: Vec<(usize, &'static str, f64, f64)>,
@@ -45,7 +44,6 @@ pub struct Spec {
     pub block_sd: f64,
     /// Blocks, and how many of the first of them are void.
     pub blocks: u32,
-    /// Number of void blocks.
     pub void: u32,
     /// Tests that are in the first `.1` blocks only.
     pub cut_tests: BTreeMap<&'static str, u32>,
@@ -70,7 +68,6 @@ pub struct Spec {
     pub stalls: Vec<(usize, &'static str, u64)>,
     /// CPU profiles: arm, test, folded stacks.
     pub profiles: Vec<(usize, &'static str, &'static str)>,
-    /// Seed of the noise.
     pub seed: u64,
 }
 
@@ -79,9 +76,7 @@ pub struct Spec {
 pub struct Detail {
     /// The arm's place in [`Spec::arms`].
     pub arm: usize,
-    /// The test.
     pub test: &'static str,
-    /// Query plans.
     pub plans: Vec<QueryPlan>,
     /// State of the server before it; name and value.
     pub fingerprint: Vec<(&'static str, u64)>,
@@ -92,9 +87,7 @@ pub struct Detail {
 pub struct Extra {
     /// The arm's place in [`Spec::arms`].
     pub arm: usize,
-    /// The test.
     pub test: &'static str,
-    /// What it is.
     pub what: Observed,
     /// How much of it a query takes. Times vary from window to window as rates do, all else is exact.
     pub per_query: f64,
@@ -367,7 +360,7 @@ fn add(observation: &mut Observation, extra: &Extra, noise: f64) {
             before: Some(0.0),
             after: Some(total),
         }),
-        Observed::SessionCpuUs => observation.connections.push(Connection::only(0, total / noise)),
+        Observed::SessionCpuUs => observation.connections.push(ConnectionCpu::only(0, total / noise)),
     }
 }
 

@@ -31,13 +31,10 @@ const QUERIES: &str = "queries";
 /// An arm in a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VarianceRow {
-    /// The test.
     pub test: String,
-    /// Its group.
     pub group: String,
     /// Index in [`Run::arms`].
     pub arm: usize,
-    /// Windows that count.
     pub windows: usize,
     /// Blocks that they are of; 0 in a run without.
     pub blocks: usize,
@@ -65,7 +62,6 @@ pub struct PerSecond {
 /// Latencies of events, from sending to the whole answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EventLatency {
-    /// Events.
     pub events: u64,
     /// Median, microseconds.
     pub p50_us: f64,
@@ -77,7 +73,6 @@ pub struct EventLatency {
     pub max_us: f64,
     /// From when on an event is held up, microseconds; the same on all arms of a test.
     pub stall_us: f64,
-    /// Events that were.
     pub stalls: u64,
     /// Share of the time that they took beyond `stall_us`.
     pub stalled_share: f64,
@@ -107,7 +102,6 @@ pub fn variance(run: &Run, base: usize) -> Result<Vec<VarianceRow>> {
     Ok(rows)
 }
 
-/// Windows that count.
 fn windows(run: &Run) -> impl Iterator<Item = &Recorded<Window>> {
     let done = done_blocks(run);
     let has_blocks = !run.blocks.is_empty();

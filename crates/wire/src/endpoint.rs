@@ -24,7 +24,6 @@ pub struct Endpoint {
     pub user: String,
     /// Its password; unused when the server trusts the connection.
     pub password: String,
-    /// The database to open.
     pub database: String,
 }
 

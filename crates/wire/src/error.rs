@@ -17,44 +17,27 @@ const SHOWN_SQL_CHARS: usize = 200;
 /// A failure of a connection or of a statement on it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No connection came about.
     #[error("cannot connect to a {server} server at {endpoint}: {source}; {remedy}")]
-    Connect {
-        /// The DBMS whose protocol was tried.
-        server: &'static str,
-        /// Where to and as whom.
-        endpoint: String,
-        /// What the system reported.
-        source: io::Error,
-        /// What to look at.
-        remedy: &'static str,
-    },
+    Connect { server: &'static str, endpoint: String, source: io::Error, remedy: &'static str },
     /// The server was reached and did not let the client in.
     #[error("{endpoint}: login failed: {reason}; {remedy}")]
     Auth {
-        /// Where to and as whom.
         endpoint: String,
         /// The server's error code, if the server gave one: `28P01`, `57P03`, `53300`...
         sqlstate: Option<String>,
         /// The server's words, or what the client found wrong.
         reason: String,
-        /// What to look at.
         remedy: &'static str,
     },
     /// The server rejected a statement. The connection is still usable.
     #[error("{message} ({}SQLSTATE {sqlstate}){} in: {statement}", number(.code), notes(.detail, .hint))]
     Db {
-        /// Five characters: the class and the condition.
         sqlstate: String,
         /// MySQL's own number of the error; Postgres has none.
         code: Option<u16>,
-        /// One line.
         message: String,
-        /// More about this occurrence.
         detail: Option<Box<str>>,
-        /// What the server suggests.
         hint: Option<Box<str>>,
-        /// The statement, cut to a readable length.
         statement: String,
     },
     /// The server ended the connection, or it broke. Connect again after looking at the server.
@@ -63,13 +46,11 @@ pub enum Error {
         last_words.as_ref().map(|words| format!(", after the server said: {words}")).unwrap_or_default()
     )]
     Closed {
-        /// Where to and as whom.
         endpoint: String,
         /// The statement in flight, cut to a readable length.
         statement: String,
         /// The server's message before the end, if it sent one.
         last_words: Option<String>,
-        /// How the end showed.
         cause: io::Error,
     },
     /// The server sent what the protocol doesn't allow here. The connection is closed.
@@ -77,21 +58,12 @@ pub enum Error {
     Protocol {
         /// The DBMS whose protocol is expected, with the oldest release.
         server: &'static str,
-        /// Where to and as whom.
         endpoint: String,
-        /// What was seen.
         what: String,
     },
     /// A limit of this client was reached.
     #[error("{what} is over this client's limit of {limit}; {remedy}")]
-    Limit {
-        /// What there was too much of.
-        what: String,
-        /// How much is allowed, with its unit.
-        limit: String,
-        /// What to do instead.
-        remedy: &'static str,
-    },
+    Limit { what: String, limit: String, remedy: &'static str },
     /// A method was called with what it isn't for.
     #[error("{0}")]
     Misuse(String),

@@ -27,7 +27,6 @@ impl<E> Default for Params<E> {
 }
 
 impl<E: Encoding> Params<E> {
-    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -57,7 +56,6 @@ impl<E: Encoding> Params<E> {
         self.count += 1;
     }
 
-    /// Number of values.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {

@@ -15,7 +15,6 @@ pub enum ParamType {
 /// What the server said a statement did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Result rows received.
     pub rows: u64,
     /// Rows that INSERT, UPDATE, DELETE, MERGE or COPY reported; 0 for every other command.
     pub affected: u64,

@@ -6,7 +6,6 @@ use crate::error::shorten;
 /// Most bytes of rows that one query may return.
 pub(crate) const TABLE_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Result rows as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// Column names, as the server gives them.

@@ -7,7 +7,7 @@
 mod mysql_checks;
 
 use mysql_checks::{login, loss, statements};
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::testing::{Scratch, by_socket};
 
 #[test]

@@ -13,7 +13,6 @@ pub enum Benchmark {
 }
 
 impl Benchmark {
-    /// All benchmarks.
     pub const ALL: [Benchmark; 2] = [Benchmark::Microbenchmarks, Benchmark::Insert];
 
     /// The word in plans and result files.

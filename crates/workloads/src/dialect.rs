@@ -2,10 +2,8 @@
 
 use crate::model::{Param, Statement};
 
-/// A family of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// PostgreSQL.
     Postgres,
     /// MySQL, and MariaDB, which spells all of this alike.
     Mysql,

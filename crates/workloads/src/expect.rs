@@ -5,7 +5,6 @@ use crate::model::Expect;
 /// What the answers to one statement kind added up to in a window, over all clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Answers {
-    /// Executions.
     pub count: u64,
     /// Rows returned, or changed where the statement writes.
     pub rows: u64,

@@ -19,4 +19,4 @@ pub use dialect::Dialect;
 pub use model::{
     Expect, Group, Key, Param, Part, Protocol, QueryMix, Queue, RateUnit, Statement, Table, Test,
 };
-pub use step::{Role, Seconds, Step, StepError, StepKind};
+pub use step::{Seconds, Step, StepError, StepKind};

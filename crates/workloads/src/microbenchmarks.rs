@@ -5,7 +5,8 @@
 
 use crate::benchmark::Benchmark;
 use crate::model::{Expect, Group, Key, Param, Part, Protocol, RateUnit, Statement, Table, Test};
-use crate::step::{Role, Seconds, Step, StepKind, parse_step};
+use crate::step::{Seconds, Step, StepKind, parse_step};
+use rqps_model::Role;
 
 const fn read(kind: &'static str, sql: &'static str, params: &'static [Param], expect: Expect) -> Statement {
     Statement { kind, sql, params, protocol: Protocol::Prepared, expect }

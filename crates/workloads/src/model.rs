@@ -14,7 +14,6 @@ pub struct Test {
     pub transaction: bool,
     /// What an event sends, in order.
     pub parts: &'static [Part],
-    /// What the rate counts.
     pub rate_unit: RateUnit,
     /// The rows it deletes don't come back: it stops at the plan's `delete_share_max`.
     pub shrinks: bool,
@@ -27,13 +26,11 @@ pub struct Test {
 /// Sections of the tables, in the order in which they are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// Rows fetched by key.
     Point,
     /// Ranges and scans without aggregation.
     Range,
     /// The read-only family.
     RangeAggregate,
-    /// Everything that changes rows.
     Write,
     /// Inserts and deletes of the Insert Benchmark as fast as they go.
     Insert,
@@ -80,9 +77,7 @@ impl RateUnit {
 /// A stretch of an event: one table is drawn for all of it, one key for each repetition.
 #[derive(Debug)]
 pub struct Part {
-    /// Which table.
     pub table: Table,
-    /// Which key.
     pub key: Key,
     /// How often the statements are sent, each time with a new key.
     pub times: u16,
@@ -93,7 +88,6 @@ pub struct Part {
 /// How a part finds its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
-    /// Uniform over all tables.
     Random,
     /// Client i always uses table `i mod tables + 1`.
     OfClient,
@@ -121,7 +115,6 @@ pub struct Statement {
     pub sql: &'static str,
     /// What the parameters are, in order; [`Param::Keys`] and [`Param::HotKeys`] stand for the whole list.
     pub params: &'static [Param],
-    /// How it is sent.
     pub protocol: Protocol,
     /// What a right answer looks like.
     pub expect: Expect,
@@ -130,7 +123,6 @@ pub struct Statement {
 /// The value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param {
-    /// The part's key.
     Key,
     /// The part's key + range - 1.
     RangeEnd,
@@ -158,7 +150,6 @@ pub enum Protocol {
 /// What a statement must return when the table still has every id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// Exactly this many rows.
     Rows(u32),
     /// The ids of the range that exist: `min(range, rows - key + 1)` rows.
     RangeRows,
@@ -175,7 +166,6 @@ pub enum Expect {
     Changed,
     /// One row per distinct key of a uniform list changed: checked on the mean over the window.
     ChangedKeys,
-    /// Exactly one row inserted.
     Inserted,
     /// A statement of the queue: the engine that moves the queue counts its rows over the whole window.
     OfQueue,

@@ -3,24 +3,21 @@
 use crate::benchmark::Benchmark;
 use crate::microbenchmarks;
 use crate::model::Test;
+use rqps_model::Role;
 
 /// One step of a workload.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// The name in plans and tables: a test's name, with a suffix for warm-ups and early passes, or `settle`.
     pub name: String,
-    /// What it does.
     pub kind: StepKind,
 }
 
-/// What a step does.
 #[derive(Debug, Clone)]
 pub enum StepKind {
     /// Pay MVCC and write-back debt down.
     Settle,
-    /// Run a test.
     Measure {
-        /// The test.
         test: &'static Test,
         /// Whether its figures are results or preparation.
         role: Role,
@@ -29,17 +26,6 @@ pub enum StepKind {
         /// How long, in the plan's terms.
         seconds: Seconds,
     },
-}
-
-/// What a measured step is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// A result.
-    Test,
-    /// `.warm`, `.warmpre`: fills caches; left out of tables.
-    Warm,
-    /// `.pre`: the test before the first write; left out of tables unless asked for.
-    Pre,
 }
 
 /// How long a step lasts, in the plan's terms.
@@ -56,7 +42,6 @@ pub enum Seconds {
 /// A step name that means nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepError {
-    /// The name as given.
     pub name: String,
     /// The known name nearest to it.
     pub nearest: Option<&'static str>,
@@ -104,7 +89,6 @@ fn nearest(benchmark: Benchmark, name: &str) -> Option<&'static str> {
     (distance <= 2 + name.len() / 3).then_some(best)
 }
 
-/// Levenshtein distance in characters.
 pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -26,7 +26,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "DIR|TARBALL|GIT[@REF]")]
     pub source: String,
     /// How it is compiled: o2nofp, o2lto, o3native, clang, or the path of a flavour's file
-    #[arg(long, default_value = rqps_plan::DEFAULT_FLAVOUR)]
+    #[arg(long, default_value = rqps_model::DEFAULT_FLAVOUR)]
     pub flavour: String,
     /// Compilers at the same time; as many as there are CPUs unless said
     #[arg(long, value_name = "N", value_parser = jobs)]

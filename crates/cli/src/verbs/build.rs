@@ -5,11 +5,10 @@ use crate::args::BuildArgs;
 use crate::context::Context;
 use crate::obtaining::obtaining;
 use crate::{Usage, out};
-use rqps_plan::{Dbms, SourceSpec};
+use rqps_model::{Dbms, SourceSpec};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &BuildArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
     let spec = spec(args)?;

@@ -6,7 +6,6 @@ use crate::{human, out};
 use rqps_servers::Build;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     let builds = rqps_servers::list_builds(&context.dirs)?;
     if builds.is_empty() {

@@ -9,7 +9,8 @@ use rqps_calibrate::campaign::{Options, Place, TESTS_DEFAULT};
 use rqps_calibrate::conclude::{Known, conclude, keep, learn};
 use rqps_calibrate::truth::Truth;
 use rqps_executor::Execution;
-use rqps_plan::{BuildSpec, parse_budget};
+use rqps_model::BuildSpec;
+use rqps_plan::parse_budget;
 use rqps_servers::list_builds;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +21,6 @@ const BUILD: &str = "postgres-18";
 /// The second run gets so much time, whatever the first has left.
 const BUDGET_MIN: Duration = Duration::from_secs(60);
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the report is Markdown")?;
     let folder = match &args.from {

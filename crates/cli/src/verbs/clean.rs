@@ -7,7 +7,6 @@ use rqps_executor::Orphans;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "what is removed is no table")?;
     let Orphans { removed, unsure } = match &args.run {

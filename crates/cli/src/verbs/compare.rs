@@ -8,7 +8,6 @@ use rqps_report::{CompareOptions, Options};
 use rqps_store::RunFolder;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let mut runs = Vec::new();
     for name in &args.runs {

@@ -5,12 +5,11 @@ use crate::args::{ConfigsArgs, OutputFormat};
 use crate::context::Context;
 use crate::listing::{Column, Listing};
 use crate::out;
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::{ShippedConfig, shipped_configs};
 use serde_json::json;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.name else {
         let of_dbms = |dbms| shipped_configs(dbms).into_iter().map(move |config| (dbms, config));

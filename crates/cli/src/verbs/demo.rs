@@ -3,12 +3,12 @@
 use crate::args::DemoArgs;
 use crate::context::Context;
 use crate::{Usage, out};
+use rqps_model::{BuildSource, BuildSpec, Dbms};
 use rqps_plan::shipped::shipped_plan;
-use rqps_plan::{Arm, BuildSource, BuildSpec, Dbms, Plan, PlanContext};
+use rqps_plan::{Arm, Plan, PlanContext};
 use rqps_report::Section;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(&args.versions)?;
     out::tell(&format!(

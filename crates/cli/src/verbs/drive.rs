@@ -5,9 +5,10 @@ use crate::context::Context;
 use crate::progress::doing;
 use crate::reach::{dbms, endpoint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
-use rqps_driver::{Limit, Observer, Pace, StepError, StepResult, StepSpec, Warmup};
+use rqps_driver::{Observer, Pace, StepError, StepResult, StepSpec};
 use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
-use rqps_plan::{Dbms, Driver};
+use rqps_model::{Dbms, Limit, Warmup};
+use rqps_plan::Driver;
 use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Benchmark, Test, microbenchmarks, step};
@@ -17,7 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
     let test = test(args)?;

@@ -7,7 +7,6 @@ use rqps_report::ExplainOptions;
 use rqps_store::RunFolder;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
     let options = ExplainOptions {

@@ -9,7 +9,6 @@ use rqps_store::{Run, RunFolder};
 use serde_json::json;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     if args.schema {
         context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the schema is Markdown")?;

@@ -4,7 +4,8 @@ use super::plan::{check_plan, read_plan};
 use crate::args::{FailOn, GateArgs, OutputFormat};
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
-use rqps_plan::{Arm, BuildSource, BuildSpec, Plan, Protocol, parse_budget};
+use rqps_model::{BuildSource, BuildSpec};
+use rqps_plan::{Arm, Plan, Protocol, parse_budget};
 use rqps_report::{Detector, Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
 use rqps_workloads::microbenchmarks;
@@ -16,7 +17,6 @@ const PLAN: &str = "verdicts";
 /// What stands for standard output.
 const STDOUT: &str = "-";
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
     context
         .only(&[OutputFormat::Text, OutputFormat::Markdown], "outputs are --markdown, --junit and --json")?;

@@ -5,7 +5,6 @@ use crate::listing::{Column, Listing};
 use rqps_probe::HostFacts;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let facts = HostFacts::collect(&context.dirs.work)?;

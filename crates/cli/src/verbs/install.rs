@@ -6,11 +6,10 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::progress::doing;
 use crate::{Usage, out};
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::Address;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
     if args.versions.is_empty() {
@@ -50,7 +49,6 @@ fn address(args: &InstallArgs) -> anyhow::Result<Option<Address>> {
     Ok(Some(Address { url: url.clone(), sha256: args.sha256.clone() }))
 }
 
-/// What can be installed.
 fn list_published(context: &Context, dbms: Dbms) -> anyhow::Result<ExitCode> {
     let Some(published) = rqps_servers::published(dbms)? else {
         let advice = format!("name a version of {dbms}, such as 18.1, or 18 for the newest 18");

@@ -15,7 +15,6 @@ const VERSIONS_NAMED_MAX: usize = 4;
 /// How deep a run folder may go before its size is no longer looked into.
 const FOLDER_DEPTH_MAX: u32 = 8;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     let mut runs = RunFolder::list(&context.results)?;
     if let Some(part) = &args.name {

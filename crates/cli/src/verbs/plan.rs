@@ -4,15 +4,15 @@ use crate::args::{OutputFormat, PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::listing::{Column, Listing};
 use crate::{Usage, human, out};
+use rqps_model::{BuildSpec, Dbms};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{BuildSpec, CheckedPlan, Dbms, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{CheckedPlan, Plan, PlanContext, render_schedule, schedule};
 use rqps_store::counted;
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         PlanVerb::Check { plan } => check(context, plan)?,

@@ -12,7 +12,6 @@ use rqps_plan::limits;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text], "what profiles are is in files")?;
     let path = context.run_path(&args.run)?;

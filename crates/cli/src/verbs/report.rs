@@ -9,10 +9,8 @@ use rqps_store::{Run, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Sharp on most screens.
 const PIXELS_PER_UNIT: f32 = 2.0;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
     if let Some(file) = &args.html {

@@ -7,7 +7,6 @@ use crate::obtaining::obtaining;
 use crate::out;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let path = context.run_path(&args.run)?;
     let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();

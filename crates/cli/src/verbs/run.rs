@@ -19,7 +19,6 @@ const REPORT_FILE: &str = "report.md";
 /// Name of the same as a page.
 pub const PAGE_FILE: &str = "report.html";
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let plan = read_plan(&args.plan)?;
     let mut execution = begin(context, plan)?;

@@ -8,7 +8,7 @@ use crate::reach::environment;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use anyhow::Context as _;
 use rqps_executor::server::{Tables, load};
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
@@ -17,7 +17,6 @@ use std::time::Duration;
 /// Lines of a server's log that say why it ended.
 const LOG_LINES: usize = 10;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;

@@ -7,7 +7,6 @@ use rqps_report::{Format, Options, Section};
 use rqps_store::RunFolder;
 use std::process::ExitCode;
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
     let options = Options { tests: args.tests.clone(), ..options(context, &args.sections) };

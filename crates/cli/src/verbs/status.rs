@@ -14,7 +14,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Characters of the bar.
 const BAR_WIDTH: usize = 24;
 /// Actions of which pace is judged are taken to have lasted so long as estimated, beside what they lasted: a few
 /// short ones say little.
@@ -25,7 +24,6 @@ const WATCH_PAUSE: Duration = Duration::from_secs(2);
 /// Moves to the terminal's first line and empties what follows.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Runs the verb.
 pub fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
     context.only(&[OutputFormat::Text, OutputFormat::Json], "status is no table")?;
     let path = context.run_path(&args.run)?;
@@ -192,7 +190,7 @@ fn arms(run: &Run) -> Listing {
         Column::elastic("last"),
     ]);
     for arm in &run.arms {
-        let role = if arm.control { "base again" } else { arm.role.as_str() };
+        let role = if arm.control { "base again" } else { arm.role.key() };
         let of_arm = || run.scheduled().filter(|action| action.arm == arm.name);
         listing.row(vec![
             (&*arm.name).into(),
@@ -221,7 +219,7 @@ fn blocks(run: &Run) -> Listing {
         };
         listing.row(vec![
             block.number.to_string().into(),
-            Cell::from(block.status.as_str()).tinted(tint),
+            Cell::from(block.status.key()).tinted(tint),
             block.tests.len().to_string().into(),
             took(block).into(),
             block.note.clone().unwrap_or_default().into(),

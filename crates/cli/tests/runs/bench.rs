@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_servers::Dirs;
 use rqps_store::{Outcome, Run, RunFolder};
 use rustix::process::{Pid, Signal, kill_process};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rqps_plan::{BuildSpec, Dbms};
+use rqps_model::{BuildSpec, Dbms};
 use rqps_servers::{Dirs, Server, ServerSpec, load_config};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rqps_store::Status;
 
@@ -61,11 +63,23 @@ impl SmallDisk {
         PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(place).join("filler")
     }
 
-    /// Takes what room is left.
-    fn fill(&self) {
-        let mut filler = File::create(self.filler()).unwrap();
-        let megabyte = vec![0; 1 << 20];
-        while filler.write_all(&megabyte).is_ok() {}
+    /// Takes what room is left, and what servers free, until the run has ended.
+    fn stays_full(&self, running: Running) -> Ended {
+        let over = AtomicBool::new(false);
+        let fill = || {
+            let mut filler = File::options().create(true).append(true).open(self.filler()).unwrap();
+            let megabyte = vec![0; 1 << 20];
+            while !over.load(Ordering::Relaxed) {
+                while filler.write_all(&megabyte).is_ok() {}
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(fill);
+            let ended = running.end();
+            over.store(true, Ordering::Relaxed);
+            ended
+        })
     }
 }
 
@@ -103,8 +117,7 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
     let plan = bench.plan("on_server_death = \"next-arm\"", workload, &["18", "18"]);
     let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
     running.expect_line(&["a ", "point-query"]);
-    disk.fill();
-    expect_full(&bench, running.end(), "No space left on device");
+    expect_full(&bench, disk.stays_full(running), "No space left on device");
     // Without room nothing gets better.
     let again = Running::of(disk.lend(&bench.rqps(&["resume"]))).end();
     expect_full(&bench, again, "No space left on device");
@@ -127,8 +140,7 @@ fn a_server_that_waits_for_room_is_ended() {
     let plan = bench.plan("", workload, &["mysql-8.0.31"]);
     let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
     running.expect_line(&["a ", "point-query"]);
-    disk.fill();
-    expect_full(&bench, running.end(), "Waiting for someone to free space");
+    expect_full(&bench, disk.stays_full(running), "Waiting for someone to free space");
     fs::remove_file(disk.filler()).unwrap();
     Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
     drop(disk);

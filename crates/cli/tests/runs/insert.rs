@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::{ConnectionCpu as Stored, Dbms, EndedBy, Pacer};
 use rqps_servers::Server;
-use rqps_store::{Connection as Stored, EndedBy, Outcome, Pacer, RateUnit, Recorded, Run, Window};
+use rqps_store::{Outcome, RateUnit, Recorded, Run, Window};
 use rqps_wire::{Endpoint, Host, mysql, postgres};
 use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{checksum_sql, newest_number_sql};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rqps_store::{BlockStatus, Count, Recorded, Role, Run, Status};
 use rqps_wire::mysql::Connection;
 use rustix::process::Signal;
@@ -46,7 +46,7 @@ fn expect_counted(run: &Run) {
         assert!(window.connections.iter().all(|one| one.cpu_us > 0.0), "{action:?}");
         let counters = run.counters(action.seq).unwrap();
         let changed = |name: &str| {
-            let of_status = |c: &&rqps_store::Counter| c.view == "global_status" && c.column == name;
+            let of_status = |c: &&rqps_model::Counter| c.view == "global_status" && c.column == name;
             let counter = counters.iter().find(of_status).unwrap_or_else(|| panic!("no {name}"));
             counter.after.unwrap() - counter.before.unwrap()
         };

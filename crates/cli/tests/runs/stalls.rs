@@ -5,10 +5,10 @@ use rqps_verdicts::{judge_run, rules_of, variance};
 
 use crate::bench::{Bench, exact_version};
 
-/// A stall of the arm, and messages from one to the next: one or two in each window of 40,000, which takes a second, or
-/// five on a machine that has much else to do.
-const STALL_US: u32 = 200_000;
-const STALL_EVERY: u32 = 30_000;
+/// A stall of the arm, and messages from one to the next: one or two in each window of 12,000, which takes a third of a
+/// second, or two on a machine that has much else to do.
+const STALL_US: u32 = 100_000;
+const STALL_EVERY: u32 = 9_000;
 
 /// Every server loads the library, so that arms differ in the stalls alone. Where eight blocks do not show them,
 /// because the machine is busy, the run goes on to twelve by itself.
@@ -24,7 +24,7 @@ fn plan(bench: &Bench) -> String {
     };
     let text = format!(
         "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"point-query\"]\n\
-         [test.point-query]\nevents = 40_000\nrate_mei_percent = 50\n\
+         [test.point-query]\nevents = 12_000\nrate_mei_percent = 50\n\
          [isolated]\nwindow_seconds = 0.3\nwindows = 2\nblocks_min = 8\nblocks_max = 12\n\
          count_instructions = false\n{}{}",
         arm("a", 0),

@@ -62,7 +62,6 @@ impl<S: Session> Asker<S> {
         })
     }
 
-    /// The session.
     pub fn session(&mut self) -> &mut S {
         &mut self.session
     }

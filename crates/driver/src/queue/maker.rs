@@ -3,7 +3,6 @@
 
 use super::pacer::Timetable;
 use super::shared::{ClientState, Made, Report, Shared};
-use super::spec::QueueLimit;
 use crate::clock::Moment;
 use crate::pacer::sleep_until;
 use rqps_wire::{Error, Session};
@@ -34,7 +33,8 @@ pub(super) fn make<S: Session>(
     let min = min_sql(table);
     let batch = queue.rows_per_statement;
     let positions = spec.positions[client as usize];
-    let mut left = left(spec.limit, queue.deletes, positions.rows_to_insert, positions.rows_to_delete);
+    let mut left =
+        left(spec.limit.time().is_some(), queue.deletes, positions.rows_to_insert, positions.rows_to_delete);
     let mut timetable = queue
         .rows_per_second
         .map(|rate| Timetable::new(spec.pacer, (client, spec.clients()), rate, batch, shared.started()));
@@ -82,13 +82,11 @@ pub(super) fn make<S: Session>(
     Ok(())
 }
 
-fn left(limit: QueueLimit, deletes: bool, insert_rows: u64, delete_rows: u64) -> Left {
+fn left(by_time: bool, deletes: bool, insert_rows: u64, delete_rows: u64) -> Left {
     let delete_rows = if deletes { delete_rows } else { 0 };
-    match limit {
-        QueueLimit::Rows => Left { insert_rows, delete_rows },
-        QueueLimit::Time(_) => {
-            Left { insert_rows: u64::MAX, delete_rows: if deletes { u64::MAX } else { 0 } }
-        }
+    match by_time {
+        false => Left { insert_rows, delete_rows },
+        true => Left { insert_rows: u64::MAX, delete_rows: if deletes { u64::MAX } else { 0 } },
     }
 }
 

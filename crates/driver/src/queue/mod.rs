@@ -22,7 +22,7 @@ mod thread;
 mod writer;
 
 pub use result::{Background, KEPT_SHARE, QueueResult, StreamResult};
-pub use spec::{Positions, QueueLimit, QueueSpec, Role};
+pub use spec::{Positions, QueueSpec, Role};
 
 use crate::control::{Control, Phase};
 use crate::crew::{Crew, Stop};
@@ -70,11 +70,7 @@ fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Duration, Stop>
     let backends = shared.backends.lock().map(|backends| backends.clone()).unwrap_or_default();
     lead.observer.window_opens(&backends);
     shared.started();
-    let time = match shared.spec.limit {
-        QueueLimit::Rows => None,
-        QueueLimit::Time(time) => Some(time),
-    };
-    lead.phase(Phase::Window, "measure", time)?;
+    lead.phase(Phase::Window, "measure", shared.spec.limit.time())?;
     lead.observer.window_closes();
     lead.phase(Phase::FlushAfter, "statistics", None)?;
     lead.observer.statistics_complete();

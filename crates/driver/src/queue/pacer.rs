@@ -1,7 +1,7 @@
 //! When the statements of a background rate are due.
 
 use crate::clock::Moment;
-use rqps_workloads::insert_benchmark::Pacer;
+use rqps_model::Pacer;
 use std::time::Duration;
 
 /// Most lateness that the even pacer makes up for.
@@ -10,7 +10,6 @@ const MADE_UP_MAX: Duration = Duration::from_secs(1);
 const BURST_MAX: Duration = Duration::from_millis(950);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One client's timetable.
 #[derive(Debug)]
 pub(super) enum Timetable {
     /// See [`Pacer::Even`].

@@ -34,9 +34,7 @@ pub struct QueueResult {
 /// What the sessions of one role did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamResult {
-    /// What they are for.
     pub role: Role,
-    /// Statements answered.
     pub statements: u64,
     /// Rows inserted, deleted or returned.
     pub rows: u64,

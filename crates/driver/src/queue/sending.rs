@@ -14,7 +14,6 @@ pub(super) struct Sent {
     latency_ns: u64,
 }
 
-/// How a thread sends.
 pub(super) struct Sending<'a> {
     control: &'a Control,
     /// Shown while the step runs: of queries where there are any, else of INSERT statements.

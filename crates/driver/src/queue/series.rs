@@ -47,7 +47,6 @@ impl Series {
         self.max_ns_now = self.max_ns_now.max(latency_ns);
     }
 
-    /// Nothing more comes.
     pub fn finish(&mut self) {
         if self.statements_now > 0 {
             self.close_second();

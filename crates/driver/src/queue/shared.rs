@@ -109,7 +109,6 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// When the window opened.
     pub fn started(&self) -> Moment {
         *self.start.get_or_init(Moment::now)
     }
@@ -120,7 +119,6 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What a thread counted.
 pub(super) struct Report {
     pub seat: Seat,
     /// One for each of the test's statements; the thread uses those of its role.
@@ -131,7 +129,6 @@ pub(super) struct Report {
     /// Its CPU time in the window.
     pub cpu: Duration,
     pub retries: BTreeMap<String, u64>,
-    /// Statements that found nothing.
     pub noop_statements: u64,
     /// Of a maker's smallest, of a query session's largest keys.
     pub lookups: u64,

@@ -1,20 +1,18 @@
 //! What a step of the Insert Benchmark is asked to do.
 
 use crate::spec::Flush;
-use rqps_workloads::insert_benchmark::{DeleteForm, Pacer};
+use rqps_model::{Limit, Pacer};
+use rqps_workloads::insert_benchmark::DeleteForm;
 use rqps_workloads::{Dialect, Test};
-use std::time::Duration;
 
 /// What a session, or a thread, of a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Sends INSERT statements; builds indexes.
     Insert,
-    /// Sends DELETE statements.
     Delete,
     /// Writes the statements of the two; its session only looks up the smallest key.
     Maker,
-    /// Sends queries.
     Query,
 }
 
@@ -33,22 +31,11 @@ impl Role {
     }
 }
 
-/// What ends a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// Every client's rows are in, and deleted.
-    Rows,
-    /// No statement is made after this time; those that were made are finished. The rows of [`Positions`] are no
-    /// limit then.
-    Time(Duration),
-}
-
 /// Where a client's queue stands and how far it is to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
     /// The number of the next INSERT statement, counted over all steps from 0: what its rows are drawn by.
     pub insert_from: u64,
-    /// Rows to insert.
     pub rows_to_insert: u64,
     /// Rows to delete; nothing where the test doesn't delete.
     pub rows_to_delete: u64,
@@ -61,11 +48,9 @@ pub struct QueueSpec {
     pub test: &'static Test,
     /// The step's name: part of the seed of its queries.
     pub step: String,
-    /// How SQL is spelled.
     pub dialect: Dialect,
     /// All clients use table 1, and none deletes.
     pub shared_table: bool,
-    /// The plan's seed.
     pub seed: u64,
     /// Part of the seed of queries; see [`crate::StepSpec::draws`].
     pub draws: u32,
@@ -75,14 +60,14 @@ pub struct QueueSpec {
     pub pacer: Pacer,
     /// One entry for each client, which has its own sessions and, unless the table is shared, its own table.
     pub positions: Vec<Positions>,
-    /// What ends the step.
-    pub limit: QueueLimit,
+    /// Time, after which no statement is made and those that were made are finished; or the rows of each client, as
+    /// `positions` says.
+    pub limit: Limit,
     /// How sessions hand in their statistics before the window. They end after it.
     pub flush: Option<Flush>,
 }
 
 impl QueueSpec {
-    /// Clients.
     pub fn clients(&self) -> u32 {
         self.positions.len() as u32
     }

@@ -3,12 +3,12 @@
 use super::result::{Background, QueueResult, StreamResult};
 use super::series;
 use super::shared::{Report, Seat, Shared};
-use super::spec::{QueueLimit, Role};
+use super::spec::Role;
 use crate::error::StepError;
 use crate::event::Tally;
 use crate::result::{KindResult, StepResult};
-use crate::spec::{EndedBy, Work};
 use crate::step::merge;
+use rqps_model::{EndedBy, FixedWork};
 use rqps_workloads::QueryMix;
 use rqps_workloads::insert_benchmark::ROWS_PER_QUERY;
 use std::time::Duration;
@@ -17,7 +17,6 @@ use std::time::Duration;
 /// than ten rows behind them.
 const RANGE_ROWS_MIN: f64 = ROWS_PER_QUERY as f64 / 2.0;
 
-/// The step's result.
 pub(super) fn add_up(
     shared: &Shared<'_>,
     seats: &[Seat],
@@ -69,10 +68,7 @@ pub(super) fn add_up(
             _ => written,
         },
         warmup,
-        ended_by: match shared.spec.limit {
-            QueueLimit::Rows => EndedBy::Work,
-            QueueLimit::Time(_) => EndedBy::Time,
-        },
+        ended_by: shared.spec.limit.time().map_or(EndedBy::Work, |_| EndedBy::Time),
         events,
         events_per_s,
         queries: events,
@@ -86,7 +82,10 @@ pub(super) fn add_up(
         event_ns: event_ns.unwrap_or_else(|| shared.no_latency.clone()),
         scheduled_ns: None,
         invalid: invalid(shared, &all, events, &inserts, &queries),
-        work: Work { warmup: Vec::new(), window: all.of(Role::Insert).map(Report::statements).collect() },
+        work: FixedWork {
+            warmup: Vec::new(),
+            window: all.of(Role::Insert).map(Report::statements).collect(),
+        },
         kinds,
         queue: Some(queue),
     })
@@ -170,7 +169,7 @@ fn invalid(
     queries: &StreamResult,
 ) -> Option<String> {
     let wanted: u64 = shared.spec.positions.iter().map(|position| position.rows_to_insert).sum();
-    let by_rows = shared.spec.limit == QueueLimit::Rows;
+    let by_rows = shared.spec.limit.time().is_none();
     // Building indexes is work too, also where an earlier attempt has inserted the rows.
     if events == 0 && !shared.queue.builds_indexes {
         return Some("no statement was finished in the window".to_owned());

@@ -27,28 +27,12 @@ pub enum Error {
     Version(String),
     /// The plan wants what it can't do.
     #[error("sysbench {what}; {remedy}")]
-    CannotDo {
-        /// What it can't.
-        what: &'static str,
-        /// What to do instead.
-        remedy: &'static str,
-    },
+    CannotDo { what: &'static str, remedy: &'static str },
     /// Its scripts could not be written.
     #[error("can't write sysbench's scripts to {path}: {source}; set TMPDIR to a directory with room")]
-    Scripts {
-        /// Where to.
-        path: PathBuf,
-        /// The system's word.
-        source: std::io::Error,
-    },
-    /// It ended early.
+    Scripts { path: PathBuf, source: std::io::Error },
     #[error("sysbench, {doing}: {words}")]
-    Failed {
-        /// What it was doing.
-        doing: &'static str,
-        /// Its own words.
-        words: String,
-    },
+    Failed { doing: &'static str, words: String },
     /// It said what this program doesn't understand.
     #[error("sysbench's output has {0}; please report this with the output of `sysbench --version`")]
     Output(String),

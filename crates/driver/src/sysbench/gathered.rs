@@ -7,11 +7,11 @@ use super::target::Target;
 use crate::error::StepError;
 use crate::event::latency_histogram;
 use crate::result::StepResult;
-use crate::spec::{EndedBy, Limit, StepSpec, Work};
+use crate::spec::StepSpec;
+use rqps_model::{EndedBy, FixedWork, Limit};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What one thread did.
 #[derive(Debug, Clone, Copy)]
 struct Done {
     events: u64,
@@ -76,12 +76,10 @@ impl Gathered {
         self.events_of_seconds as u64
     }
 
-    /// Events of all threads.
     pub fn events(&self) -> u64 {
         self.done.iter().flatten().map(|done| done.events).sum()
     }
 
-    /// Events of each thread.
     fn work(&self) -> Vec<u64> {
         self.done.iter().map(|done| done.map_or(0, |done| done.events)).collect()
     }
@@ -94,10 +92,8 @@ impl Gathered {
 
     fn ended_by(&self, spec: &StepSpec) -> EndedBy {
         match spec.limit {
-            Limit::Events(_) | Limit::Work(_) => EndedBy::Work,
-            Limit::Time(_) if self.ends.events.is_some_and(|most| self.events() >= most) => {
-                EndedBy::RemovedRows
-            }
+            Limit::Events(_) | Limit::Rows(_) | Limit::Work(_) => EndedBy::Work,
+            Limit::Time(_) if self.ends.events.is_some_and(|most| self.events() >= most) => EndedBy::Share,
             Limit::Time(_) => EndedBy::Time,
         }
     }
@@ -160,7 +156,7 @@ pub(super) fn step_result(
         event_ns,
         scheduled_ns: None,
         invalid: (events == 0).then(|| "no event was finished in the window".to_owned()),
-        work: Work { warmup: warm.work_of(spec), window: window.work() },
+        work: FixedWork { warmup: warm.work_of(spec), window: window.work() },
         queue: None,
     })
 }

@@ -21,11 +21,12 @@ pub use version::version;
 
 use crate::error::StepError;
 use crate::result::StepResult;
-use crate::spec::{Limit, Observer, Pace, StepSpec, Warmup};
+use crate::spec::{Observer, Pace, StepSpec};
 use command::{Ends, Stretch, command};
 use gathered::{Gathered, step_result};
 use output::{Line, Statistics};
 use process::{Heard, Process};
+use rqps_model::{Limit, Warmup};
 use script::Files;
 use std::time::{Duration, Instant};
 
@@ -70,7 +71,7 @@ fn ends_of_warm_up(spec: &StepSpec) -> Result<Option<Ends>, Error> {
         },
         (_, Warmup::Time(Duration::ZERO)) => None,
         (_, Warmup::Time(time)) => Some(Ends { time: Some(*time), events: deletes_max(spec) }),
-        (_, Warmup::Detect { .. }) => {
+        (_, Warmup::Detect) => {
             return Err(Error::CannotDo {
                 what: "can't tell when its rate has settled",
                 remedy: "give `warmup_seconds` as a number, or set `driver = \"rqps\"`",
@@ -87,6 +88,7 @@ fn ends_of_window(spec: &StepSpec, warm_up_events: u64) -> Ends {
         }
         Limit::Events(events) => Ends { time: None, events: Some(*events) },
         // Base has done one event at least.
+        Limit::Rows(rows) => Ends { time: None, events: Some(rows * u64::from(spec.clients)) },
         Limit::Work(work) => Ends { time: None, events: Some(work.window.iter().sum::<u64>().max(1)) },
     }
 }
@@ -141,7 +143,6 @@ impl Stretches<'_> {
     }
 }
 
-/// Leads one sysbench.
 struct Lead<'a> {
     clients: u32,
     gathered: Gathered,

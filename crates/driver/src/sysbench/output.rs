@@ -11,16 +11,30 @@ const OURS: &str = "rqps ";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Line {
     /// A thread waits for the window; its session's id on the server.
-    Waits { thread: u32, session: u32 },
+    Waits {
+        thread: u32,
+        session: u32,
+    },
     /// Events that a thread had to begin again, by SQLSTATE.
-    Restarted { state: String, count: u64 },
+    Restarted {
+        state: String,
+        count: u64,
+    },
     /// A thread has done its last event: how many it did, and the seconds from its first to its last.
-    Done { thread: u32, events: u64, seconds: f64 },
+    Done {
+        thread: u32,
+        events: u64,
+        seconds: f64,
+    },
     /// A thread met an error that ends the run.
-    Failed { words: String },
+    Failed {
+        words: String,
+    },
     /// A second is over: queries and events per second in it.
-    Second { queries_per_s: f64, events_per_s: f64 },
-    /// Anything else.
+    Second {
+        queries_per_s: f64,
+        events_per_s: f64,
+    },
     Other(String),
 }
 
@@ -65,11 +79,9 @@ fn ours_of(line: &str) -> Option<Line> {
 pub(super) struct Statistics {
     /// Statements that gave a result set.
     pub reads: u64,
-    /// Statements that changed rows.
     pub writes: u64,
     /// Everything else: BEGIN, COMMIT, statements that changed nothing.
     pub other: u64,
-    /// Events that were completed.
     pub events: u64,
     /// Events by latency: the middle of the bucket in milliseconds, and how many.
     pub latencies: Vec<(f64, u64)>,

@@ -18,15 +18,12 @@ const WORDS_MAX: usize = 12;
 
 /// What one look at the process gave.
 pub(super) enum Heard {
-    /// A line.
     Line(Line),
-    /// Nothing in this time.
     Nothing,
     /// It has closed its output.
     End,
 }
 
-/// A running sysbench.
 pub(super) struct Process {
     child: Child,
     lines: Receiver<Said>,

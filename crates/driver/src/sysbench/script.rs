@@ -55,7 +55,6 @@ pub(super) struct Script {
     pub options: Vec<String>,
 }
 
-/// What runs a test.
 pub(super) fn script(test: &'static Test) -> Script {
     if let Some((_, script, options)) = OWN_OF_SYSBENCH.iter().find(|(name, ..)| *name == test.name) {
         let options = options.iter().map(|option| (*option).to_owned()).collect();

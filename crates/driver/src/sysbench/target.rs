@@ -11,7 +11,6 @@ pub struct Target {
     pub options: Vec<String>,
     /// Not among the options: everybody sees them in the list of processes.
     pub password: String,
-    /// Variables of its environment.
     pub environment: Vec<(&'static str, String)>,
     /// What a session runs before anything else; it returns no rows.
     pub connect_sql: Option<&'static str>,

@@ -1,13 +1,14 @@
 //! A server with empty tables, and steps on it.
 
-use rqps_driver::queue::{Positions, QueueLimit, QueueSpec, run_queue};
+use rqps_driver::queue::{Positions, QueueSpec, run_queue};
 use rqps_driver::{Observer, StepError, StepResult};
-use rqps_plan::Dbms;
+use rqps_model::Pacer;
+use rqps_model::{Dbms, Limit};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::{Endpoint, Session, Table, mysql, postgres};
 use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{
-    DeleteForm, Pacer, Position, Sizes, Stretch, create_table, stretches, test_by_name,
+    DeleteForm, Position, Sizes, Stretch, create_table, stretches, test_by_name,
 };
 use std::time::{Duration, Instant};
 
@@ -131,7 +132,7 @@ pub fn spec<C: Client>(stretch: &Stretch, clients: usize) -> QueueSpec {
             };
             clients
         ],
-        limit: QueueLimit::Rows,
+        limit: Limit::Rows(0),
         flush: None,
     }
 }

@@ -1,10 +1,11 @@
 //! Rates: kept from below, missed where they are absurd, and ended by time.
 
 use crate::lab::{Watch, endless, planned, postgres, spec};
-use rqps_driver::EndedBy;
-use rqps_driver::queue::{QueueLimit, QueueSpec, Role};
+use rqps_driver::queue::{QueueSpec, Role};
+use rqps_model::Pacer;
+use rqps_model::{EndedBy, Limit};
 use rqps_wire::postgres::Connection;
-use rqps_workloads::insert_benchmark::{Pacer, Position, count_sql};
+use rqps_workloads::insert_benchmark::{Position, count_sql};
 use std::time::Duration;
 
 const ROWS: u64 = 2000;
@@ -55,7 +56,7 @@ fn a_rate_that_no_system_keeps_is_missed() {
 fn time_ends_a_step_with_as_many_rows_deleted_as_inserted() {
     let mut lab = postgres().filled(ROWS);
     for name in ["qr1000", "l.i2"] {
-        let limit = QueueLimit::Time(Duration::from_millis(700));
+        let limit = Limit::Time(Duration::from_millis(700));
         let step = QueueSpec { limit, ..endless::<Connection>(name, FILLED) };
         let result = lab.run(&step, &mut Watch::default()).unwrap();
         assert_eq!((result.invalid, result.ended_by), (None, EndedBy::Time), "{name}");

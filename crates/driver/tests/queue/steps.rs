@@ -1,9 +1,9 @@
 //! All steps in order: rows, content, sessions and sums.
 
 use crate::lab::{Client, Lab, SEED, Watch, planned, spec};
+use rqps_driver::StepResult;
 use rqps_driver::queue::{QueueResult, QueueSpec, Role};
-use rqps_driver::{EndedBy, StepResult};
-use rqps_plan::Dbms;
+use rqps_model::{Dbms, EndedBy};
 use rqps_wire::{mysql, postgres};
 use rqps_workloads::insert_benchmark::{
     DeleteForm, Sizes, Stretch, checksum_sql, count_sql, existing_indexes_sql, newest_number_of_lane_sql,

@@ -8,12 +8,13 @@ use crate::error::{Error, Result};
 use crate::measure::{Specified, StepOutput, measure_as};
 use crate::outside::Outside;
 use crate::passes::Servers;
-use rqps_driver::{Limit, Pace, StepSpec, Warmup, Work};
+use rqps_driver::{Pace, StepSpec};
+use rqps_model::{FixedWork, Limit, Role, Warmup};
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw};
-use rqps_plan::{Measure, Plan, Warmup as PlanWarmup};
+use rqps_plan::{Measure, Plan};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Role, Test};
+use rqps_workloads::{Dialect, Test};
 use std::time::Duration;
 
 impl Blocks<'_> {
@@ -219,7 +220,7 @@ impl Visit {
     /// The fixed work of a window.
     fn fixed(work: &TestWork, clients: u32, (block, window): (u32, u32)) -> Self {
         let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
-        let work = Work { warmup: each(work.warmup_events), window: each(work.window_events) };
+        let work = FixedWork { warmup: each(work.warmup_events), window: each(work.window_events) };
         let draws = Self::draws_of(block, window);
         Self { draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
     }
@@ -239,7 +240,7 @@ impl Visit {
             clients: step.clients,
             seed: plan.seed,
             draws: self.draws,
-            warmup: self.warmup.clone(),
+            warmup: self.warmup,
             limit: self.limit.clone(),
             removed_rows_max: None,
             pace: step.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
@@ -262,8 +263,9 @@ pub(crate) fn window_step(plan: &Plan, test: &'static Test) -> Measure {
         test,
         role: Role::Test,
         clients: plan.clients_of(test.name),
-        limit: rqps_plan::Limit::Events(0),
-        warmup: PlanWarmup::Seconds(0.0),
+        limit: Limit::Events(0),
+        as_base: false,
+        warmup: Warmup::Time(Duration::ZERO),
         rate_per_second: plan.options_of(test.name).rate_per_second,
         delete_share_max: None,
     }

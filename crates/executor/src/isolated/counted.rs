@@ -14,10 +14,11 @@ use super::{Hand, count::WARM_ROWS_MAX};
 use crate::adapter::{Admin, PageImages};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
-use rqps_driver::{Limit, Observer, Warmup, Work};
+use rqps_driver::Observer;
+use rqps_model::{FixedWork, Limit, Metrics, Warmup};
 use rqps_plan::{Measure, Plan};
 use rqps_servers::{ThreadCounter, instrument};
-use rqps_store::{Count, Measured, Metrics, Observation, Placement, Run};
+use rqps_store::{Count, Measured, Observation, Placement, Run};
 use rqps_workloads::{RateUnit, Test};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -220,7 +221,7 @@ impl Lane<'_> {
         let step = Measure { clients: 1, ..window_step(self.plan, test) };
         let visit = Visit {
             draws: Visit::draws_of(self.block, DRAWS_OF_A_BLOCK - draws),
-            limit: Limit::Work(Work { warmup: vec![0], window: vec![events] }),
+            limit: Limit::Work(FixedWork { warmup: vec![0], window: vec![events] }),
             warmup: Warmup::Time(Duration::ZERO),
         };
         let spec = visit.spec((self.plan, &step), self.arm.adapter.dialect());

@@ -75,7 +75,6 @@ impl Data {
         Ok(cpus.map(|cpus| pin_this_thread(&cpus)).transpose()?)
     }
 
-    /// All CPUs.
     pub fn online(&self) -> &CpuSet {
         &self.online
     }

@@ -15,7 +15,6 @@ const STOLEN_MOST: f64 = 0.10;
 /// Not more than this share of blocks is void because of the host: where it is never quiet, results say so instead.
 const VOID_SHARE_MOST: f64 = 0.25;
 
-/// Measures the canaries.
 pub(super) fn canaries(block: u32, moment: Moment, dir: &Path) -> Result<Vec<Canary>> {
     let measured = Canaries::measure(dir)?;
     let canary = |(name, value): (&str, f64)| Canary { block, moment, name: name.to_owned(), value };

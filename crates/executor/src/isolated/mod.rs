@@ -50,7 +50,6 @@ pub(crate) struct Blocks<'a> {
     pub given_up: BTreeMap<usize, Error>,
 }
 
-/// How a block ended.
 enum Ended {
     Done,
     /// Something spoilt it, for this reason.

@@ -25,7 +25,6 @@ pub(super) struct Outlook {
     pub cost_decided: BTreeSet<String>,
 }
 
-/// What to do next.
 pub(super) enum Next {
     /// Measure a block of these tests.
     Measure(Vec<String>),

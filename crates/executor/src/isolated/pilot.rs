@@ -11,7 +11,7 @@ use crate::arm::ActiveArm;
 use crate::error::Result;
 use crate::measure::{Specified, measure_as};
 use crate::outside::Outside;
-use rqps_driver::{Limit, Warmup};
+use rqps_model::{Limit, Warmup};
 use rqps_store::{Measured, Observation, RunFolder, TestWork};
 use rqps_workloads::{Test, microbenchmarks};
 use std::collections::BTreeMap;

@@ -4,11 +4,12 @@ use super::binlog::drop_binlogs;
 use super::settle::hold_purge;
 use crate::adapter::{Admin, PageImages};
 use crate::error::Result;
+use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::mysql::{about, counters, explain, fingerprint, queue, threads, waits};
 use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
-use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
+use rqps_probe::{FlushProcedure, WorkIn};
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Error as Wire, Session, Table};
 
@@ -77,8 +78,8 @@ impl Admin for Connection {
         Ok(None)
     }
 
-    fn explain(&mut self, sql: &str) -> Result<QueryPlan> {
-        Ok(explain::explain(self, sql)?)
+    fn explain(&mut self, kind: &str, sql: &str) -> Result<QueryPlan> {
+        Ok(explain::explain(self, kind, sql)?)
     }
 
     /// The server adds up its sessions' counters when it is asked for them.

@@ -58,7 +58,6 @@ impl Hurry {
         Ok(hurry)
     }
 
-    /// Sets everything back.
     pub fn end(mut self) -> Result<(), Error> {
         restore(&mut self.admin, &mut self.before)
     }

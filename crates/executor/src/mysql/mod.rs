@@ -16,9 +16,8 @@ use crate::tables::{self, LoadTimes, Reach, Tables};
 use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
-use rqps_probe::counters::CounterDelta;
+use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
-use rqps_store::Settle;
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
 use rqps_workloads::{Dialect, dialect};
@@ -26,7 +25,6 @@ use rqps_workloads::{Dialect, dialect};
 /// The error about a hint that names an index which is dropped, or not visible.
 const NO_SUCH_INDEX: u16 = 1176;
 
-/// The adapter.
 pub(crate) struct Mysql;
 
 impl Adapter for Mysql {
@@ -135,7 +133,7 @@ impl Adapter for Mysql {
         matches!(error, Wire::Db { code: Some(NO_SUCH_INDEX), .. })
     }
 
-    fn work(&self, deltas: &[CounterDelta]) -> Work {
+    fn work(&self, deltas: &[Counter]) -> Work {
         rqps_probe::mysql::work::work(deltas)
     }
 }

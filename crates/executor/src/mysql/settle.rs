@@ -8,8 +8,8 @@ use crate::arm::ADMIN_NAME;
 use crate::error::{Error, Result};
 use crate::tables::on_each_table;
 use crate::write_back::write_back;
+use rqps_model::{Settle, SettleCondition};
 use rqps_probe::mysql::settle::{SettleFacts, facts};
-use rqps_store::{Settle, SettleCondition};
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rqps_plan::Dbms;
+    use rqps_model::Dbms;
     use rqps_servers::testing::{Scratch, by_socket};
     use rqps_wire::Session;
 

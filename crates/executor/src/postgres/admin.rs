@@ -3,11 +3,12 @@
 use super::images;
 use crate::adapter::{Admin, PageImages};
 use crate::error::Result;
+use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
 use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
-use rqps_probe::{FlushProcedure, QueryPlan, ServerSetting, WorkIn};
+use rqps_probe::{FlushProcedure, WorkIn};
 use rqps_wire::postgres::Connection;
 
 use rqps_wire::{Error as Wire, Session, Table};
@@ -68,8 +69,8 @@ impl Admin for Connection {
         Ok(queue::planning(self, sql)?)
     }
 
-    fn explain(&mut self, sql: &str) -> Result<QueryPlan> {
-        Ok(explain::explain(self, sql)?)
+    fn explain(&mut self, kind: &str, sql: &str) -> Result<QueryPlan> {
+        Ok(explain::explain(self, kind, sql)?)
     }
 
     /// Autovacuum is off in blocks, and sessions clean up where they pass.

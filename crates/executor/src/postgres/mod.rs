@@ -15,14 +15,12 @@ use crate::tables::{self, LoadTimes, Reach, Tables};
 use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
-use rqps_probe::counters::CounterDelta;
+use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
-use rqps_store::Settle;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
 use rqps_workloads::{Dialect, dialect};
 
-/// The adapter.
 pub(crate) struct Postgres;
 
 impl Adapter for Postgres {
@@ -91,7 +89,6 @@ impl Adapter for Postgres {
         cancel::end_statements(endpoint, name);
     }
 
-    /// Its statements fail instead.
     fn waits_for_room(&self, _log: &str) -> bool {
         false
     }
@@ -127,7 +124,7 @@ impl Adapter for Postgres {
         false
     }
 
-    fn work(&self, deltas: &[CounterDelta]) -> Work {
+    fn work(&self, deltas: &[Counter]) -> Work {
         rqps_probe::postgres::work::work(deltas)
     }
 }

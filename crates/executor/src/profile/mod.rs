@@ -30,7 +30,6 @@ const LOADED: &str = "_profile-loaded";
 /// Which CPU profiles are wanted.
 #[derive(Debug, Clone)]
 pub struct ProfileRequest {
-    /// Of which tests.
     pub tests: ProfiledTests,
     /// On which arms; all but the control where it is empty.
     pub arms: Vec<String>,
@@ -47,7 +46,6 @@ pub enum ProfiledTests {
     Changed,
     /// All that the run measured.
     All,
-    /// These.
     Named(Vec<String>),
 }
 

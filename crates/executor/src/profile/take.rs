@@ -10,14 +10,15 @@ use crate::isolated::{Visit, window_step};
 use crate::observe::{StepFindings, connections, window};
 use crate::outside::Outside;
 use crate::seat::session_cpus;
-use rqps_driver::{Limit, Observer, StepResult, StepSpec, Warmup};
+use rqps_driver::{Observer, StepResult, StepSpec};
+use rqps_model::{Limit, Wait, Warmup};
 use rqps_plan::{Measure, Plan, Protocol};
 use rqps_probe::profile::{CallGraph, Folded, Moment, Perf, Recorder, Recording};
 use rqps_probe::waits::{WaitSampler, Waits};
 use rqps_probe::work::Work;
 use rqps_probe::{WindowCost, WindowProbe, WindowStart};
 use rqps_servers::{CpuSet, pin_this_thread};
-use rqps_store::{Measured, Observation, Profile, Wait};
+use rqps_store::{Measured, Observation, Profile};
 use rqps_workloads::{Dialect, Test};
 use std::collections::HashSet;
 use std::path::Path;
@@ -58,7 +59,6 @@ impl Taken {
         });
     }
 
-    /// In a few words.
     pub fn summary(&self) -> String {
         let Profile { samples, unresolved_samples, .. } = self.profile;
         let unnamed = 100.0 * unresolved_samples as f64 / samples.max(1) as f64;

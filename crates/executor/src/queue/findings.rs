@@ -3,11 +3,10 @@
 use super::Work;
 use super::state::State;
 use crate::adapter::Adapter;
-use crate::observe::{StepFindings, counter, histograms};
-use rqps_driver::EndedBy;
+use crate::observe::{StepFindings, histograms};
 use rqps_driver::queue::{QueueResult, Role, StreamResult};
-use rqps_store::{Connection, LatencyFrom, Measured, Metrics, Observation, Pacer, RateUnit, Series, Window};
-use rqps_workloads::insert_benchmark::Pacer as Planned;
+use rqps_model::{ConnectionCpu, Metrics, Series};
+use rqps_store::{LatencyFrom, Measured, Observation, RateUnit, Window};
 
 /// The lookups that the deletes need; they are told apart, as metrics.
 const MIN_KIND: &str = "min";
@@ -36,7 +35,7 @@ pub(super) fn observation(
     }
     let sampled = step.samples.iter();
     observation.series.extend(sampled.map(|s| one_series(s.name, s.unit, s.values.clone())));
-    observation.counters = step.counters.iter().map(counter).collect();
+    observation.counters = step.counters.clone();
     observation.histograms = histograms(&step.result);
     let is_of_kind = |from, statement: &str| from == LatencyFrom::Sent && statement != MIN_KIND;
     observation.histograms.retain(|one| one.count > 0 && is_of_kind(one.from, &one.statement));
@@ -62,17 +61,10 @@ fn window(work: &Work<'_>, step: &StepFindings) -> Window {
         started_at_ms: step.started_at_ms,
         warmup_us: 0,
         elapsed_us: result.elapsed.as_micros() as u64,
-        ended_by: match result.ended_by {
-            EndedBy::Time => rqps_store::EndedBy::Time,
-            EndedBy::Work => rqps_store::EndedBy::Work,
-            EndedBy::RemovedRows => rqps_store::EndedBy::Share,
-        },
+        ended_by: result.ended_by,
         rate_unit,
         target_events_per_s: None,
-        pacer: work.queue.rows_per_second.map(|_| match work.options.pacer {
-            Planned::Even => Pacer::Even,
-            Planned::Burst => Pacer::Burst,
-        }),
+        pacer: work.queue.rows_per_second.map(|_| work.options.pacer),
         events: result.events,
         queries: result.queries,
         statements: result.statements,
@@ -133,14 +125,14 @@ fn figures(work: &Work<'_>, queue: &QueueResult, elapsed_s: f64) -> Metrics {
 }
 
 /// CPU of each session; nothing where the server does not tell what serves each: a part of them can't be compared.
-fn connections(queue: &QueueResult, step: &StepFindings) -> Vec<Connection> {
+fn connections(queue: &QueueResult, step: &StepFindings) -> Vec<ConnectionCpu> {
     let backends = &step.cost.server.backends;
     if backends.len() != queue.sessions.len() {
         return Vec::new();
     }
     let each = queue.sessions.iter().zip(backends).map(|((role, client), backend)| {
         let cpu_us = backend.cpu_us? as f64;
-        Some(Connection { role: role.key().to_owned(), client: *client, cpu_us })
+        Some(ConnectionCpu { role: role.key().to_owned(), client: *client, cpu_us })
     });
     each.collect::<Option<_>>().unwrap_or_default()
 }

@@ -16,10 +16,11 @@ use crate::measure::{StepInput, StepOutput};
 use crate::outside::Outside;
 use crate::work::{Done, Task, after_load};
 use position::Standing;
-use rqps_driver::queue::{QueueLimit, QueueSpec};
+use rqps_driver::queue::QueueSpec;
 use rqps_driver::{Flush, StepError};
-use rqps_plan::{InsertOptions, Limit, Measure, Plan};
-use rqps_store::{Load, Measured, Observation, QueryPlan};
+use rqps_model::{Limit, QueryPlan};
+use rqps_plan::{InsertOptions, Measure, Plan};
+use rqps_store::{Load, Measured, Observation};
 use rqps_workloads::insert_benchmark::{
     Sizes, Stretch, create_table, drop_indexes, example_sql, existing_indexes_sql, stretches, table_name,
 };
@@ -148,10 +149,7 @@ pub(crate) fn measure(
         delete_form: work.options.delete_form,
         pacer: work.options.pacer,
         positions: standing.positions(&work),
-        limit: match work.measure.limit {
-            Limit::Seconds(seconds) => QueueLimit::Time(Duration::from_secs(u64::from(seconds))),
-            Limit::Rows(_) | Limit::Events(_) | Limit::AsBase { .. } => QueueLimit::Rows,
-        },
+        limit: work.measure.limit.clone(),
         flush: flush
             .map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() }),
     };
@@ -173,10 +171,10 @@ pub(crate) fn measure(
         work.leave_keys(&mut *admin, &arm.name)?;
     }
     let misplaced = match spec.limit {
-        QueueLimit::Rows if !work.is_shared() => {
+        Limit::Rows(_) if !work.is_shared() => {
             Standing::read(&mut *admin, &work, &arm.name)?.misplaced(&work)
         }
-        QueueLimit::Rows | QueueLimit::Time(_) => None,
+        _ => None,
     };
     let mut observation = findings::observation(&work, adapter, &step, (before, after));
     observation.fingerprint = fingerprint;
@@ -222,7 +220,7 @@ fn plans(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<Vec<QueryP
         let Some(sql) = sql.filter(|_| !skips) else {
             continue;
         };
-        plans.push(admin.kept_plan(statement.kind, sql)?);
+        plans.push(admin.explain(statement.kind, &sql)?);
     }
     Ok(plans)
 }

@@ -4,7 +4,8 @@ use super::Work;
 use crate::adapter::Admin;
 use crate::error::{Error, Result};
 use rqps_driver::queue::Positions;
-use rqps_plan::{EndsBy, Limit};
+use rqps_model::Limit;
+use rqps_plan::EndsBy;
 use rqps_workloads::insert_benchmark::{
     DeleteForm, Position, keys_taken, last_key_sql, newest_number_of_lane_sql, newest_number_sql,
     oldest_number_sql, oldest_rows_sql, rows_before, table_name,

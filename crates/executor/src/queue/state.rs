@@ -4,8 +4,8 @@ use super::Work;
 use crate::adapter::{Adapter, Admin};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
+use rqps_model::Metrics;
 use rqps_probe::queue::{Planning, Sizes};
-use rqps_store::Metrics;
 use rqps_workloads::insert_benchmark::{max_sql, min_sql, write_delete};
 
 /// The state at one end of a step.

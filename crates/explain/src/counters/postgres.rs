@@ -246,7 +246,6 @@ pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
     sum(cell, TABLES_IO, ["heap_blks_read", "idx_blks_read"])
 }
 
-/// Tables that autovacuum finished.
 pub(crate) fn autovacuumed(cell: Cell<'_>) -> Option<f64> {
     cell.counter(TABLES, ALL, "autovacuum_count")
 }

@@ -37,7 +37,6 @@ pub(super) enum Needs {
     Value(&'static str),
     /// A statement of the test has this in it.
     Sql(&'static str),
-    /// A status variable rises.
     Status(&'static str),
     /// A metric of InnoDB rises.
     Metric(&'static str),
@@ -141,7 +140,7 @@ pub(super) fn touches(cx: &Context<'_>, tables: &[String]) -> Result<bool> {
     plans_have(cx, |plan| has(&plan.sql) || has(&plan.text))
 }
 
-fn plans_have(cx: &Context<'_>, matches: impl Fn(&rqps_store::QueryPlan) -> bool) -> Result<bool> {
+fn plans_have(cx: &Context<'_>, matches: impl Fn(&rqps_model::QueryPlan) -> bool) -> Result<bool> {
     for arm in [cx.base, cx.arm] {
         for window in cx.windows(arm) {
             if cx.run.plans(window.action.seq)?.iter().any(&matches) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::QueryPlan;
+use rqps_model::QueryPlan;
 use serde_json::Value;
 
 use super::*;

@@ -43,7 +43,6 @@ pub(super) struct Node {
     pub table: Option<String>,
     /// The index, without that number; and its name as it is.
     pub index: Option<(String, String)>,
-    /// Workers planned.
     pub workers: u64,
     /// Conditions and keys by their label, without literals.
     pub keys: BTreeMap<&'static str, String>,
@@ -53,7 +52,6 @@ pub(super) struct Node {
     pub inputs: Vec<Node>,
 }
 
-/// A plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree {
     /// The node that gives the result.

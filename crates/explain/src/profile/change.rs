@@ -48,7 +48,6 @@ impl Spent {
     }
 }
 
-/// A function that changed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Changed {
     pub name: String,
@@ -58,11 +57,8 @@ pub(super) struct Changed {
 /// Cost that went from some functions to others while what calls them costs the same.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Moved {
-    /// The caller.
     pub within: String,
-    /// Functions that cost less.
     pub from: Vec<Changed>,
-    /// Functions that cost more.
     pub to: Vec<Changed>,
 }
 
@@ -71,11 +67,9 @@ pub(super) struct Moved {
 pub(super) struct Changes {
     /// Functions whose own cost changed and did not come from or go to a neighbour; the largest change first.
     pub functions: Vec<Changed>,
-    /// Cost that moved.
     pub moved: Vec<Moved>,
     /// The narrowest function that has, with what it calls, most of the change.
     pub place: Option<Changed>,
-    /// The kernel's part.
     pub kernel: Spent,
 }
 
@@ -91,7 +85,6 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Compares.
     pub(super) fn changes(&self) -> Changes {
         let names: BTreeSet<&String> = self.base.functions.keys().chain(self.arm.functions.keys()).collect();
         let mut functions: Vec<Changed> = names

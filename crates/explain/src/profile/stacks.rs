@@ -14,7 +14,6 @@ const RARE: &str = "[rare]";
 /// A function in the stacks of one profile.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Function {
-    /// Samples in it.
     pub own: u64,
     /// Samples in it or in what it calls.
     pub with_called: u64,
@@ -25,13 +24,10 @@ pub(super) struct Function {
 /// The stacks of the sessions of measured clients.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Stacks {
-    /// All samples.
     pub samples: u64,
-    /// Those in the kernel.
     pub kernel: u64,
     /// Those in functions without a name.
     pub unnamed: u64,
-    /// By name.
     pub functions: BTreeMap<String, Function>,
 }
 

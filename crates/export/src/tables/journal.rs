@@ -28,7 +28,7 @@ pub(crate) static BLOCKS: Table = Table {
             sink(&[
                 (&source.name).into(),
                 block.number.into(),
-                block.status.as_str().into(),
+                block.status.key().into(),
                 block.note.as_ref().into(),
                 block.seed.to_string().into(),
                 Value::Time(block.started_at_ms),
@@ -90,7 +90,7 @@ pub(crate) static CANARIES: Table = Table {
             sink(&[
                 (&source.name).into(),
                 canary.block.into(),
-                canary.moment.as_str().into(),
+                canary.moment.key().into(),
                 (&canary.name).into(),
                 canary.value.into(),
             ])?;
@@ -128,7 +128,7 @@ pub(crate) static ACTIONS: Table = Table {
                 action.attempt.into(),
                 Value::Time(action.started_at_ms),
                 Value::Time(action.finished_at_ms),
-                action.outcome.as_str().into(),
+                action.outcome.key().into(),
                 action.note.as_ref().into(),
             ])?;
         }

@@ -8,7 +8,6 @@ use crate::source::{PLACE, Source};
 use crate::table::{Sink, Table, integer, real, text};
 use crate::value::Value;
 
-/// Histograms count nanoseconds.
 const NS_PER_US: f64 = 1e3;
 
 pub(crate) static LATENCIES: Table = Table {
@@ -40,7 +39,7 @@ pub(crate) static LATENCIES: Table = Table {
             let mut row = place.to_vec();
             row.extend([
                 (&statement.statement).into(),
-                statement.from.as_str().into(),
+                statement.from.key().into(),
                 count.into(),
                 of_some(statement.mean_us).into(),
                 of_some(histogram.min() as f64 / NS_PER_US).into(),
@@ -76,7 +75,7 @@ pub(crate) static LATENCY_BUCKETS: Table = Table {
                 let mut row = place.to_vec();
                 row.extend([
                     (&statement.statement).into(),
-                    statement.from.as_str().into(),
+                    statement.from.key().into(),
                     from.into(),
                     below.into(),
                     bucket.count_since_last_iteration().into(),

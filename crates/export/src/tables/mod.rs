@@ -12,7 +12,6 @@ mod windows;
 use crate::error::{Error, Result};
 use crate::table::Table;
 
-/// All tables.
 pub static ALL: [&Table; 27] = [
     &subjects::RUNS,
     &subjects::HOST,

@@ -19,7 +19,6 @@ pub(crate) trait Rows {
     fn finish(self: Box<Self>) -> std::io::Result<()>;
 }
 
-/// A writer of text.
 pub(crate) fn text<'w>(
     table: &'static Table,
     format: Format,

@@ -2,6 +2,10 @@
 //! version does point queries at nine tenths of the rate, writes a tenth more WAL for an update, and stalls in its
 //! fourth second.
 
+use rqps_model::{
+    ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, QueryPlan, Series, ServerSetting, Setting, Settle,
+    SettleCondition,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -80,11 +84,11 @@ fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
         connections: match name {
             // Two connections of the first client, by what they do, and one of the second.
             "update-index" => vec![
-                Connection { role: "insert".into(), client: 0, cpu_us: 300_000.0 },
-                Connection { role: "delete".into(), client: 0, cpu_us: 100_000.0 },
-                Connection { role: "insert".into(), client: 1, cpu_us: 410_000.0 },
+                ConnectionCpu { role: "insert".into(), client: 0, cpu_us: 300_000.0 },
+                ConnectionCpu { role: "delete".into(), client: 0, cpu_us: 100_000.0 },
+                ConnectionCpu { role: "insert".into(), client: 1, cpu_us: 410_000.0 },
             ],
-            _ => vec![Connection::only(0, 400_000.0), Connection::only(1, 410_000.0)],
+            _ => vec![ConnectionCpu::only(0, 400_000.0), ConnectionCpu::only(1, 410_000.0)],
         },
         counters: vec![
             counter("pg_stat_database", "bench", "blks_hit", 4.0 * queries as f64),

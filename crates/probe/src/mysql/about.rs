@@ -6,7 +6,7 @@ use rqps_wire::mysql::Connection;
 
 use super::{ask, cell};
 use crate::error::Result;
-use crate::server::ServerSetting;
+use rqps_model::ServerSetting;
 
 /// Variables that tell of the build, with the name they are kept under.
 const BUILD_FACTS: [(&str, &str); 9] = [

@@ -30,7 +30,6 @@ use crate::error::{Error, Result};
 /// Statements of the first snapshot that show up in the difference to the second.
 pub const OWN_QUESTIONS: u64 = 6;
 
-/// View names.
 pub(crate) const GLOBAL_STATUS: &str = "global_status";
 pub(crate) const INNODB_METRICS: &str = "innodb_metrics";
 pub(crate) const INNODB_STATUS: &str = "innodb_status";

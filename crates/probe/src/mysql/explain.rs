@@ -5,7 +5,7 @@ use rqps_wire::mysql::Connection;
 
 use super::{ask, cell};
 use crate::error::{Error, Result};
-use crate::server::QueryPlan;
+use rqps_model::QueryPlan;
 
 /// First version of MySQL that shows a plan as a tree.
 const TREE_SINCE: u32 = 80_018;
@@ -18,11 +18,12 @@ const NO_TREE: &str = "<not executable by iterator executor>";
 /// What may be explained. EXPLAIN itself takes more, and ANALYZE after it would execute the statement.
 const EXPLAINED: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
-/// The plan of one SELECT, INSERT, UPDATE or DELETE with its values written out (a statement with parameters may get
-/// another plan). A semicolon at the end is allowed, one inside is not, as a second statement would be executed.
+/// The plan of a statement of this kind: one SELECT, INSERT, UPDATE or DELETE with its values written out (one with
+/// parameters may get another plan). A semicolon at the end is allowed, one inside is not, as a second statement would
+/// be executed.
 ///
 /// The text is the tree where the version has one for the statement, else the table that EXPLAIN has always given.
-pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
+pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<QueryPlan> {
     let statement = sql.trim().trim_end_matches(';');
     let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     if statement.contains(';') || !EXPLAINED.contains(&first.as_str()) {
@@ -35,7 +36,8 @@ pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
             as_text(&ask(connection, "a query plan", &format!("EXPLAIN {format}{statement}"))?)
         }
     };
-    Ok(QueryPlan { text, json: json(connection, statement)? })
+    let json = json(connection, statement)?;
+    Ok(QueryPlan { statement: kind.to_owned(), sql: sql.to_owned(), text, json })
 }
 
 fn json(connection: &mut Connection, statement: &str) -> Result<String> {

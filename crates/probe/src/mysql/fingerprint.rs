@@ -9,7 +9,7 @@ use super::innodb_status::{self, CHECKPOINT_AGE_BYTES, DIRTY_PAGES, HISTORY_LIST
 use super::settle::{figure, unpurged};
 use super::{about, ask, cell, number};
 use crate::error::{Error, Result};
-use crate::server::ServerSetting;
+use rqps_model::ServerSetting;
 
 /// First version of MySQL that keeps figures of tables for a day unless it is told otherwise.
 const KEPT_SINCE: u32 = 80_000;
@@ -74,7 +74,6 @@ pub struct Fingerprint {
 /// State of one table, by the server's statistics.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableState {
-    /// Name.
     pub name: String,
     /// Rows, estimated.
     pub live_rows: u64,
@@ -171,7 +170,6 @@ fn statistics_of(all: &Table, table: &str) -> String {
 }
 
 impl Fingerprint {
-    /// Rows of all tables.
     #[must_use]
     pub fn live_rows(&self) -> u64 {
         self.sum(|table| table.live_rows)

@@ -40,7 +40,6 @@ fn number<T: FromStr>(row: &[Option<String>], at: usize) -> Option<T> {
     cell(row, at)?.parse().ok()
 }
 
-/// Whether performance_schema is on.
 fn watches_itself(connection: &mut Connection) -> Result<bool> {
     let table = ask(connection, "performance_schema", "SELECT @@global.performance_schema")?;
     Ok(table.value() == Some("1"))

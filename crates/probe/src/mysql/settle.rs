@@ -30,7 +30,6 @@ pub struct SettleFacts {
     pub kernel_dirty_bytes: u64,
 }
 
-/// Reads all facts now.
 pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
     let status = innodb_status::read(connection)?;
     Ok(SettleFacts {

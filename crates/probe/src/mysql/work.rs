@@ -2,8 +2,9 @@
 
 use super::counters::{GLOBAL_STATUS, INNODB_METRICS, INNODB_STATUS, TABLE_IO};
 use super::innodb_status::LSN;
-use crate::counters::{ALL, CounterDelta};
+use crate::counters::ALL;
 use crate::work::{Work, sum};
+use rqps_model::Counter;
 
 /// Rows read or changed by InnoDB, but for those of the server's own tables where it keeps them apart (8.0).
 const INNODB_ROWS: [&str; 4] =
@@ -22,7 +23,7 @@ const HANDLER_ROWS: [&str; 4] = ["rows_read", "handler_write", "handler_update",
 /// - Blocks: pages asked for in the buffer pool, by the metric where it is on: MariaDB 10.11.5 shows 0 in its status.
 /// - Flushes: of redo log and data. The binary log's are not in it.
 /// - Writes of data: of redo log and data files.
-pub fn work(deltas: &[CounterDelta]) -> Work {
+pub fn work(deltas: &[Counter]) -> Work {
     let of = |view: &'static str, columns: &'static [&'static str]| {
         sum(deltas, move |delta| delta.view == view && columns.contains(&delta.column.as_str()))
     };

@@ -4,7 +4,7 @@ use rqps_wire::postgres::Connection;
 
 use super::ask;
 use crate::error::Result;
-use crate::server::ServerSetting;
+use rqps_model::ServerSetting;
 
 /// What is asked of the build: compiler, its flags, how it was configured.
 const BUILD_FACTS: [(&str, &str); 5] = [

@@ -30,7 +30,6 @@ const WAL_SQL: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0'
 /// The same before 10.
 const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), '0/0')";
 
-/// A statistics view.
 struct View {
     name: &'static str,
     /// First `server_version_num` that has it.

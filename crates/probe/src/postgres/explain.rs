@@ -5,11 +5,12 @@ use rqps_wire::postgres::Connection;
 
 use super::ask;
 use crate::error::{Error, Result};
-use crate::server::QueryPlan;
+use rqps_model::QueryPlan;
 
-/// The plan of one SELECT, INSERT, UPDATE or DELETE with its values written out (a statement with parameters may get
-/// another plan). A semicolon at the end is allowed, one inside is not, as a second statement would be executed.
-pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
+/// The plan of a statement of this kind: one SELECT, INSERT, UPDATE or DELETE with its values written out (one with
+/// parameters may get another plan). A semicolon at the end is allowed, one inside is not, as a second statement would
+/// be executed.
+pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<QueryPlan> {
     let statement = sql.trim().trim_end_matches(';');
     if statement.contains(';') {
         return Err(Error::NotOneStatement { sql: sql.to_string() });
@@ -19,7 +20,8 @@ pub fn explain(connection: &mut Connection, sql: &str) -> Result<QueryPlan> {
         let explanation = format!("EXPLAIN (COSTS ON, FORMAT {format}) {statement}");
         Ok(lines(&ask(connection, "a query plan", &explanation)?))
     };
-    Ok(QueryPlan { text: plan("TEXT")?, json: plan("JSON")? })
+    let (text, json) = (plan("TEXT")?, plan("JSON")?);
+    Ok(QueryPlan { statement: kind.to_owned(), sql: sql.to_owned(), text, json })
 }
 
 fn lines(table: &Table) -> String {

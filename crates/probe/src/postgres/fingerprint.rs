@@ -29,9 +29,7 @@ pub struct Fingerprint {
 /// State of one table. Row counts are the server's estimates.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableState {
-    /// Name.
     pub name: String,
-    /// Rows that are live.
     pub live_rows: u64,
     /// Row versions that are dead and not yet removed.
     pub dead_rows: u64,
@@ -45,13 +43,9 @@ pub struct TableState {
     pub pages: u64,
     /// Pages whose rows all transactions see, at its last vacuum or analyze.
     pub all_visible_pages: u64,
-    /// Vacuums by command.
     pub vacuums: u64,
-    /// Vacuums by autovacuum.
     pub autovacuums: u64,
-    /// Analyzes by command.
     pub analyzes: u64,
-    /// Analyzes by autovacuum.
     pub autoanalyzes: u64,
     /// A hash of all that the planner knows of its columns: equal where ANALYZE found the same.
     pub statistics: String,
@@ -60,7 +54,6 @@ pub struct TableState {
 /// A server setting that is not at its default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Name.
     pub name: String,
     /// Value, in units of `unit`.
     pub setting: String,
@@ -93,7 +86,6 @@ const WAL_SQL: &str =
 /// The same before 10.
 const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), redo_location) FROM pg_control_checkpoint()";
 
-/// Reads the state now.
 pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
     let wal_sql = if connection.server_version_num() >= 100_000 { WAL_SQL } else { WAL_OLD_SQL };
     let settings = ask(connection, "settings", SETTINGS_SQL)?;

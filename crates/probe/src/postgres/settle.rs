@@ -27,13 +27,11 @@ pub struct SettleFacts {
     pub checkpoints: u64,
     /// Place in the WAL of the last finished checkpoint: changes exactly when one is finished.
     pub checkpoint_lsn: String,
-    /// Autovacuum workers at work.
     pub autovacuum_workers: u64,
     /// Memory the kernel has still to write to disks, bytes.
     pub kernel_dirty_bytes: u64,
 }
 
-/// Reads all facts now.
 pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
     Ok(SettleFacts {
         dead_rows: dead_rows(connection)?,
@@ -97,7 +95,6 @@ pub fn checkpoint_lsn(connection: &mut Connection) -> Result<String> {
     ask_number(connection, "last checkpoint", &format!("SELECT {column} FROM pg_control_checkpoint()"))
 }
 
-/// Autovacuum workers at work.
 pub fn autovacuum_workers(connection: &mut Connection) -> Result<u64> {
     let sql = if connection.server_version_num() >= 100_000 {
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"

@@ -33,15 +33,12 @@ const ROLES_BY_FUNCTION: [(&str, &str); 6] = [
     ("handle_one_connection", "other session"),
 ];
 
-/// Where CPU time went.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Folded {
     /// Lines `role;frame;frame… samples`, by stack. Frames of the kernel end in `_[k]`; a frame without a name is its
     /// file's in brackets: `[postgres]`.
     pub text: String,
-    /// Samples in it.
     pub samples: u64,
-    /// Samples that were lost.
     pub lost_samples: u64,
     /// Samples whose innermost frame has no name.
     pub unresolved_samples: u64,

@@ -55,7 +55,6 @@ impl CallGraph {
 /// The `perf` of this host, and what it may see.
 #[derive(Debug, Clone)]
 pub struct Perf {
-    /// The program.
     program: PathBuf,
     /// Its name and version: `perf 6.1.187`.
     pub version: String,

@@ -49,7 +49,6 @@ const CUT_SHARE: f64 = 0.05;
 pub struct Moment(f64);
 
 impl Moment {
-    /// This moment.
     pub fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         Moment(now.tv_sec as f64 + now.tv_nsec as f64 / 1e9)

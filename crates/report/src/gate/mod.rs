@@ -32,12 +32,10 @@ impl Default for GateRules {
     }
 }
 
-/// How it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing that counts got worse.
     Passed,
-    /// Something did.
     Regressed,
     /// Nothing did as far as is known, but verdicts are missing that were asked for.
     Undecided,
@@ -46,7 +44,6 @@ pub enum Outcome {
 /// A run at the gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
-    /// How it ends.
     pub outcome: Outcome,
     /// A summary for people, Markdown.
     pub markdown: String,
@@ -95,7 +92,6 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     })
 }
 
-/// One candidate's verdicts.
 struct ArmAtGate<'a> {
     /// Index in the run's arms.
     arm: usize,

@@ -7,7 +7,6 @@ use quick_xml::{Reader, XmlVersion};
 
 /// Units of the drawing from side to side.
 const WIDTH: f64 = 1180.0;
-/// Height of a frame.
 const FRAME: f64 = 15.0;
 
 /// Bytes of a frame beside its texts.

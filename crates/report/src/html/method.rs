@@ -35,7 +35,6 @@ const WORDS: [(&str, &str); 14] = [
     ("void", "of a block: spoilt by the host or cut off. None of its windows is a result"),
 ];
 
-/// The section.
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let tables = |sections: &[Section]| -> Result<Markup> { Ok(blocks::blocks(&page.blocks(sections)?, 3)) };
     let remarks = page.blocks(&[Section::Remarks])?;

@@ -139,7 +139,6 @@ impl<'a> Page<'a> {
         self.sides.side(&self.run.arms[arm]).unwrap_or(&self.sides.base)
     }
 
-    /// The arm's short name.
     fn name(&self, arm: usize) -> &'a str {
         &self.run.arms[arm].name
     }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use rqps_explain::Fingerprint;
-use rqps_store::QueryPlan;
+use rqps_model::QueryPlan;
 
 use super::Page;
 use crate::error::Result;

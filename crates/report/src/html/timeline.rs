@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 use rqps_charts::{Line, Theme, TimelineChart, thin};
-use rqps_store::{Recorded, Series, Window};
+use rqps_model::Series;
+use rqps_store::{Recorded, Window};
 
 use super::{CHART_WIDTH, Page, anchor, figure};
 use crate::error::Result;

@@ -3,7 +3,6 @@
 use crate::document::{Align, Block, Document, RowKind, Table};
 use crate::render::by_group;
 
-/// The document as Markdown.
 pub(crate) fn render(document: &Document) -> String {
     let blocks: Vec<String> = document.blocks.iter().map(render_block).collect();
     let mut text = blocks.join("\n\n");

@@ -30,7 +30,7 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
             Cell::words(&*arm.build_origin),
             hash(&arm.config_hash),
             Cell::words(arm.left_out.len().to_string()),
-            Cell::words(if arm.control { "control" } else { arm.role.as_str() }),
+            Cell::words(if arm.control { "control" } else { arm.role.key() }),
             Cell::words(side.label()),
         ]);
         table.footnotes.push(format!("{}: {}", side.label(), arm.build_version_text));

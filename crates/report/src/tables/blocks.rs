@@ -42,7 +42,7 @@ fn table(run: &Run) -> Table {
         let seconds = block.finished_at_ms.map(|end| (end - block.started_at_ms) as f64 / 1e3);
         let mut cells = vec![
             Cell::number(f64::from(block.number), block.number.to_string()),
-            Cell::words(block.status.as_str()),
+            Cell::words(block.status.key()),
             Cell::fixed(seconds, 0),
             Cell::number(block.tests.len() as f64, block.tests.len().to_string()),
         ];

@@ -41,11 +41,11 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
                 micros(histogram.p99_us),
                 micros(histogram.max_us),
                 micros(histogram.mean_us),
-                Cell::words(histogram.from.as_str()),
+                Cell::words(histogram.from.key()),
                 Cell::words(side.label()),
                 Cell::words(&*histogram.statement),
             ];
-            rows.push(((histogram.statement, histogram.from.as_str(), order), cells));
+            rows.push(((histogram.statement, histogram.from.key(), order), cells));
         }
     }
     if rows.is_empty() {

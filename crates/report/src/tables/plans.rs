@@ -4,7 +4,7 @@
 //! changed rate.
 
 use rqps_explain::{Fingerprint, of_one_kind, plan_changes};
-use rqps_store::QueryPlan;
+use rqps_model::QueryPlan;
 
 use crate::document::Block;
 use crate::error::Result;

@@ -224,7 +224,6 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     }
 }
 
-/// One line a test.
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
     let number = Column::number;
     let columns = vec![

@@ -1,6 +1,7 @@
 //! Run folders as large as the page has to bear: every arm and test with series, latencies, counters, plans and, where
 //! asked for, profiles.
 
+use rqps_model::{ConnectionCpu, Counter, EndedBy, QueryPlan, Series};
 use std::path::{Path, PathBuf};
 
 use hdrhistogram::Histogram as Latencies;
@@ -157,7 +158,7 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
             per_op("host_context_switches", 2.0),
         ]
         .into(),
-        connections: (0..8).map(|client| Connection::only(client, 1e6)).collect(),
+        connections: (0..8).map(|client| ConnectionCpu::only(client, 1e6)).collect(),
         counters: (0..30).map(|column| counter(column, queries)).collect(),
         histograms: ["event", "point", "simple-range", "update-index"].map(|of| latencies(of, arm)).to_vec(),
         plans: vec![plan(arm)],

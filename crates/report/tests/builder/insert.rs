@@ -1,6 +1,9 @@
 //! Runs of the Insert Benchmark made by hand: what each step did is computed from a few rates, so that every figure of
 //! a table can be checked.
 
+use rqps_model::{
+    ConnectionCpu, EndedBy, Metrics, Pacer, Series, ServerSetting, Setting, Settle, SettleCondition,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -304,7 +307,7 @@ impl Did {
         }
     }
 
-    fn connections(&self, spec: &InsertSpec) -> Vec<Connection> {
+    fn connections(&self, spec: &InsertSpec) -> Vec<ConnectionCpu> {
         let dearer = 1.0 + (spec.deletes_dearer - 1.0) * self.later;
         let rows = self.rows as f64 / self.clients;
         let us = |role: &str| match role {
@@ -320,7 +323,7 @@ impl Did {
             (false, false) => &["insert"],
         };
         let of_client = |client: u32| {
-            roles.iter().map(move |role| Connection { role: (*role).into(), client, cpu_us: us(role) })
+            roles.iter().map(move |role| ConnectionCpu { role: (*role).into(), client, cpu_us: us(role) })
         };
         (0..spec.clients).flat_map(of_client).collect()
     }

@@ -1,5 +1,8 @@
 //! Run folders made by hand, small enough to check a table by eye.
 
+use rqps_model::{
+    ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, QueryPlan, Series, Setting, Settle, SettleCondition,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -250,7 +253,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
     }
     Observation {
         metrics,
-        connections: vec![Connection::only(0, 41e6), Connection::only(1, 43e6 + index as f64 * 1e6)],
+        connections: vec![ConnectionCpu::only(0, 41e6), ConnectionCpu::only(1, 43e6 + index as f64 * 1e6)],
         counters: counters(operations, index, writes),
         histograms: vec![histogram(operations as u64, index)],
         plans: vec![plan(test, index)],

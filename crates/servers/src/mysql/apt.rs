@@ -40,7 +40,6 @@ const FRESH_FOR: Duration = Duration::from_secs(3600);
 /// Made when lists were fetched.
 const STAMP: &str = "fetched";
 
-/// One suite.
 pub(crate) struct Apt {
     suite: String,
     dir: PathBuf,

@@ -3,7 +3,6 @@
 use super::version;
 use crate::option::{ANNOTATION, Line, Setting, value_before};
 
-/// Takes in another config.
 const INCLUDE: &str = "!include";
 
 /// Sections that every server reads. An empty name is the start of a file: our files need no section.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use super::layout::Layout;
 use super::programs;

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use super::layout::Layout;

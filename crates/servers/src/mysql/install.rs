@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use super::debian::Offer;
 use super::layout::Layout;

@@ -22,7 +22,7 @@ pub(crate) mod version;
 
 use std::path::Path;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use crate::build::{Address, Build, Published};

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-/// Top directories that matter.
 const DIRS: [&str; 5] = ["lib", "lib64", "share", "scripts", "private"];
 
 /// Programs that matter, of all those in `bin`: server, what makes data directories, and the command line.

@@ -1,6 +1,6 @@
 //! Where published builds of MySQL and MariaDB are to be had: data, in `crates/servers/recipes/`.
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use serde::Deserialize;
 
 use super::version;
@@ -57,7 +57,6 @@ pub(crate) struct Suite {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TarballNames {
-    /// A series.
     pub since: String,
     /// With `{version}` and `{series}`; the first that is there is taken.
     pub names: Vec<String>,

@@ -21,7 +21,6 @@ const PATCHELF: Client = Client {
 const LOADERS: [&str; 2] =
     ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"];
 
-/// Where programs are.
 const PROGRAM_DIRS: [&str; 2] = ["usr/sbin", "usr/bin"];
 
 /// Where they find their libraries, from their own directory.

@@ -18,8 +18,9 @@ use crate::data_dir::write_private;
 use crate::error::{Error, Result};
 use crate::launch::Listen;
 use crate::log::last_lines;
-use crate::spec::{Applied, LeftOut};
+use crate::spec::Applied;
 use crate::user::ServerUser;
+use rqps_model::LeftOut;
 
 /// The file in a data directory that holds the server's options.
 pub(crate) const FILE: &str = "my.cnf";
@@ -176,7 +177,7 @@ impl Settings<'_> {
         if known.has("mysqlx") {
             own.push(("mysqlx", "OFF".to_owned()));
         }
-        if self.build.dbms == rqps_plan::Dbms::Mysql && self.build.version_num() >= SECURE_FILE_PRIV_SINCE {
+        if self.build.dbms == rqps_model::Dbms::Mysql && self.build.version_num() >= SECURE_FILE_PRIV_SINCE {
             own.push(("secure_file_priv", "NULL".to_owned()));
         }
         if self.instrumented {

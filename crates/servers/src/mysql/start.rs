@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use crate::build::Build;
 use crate::data_dir::{DataDir, Marker, write_private};
@@ -63,7 +63,6 @@ pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String
     Err("its server was not shut down cleanly: start it and stop it first".to_owned())
 }
 
-/// Notes a clean shutdown.
 pub(crate) fn note_shut_down(data_dir: &Path, user: &ServerUser) -> Result<()> {
     write_private(&data_dir.join(SHUT_DOWN), b"", user)
 }

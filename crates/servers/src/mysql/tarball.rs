@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use super::maven::check_sum;
 use super::parts;
@@ -26,7 +26,6 @@ const NO_SUCH_FILE: i32 = 37;
 /// How these addresses end when they name a file and not where files lie.
 const ENDINGS: [&str; 2] = [".tar.gz", ".tar.xz"];
 
-/// A fetched tarball.
 pub(crate) struct Tarball {
     pub path: PathBuf,
     /// Its name without the address.

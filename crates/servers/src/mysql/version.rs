@@ -1,14 +1,12 @@
 //! Version numbers of MySQL and MariaDB: as people write them (`8.0.31`, `8.0`), and as the servers count them (80031).
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use crate::error::{Error, Result};
 
-/// A version asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub dbms: Dbms,
-    /// As written.
     pub text: String,
     /// Two numbers: the newest of that series. Three: that version.
     exact: bool,
@@ -51,7 +49,6 @@ impl Request {
     }
 }
 
-/// The first two numbers.
 pub(crate) fn series_of(version: &str) -> &str {
     let end = version.match_indices('.').nth(1).map_or(version.len(), |(at, _)| at);
     &version[..end]

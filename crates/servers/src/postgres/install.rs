@@ -1,6 +1,6 @@
 //! Obtaining published Postgres builds: ask, fetch, check, unpack beside, rename.
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use super::programs;
 use super::registry::{self, NotFound};

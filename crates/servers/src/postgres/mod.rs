@@ -14,7 +14,7 @@ pub(crate) mod version;
 
 use std::path::Path;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use crate::build::{Address, Build, Published};
@@ -31,7 +31,6 @@ use crate::source::SourceCode;
 use crate::spec::Applied;
 use settings::Settings;
 
-/// Postgres behind the seam.
 pub(crate) struct Postgres;
 
 impl System for Postgres {

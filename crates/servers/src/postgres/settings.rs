@@ -18,8 +18,9 @@ use crate::data_dir::{read_private, write_private};
 use crate::error::{Error, Result};
 use crate::launch::Listen;
 use crate::option::quoted;
-use crate::spec::{Applied, LeftOut};
+use crate::spec::Applied;
 use crate::user::ServerUser;
+use rqps_model::LeftOut;
 
 /// The stock file of initdb, kept in the data directory for the next start.
 const STOCK: &str = "rqps-stock.conf";

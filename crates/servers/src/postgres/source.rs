@@ -15,7 +15,6 @@ const RPATH_FOR_MAKE: &str = "-Wl,-rpath,'$$ORIGIN/../lib'";
 /// The same for meson, which quotes by itself.
 const RPATH: &str = "-Wl,-rpath,$ORIGIN/../lib";
 
-/// Postgres' source code.
 pub(crate) struct PostgresSource;
 
 impl SourceCode for PostgresSource {

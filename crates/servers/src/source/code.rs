@@ -55,7 +55,6 @@ impl Step {
         Step { phase, program: program.into(), arguments }
     }
 
-    /// With more arguments.
     #[must_use]
     pub fn and(mut self, arguments: impl IntoIterator<Item = String>) -> Step {
         self.arguments.extend(arguments);

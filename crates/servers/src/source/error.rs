@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 
 /// An error of a build from source.
 #[derive(Debug, thiserror::Error)]
@@ -11,78 +11,32 @@ pub enum SourceError {
     #[error(
         "no flavour is called `{name}`; shipped: {shipped}; for your own write its path, such as ./{name}.toml"
     )]
-    UnknownFlavour {
-        /// The name as written.
-        name: String,
-        /// All shipped names.
-        shipped: String,
-    },
+    UnknownFlavour { name: String, shipped: String },
 
     /// A flavour's file says what it must not.
     #[error("flavour {flavour}: {reason}")]
-    BadFlavour {
-        /// Its name or file.
-        flavour: String,
-        /// What is wrong and what to write.
-        reason: String,
-    },
+    BadFlavour { flavour: String, reason: String },
 
     /// The place holds no source code that can be built.
     #[error("{place} is no source of {dbms}: {reason}")]
-    NotSource {
-        /// The place as written.
-        place: String,
-        /// The DBMS that was to be built.
-        dbms: Dbms,
-        /// What is missing and what to do.
-        reason: String,
-    },
+    NotSource { place: String, dbms: Dbms, reason: String },
 
-    /// git refused.
     #[error("git cannot {action} {place}: {reason}")]
-    Git {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The repository.
-        place: String,
-        /// What git said.
-        reason: String,
-    },
+    Git { action: &'static str, place: String, reason: String },
 
     /// Programs or headers that the build needs are not here.
     #[error(
         "cannot build {what}: this system lacks {missing}; on Debian or Ubuntu run `apt-get install {packages}`"
     )]
-    MissingTools {
-        /// What was to be built.
-        what: String,
-        /// Names of programs and headers.
-        missing: String,
-        /// Debian packages that hold them.
-        packages: String,
-    },
+    MissingTools { what: String, missing: String, packages: String },
 
     /// A program of the build ended with a failure.
     #[error("building {what} failed while {phase} ({status}); {log} ends with:\n{tail}")]
-    Failed {
-        /// What was being built.
-        what: String,
-        /// In which phase.
-        phase: &'static str,
-        /// How the program ended.
-        status: String,
-        /// The whole log.
-        log: PathBuf,
-        /// Its last lines.
-        tail: String,
-    },
+    Failed { what: String, phase: &'static str, status: String, log: PathBuf, tail: String },
 
     /// The caller asked to give up.
     #[error("interrupted while building {what}; nothing of it was kept")]
-    Interrupted {
-        /// What was being built.
-        what: String,
-    },
+    Interrupted { what: String },
 }
 
 impl SourceError {

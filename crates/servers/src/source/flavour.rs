@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rqps_plan::Dbms;
+use rqps_model::Dbms;
 use serde::{Deserialize, Serialize};
 
 use super::error::SourceError;
@@ -21,7 +21,6 @@ const SHIPPED: [(&str, &str); 4] = [
 /// How many flavours may extend one another.
 const EXTENDS_MAX: usize = 8;
 
-/// What drives a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum System {
@@ -65,14 +64,12 @@ struct OfDbms {
     cmake: Vec<Options>,
 }
 
-/// Options for some versions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
     since: Option<String>,
     before: Option<String>,
     options: Vec<String>,
-    /// Header to Debian package.
     headers: BTreeMap<String, String>,
 }
 
@@ -94,7 +91,6 @@ pub(crate) struct Flavour {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub options: Vec<String>,
-    /// Header and Debian package.
     pub headers: Vec<(String, String)>,
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rqps_plan::SourceSpec;
+use rqps_model::SourceSpec;
 
 use super::error::SourceError;
 use super::watch::{FETCHING, Watch};
@@ -27,7 +27,6 @@ pub(crate) struct Repository {
     /// As its user named it.
     pub place: String,
     twin: Twin,
-    /// Its whole id.
     pub commit: String,
 }
 

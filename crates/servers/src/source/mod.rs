@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_plan::{Dbms, SourceSpec};
+use rqps_model::{Dbms, SourceSpec};
 
 use crate::build::Build;
 use crate::cache::Cache;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rqps_plan::{Dbms, SourceSpec};
+use rqps_model::{Dbms, SourceSpec};
 use rustix::fs::FileType;
 use sha2::{Digest, Sha256};
 

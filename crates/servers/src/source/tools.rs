@@ -110,7 +110,7 @@ fn has_header(compiler: &Path, flavour: &Flavour, header: &str) -> bool {
 mod tests {
     use super::*;
     use crate::source::flavour::System;
-    use rqps_plan::Dbms;
+    use rqps_model::Dbms;
 
     #[test]
     fn all_that_is_missing_is_named_at_once_with_its_packages() {

@@ -68,7 +68,6 @@ impl Twin {
         Ok(twin)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.dir
     }

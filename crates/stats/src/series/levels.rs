@@ -6,7 +6,6 @@ use crate::sim::Rng;
 
 /// Draws of the null that lie beyond the quantile sought: enough to know it to a tenth of its size.
 const TAIL_DRAWS: f64 = 30.0;
-/// Draws of each arrival.
 const ARRIVAL_DRAWS: usize = 1_000;
 
 /// Version means over blocks, with the variance of one version in one block.
@@ -61,7 +60,6 @@ pub(super) fn fit(values: &[f64], cuts: &[usize]) -> Vec<f64> {
     levels.flat_map(|(from, until)| vec![mean(&values[from..until]); until - from]).collect()
 }
 
-/// The least-squares line.
 pub(super) fn slope(values: &[f64]) -> Vec<f64> {
     let places: Vec<f64> = (0..values.len()).map(|place| place as f64).collect();
     let (centre, level) = (mean(&places), mean(values));

@@ -14,7 +14,6 @@ const VERSIONS_MIN: usize = 3;
 /// One test's blocks over versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesData {
-    /// Its name.
     pub test: String,
     /// Per metric and block: the logarithm of the metric of each version, in order of versions. None: not measured.
     pub metrics: Vec<(Metric, Vec<Vec<Option<f64>>>)>,
@@ -40,7 +39,6 @@ impl Default for SeriesRules {
 /// The steps of a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestSteps {
-    /// Its name.
     pub test: String,
     /// What was found, per metric.
     pub metrics: Vec<(Metric, Steps)>,
@@ -73,7 +71,6 @@ pub struct Step {
     pub ratio: f64,
     /// Lower end of its interval. It takes the place of the step as given.
     pub low: f64,
-    /// Upper end of it.
     pub high: f64,
 }
 

@@ -10,9 +10,7 @@ use crate::verdict::Judgement;
 /// A model of blocks: in each, every arm's logarithm is off by its own normal draw. Arm 0 is base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
-    /// How many tests.
     pub tests: usize,
-    /// What is measured.
     pub metric: Metric,
     /// True ratio to base of each arm other than base; 1: no change.
     pub ratios: Vec<f64>,

@@ -43,7 +43,6 @@ impl Rng {
         }
     }
 
-    /// Independent standard normals.
     pub fn normals(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|_| self.normal()).collect()
     }

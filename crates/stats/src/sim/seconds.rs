@@ -4,7 +4,6 @@ use super::Rng;
 
 /// Seconds over which the machine's drift forgets.
 const DRIFT_S: f64 = 1200.0;
-/// Length of a stall.
 const STALL_S: usize = 10;
 /// What a stall leaves of the rate, as a logarithm.
 const STALL_LN: f64 = -1.0;
@@ -26,10 +25,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// A quiet machine.
     pub const QUIET: Seconds =
         Seconds { restart_sd: 0.004, drift_sd: 0.005, second_sd: 0.01, phi: 0.5, stall_rate: 0.0 };
-    /// A noisy one.
     pub const NOISY: Seconds =
         Seconds { restart_sd: 0.01, drift_sd: 0.01, second_sd: 0.02, phi: 0.7, stall_rate: 1.0 / 1800.0 };
 

@@ -9,7 +9,6 @@ const TAIL: f64 = 1.2;
 /// The shortest of them, and the longest, in seconds.
 const STALL_S: (f64, f64) = (0.02, 10.0);
 
-/// What makes stalls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Source {
     /// At random, so many in a second, of lengths with a heavy tail (Pareto).
@@ -21,14 +20,10 @@ pub enum Source {
     Alike {
         /// Stalls in a second.
         per_s: f64,
-        /// Their length.
         stall_s: f64,
     },
     /// The host's own: one in each block, always of the same length, in the window of whichever arm is up.
-    Periodic {
-        /// Its length.
-        stall_s: f64,
-    },
+    Periodic { stall_s: f64 },
     /// Some restarts end up in a state in which every window loses a tenth of its time, give or take a tenth of that.
     Restarts {
         /// The share of restarts that do.
@@ -39,11 +34,9 @@ pub enum Source {
 /// A model of blocks with stalls. Arm 0 is base, arm 1 its control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stalls {
-    /// How many tests.
     pub tests: usize,
     /// Windows of an arm in a block.
     pub windows: usize,
-    /// Length of a window.
     pub window_s: f64,
     /// What befalls every arm alike.
     pub all: Source,

@@ -73,7 +73,6 @@ mod capability {
     pub(super) const MARIADB: u32 = 1 << 2 | 1 << 3 | 1 << 4;
 }
 
-/// A login in progress.
 struct Login<'a> {
     endpoint: &'a Endpoint,
     socket: Socket,
@@ -92,7 +91,6 @@ struct Greeting {
     method: String,
 }
 
-/// Why a login failed.
 enum Refusal {
     Io(io::Error),
     Server(ServerError),

@@ -61,7 +61,6 @@ const SERVER: &str = "MySQL or MariaDB";
 
 /// One connection to a MySQL or MariaDB server. Dropping it says goodbye and closes it.
 pub struct Connection {
-    /// For messages.
     endpoint: String,
     socket: Socket,
     inbox: Inbox,
@@ -70,7 +69,6 @@ pub struct Connection {
     connection_id: u32,
     /// The server's limit on one statement.
     packet_bytes_max: usize,
-    /// Statements prepared so far.
     statements: u32,
     /// The server's status bits at the end of the last reply.
     status: u16,

@@ -18,10 +18,8 @@ pub(super) const OK: u8 = 0x00;
 pub(super) const EOF: u8 = 0xfe;
 /// Payload bytes that no EOF packet reaches: longer ones are rows that begin with a long text.
 pub(super) const EOF_BYTES: usize = 9;
-/// An error.
 pub(super) const ERROR: u8 = 0xff;
 
-/// Commands.
 pub(super) const QUIT: u8 = 0x01;
 pub(super) const QUERY: u8 = 0x03;
 pub(super) const PREPARE: u8 = 0x16;

@@ -7,7 +7,6 @@ use crate::Encoding;
 #[derive(Clone, Copy, Debug)]
 pub enum Binary {}
 
-/// Parameters of one execution.
 pub type Params = crate::Params<Binary>;
 
 impl Encoding for Binary {

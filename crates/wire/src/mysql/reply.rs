@@ -29,7 +29,6 @@ pub(super) enum Trouble {
     Malformed(String),
 }
 
-/// An error packet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ServerError {
     pub(super) code: u16,

@@ -17,7 +17,6 @@ const WHOLE_BYTES_MAX: usize = 64 * 1024;
 pub(super) const IN_TRANSACTION: u16 = 0x0001;
 pub(super) const MORE_RESULTS: u16 = 0x0008;
 
-/// Why a scan ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The reply is complete: `used` bytes scanned.
@@ -31,7 +30,6 @@ pub(super) enum Stop {
     Malformed(String),
 }
 
-/// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     /// OK, an error, or the start of a result set.

@@ -19,7 +19,6 @@ use crate::inbox::{Inbox, READ_BYTES, unexpected};
 use crate::socket::Socket;
 use crate::{Endpoint, Error};
 
-/// A login in progress.
 struct Login<'a> {
     endpoint: &'a Endpoint,
     socket: Socket,
@@ -29,7 +28,6 @@ struct Login<'a> {
     server_version_num: u32,
 }
 
-/// Why a login failed.
 enum Refusal {
     Io(io::Error),
     Server(ServerError),

@@ -45,7 +45,6 @@ const VARCHAR_OID: u32 = 1043;
 
 /// One connection to a Postgres server. Dropping it says goodbye and closes it.
 pub struct Connection {
-    /// For messages.
     endpoint: String,
     socket: Socket,
     inbox: Inbox,
@@ -70,7 +69,6 @@ pub struct Statement {
 pub enum Transaction {
     /// Not in a transaction block.
     Idle,
-    /// In a transaction block.
     Open,
     /// In a transaction block that failed and awaits its ROLLBACK.
     Failed,

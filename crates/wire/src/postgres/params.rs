@@ -6,7 +6,6 @@ use crate::Encoding;
 #[derive(Clone, Copy, Debug)]
 pub enum Text {}
 
-/// Parameters of one execution.
 pub type Params = crate::Params<Text>;
 
 impl Encoding for Text {

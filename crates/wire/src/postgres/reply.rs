@@ -136,7 +136,6 @@ impl Aside {
     }
 }
 
-/// Parses one whole message.
 pub(super) fn decode(frame: &[u8]) -> io::Result<Message> {
     match Message::parse(&mut BytesMut::from(frame)) {
         Ok(Some(message)) => Ok(message),

@@ -9,7 +9,6 @@ pub(super) const HEADER_BYTES: usize = 5;
 /// Longest command tag or status; the server's own limit is 64.
 const TAG_BYTES_MAX: usize = 1024;
 
-/// Why a scan ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The reply is complete: `used` bytes scanned; `transaction` is the server's status byte.

@@ -25,7 +25,8 @@ pub use tables::{
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{Expect, Group, Key, Part, Protocol, QueryMix, Queue, RateUnit, Statement, Table, Test};
-use crate::step::{Role, Seconds, Step, StepKind};
+use crate::step::{Seconds, Step, StepKind};
+use rqps_model::Role;
 
 /// Rates of the query steps, rows per second and client, in their order.
 pub const RATES: [u32; 3] = [100, 500, 1000];
@@ -158,30 +159,6 @@ pub static TESTS: [Test; 10] = [
 /// The ten steps that the benchmark is known by, in table order.
 pub fn tests() -> &'static [Test] {
     &TESTS
-}
-
-/// How writes of a given rate are spread over a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Pacer {
-    /// Statements are due at even intervals, whatever the ones before take; what is more than a second late is dropped.
-    #[default]
-    Even,
-    /// All statements of a second at its beginning, then a rest until it is over, as the benchmark's first client does
-    /// it; a second that overran is lost.
-    Burst,
-}
-
-impl Pacer {
-    /// Both pacers.
-    pub const ALL: [Pacer; 2] = [Pacer::Even, Pacer::Burst];
-
-    /// The word in plans and result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            Pacer::Even => "even",
-            Pacer::Burst => "burst",
-        }
-    }
 }
 
 /// Whether statements of whole rows keep a rate: 1 to 50 rows per second, or a multiple of 50.

@@ -14,7 +14,6 @@ pub struct Sizes {
     pub write_rows: u64,
     /// Seconds that a query step lasts at its rate.
     pub query_seconds: u32,
-    /// Clients.
     pub clients: u32,
     /// All clients use one table: nothing is deleted then.
     pub shared_table: bool,
@@ -58,16 +57,13 @@ impl Sizes {
 pub struct Position {
     /// Inserts sent, which is also the number of the next one.
     pub statements: u64,
-    /// Rows inserted.
     pub inserted: u64,
-    /// Rows deleted.
     pub deleted: u64,
 }
 
 /// What one step moves the queue by.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch {
-    /// The step's test.
     pub test: &'static Test,
     /// Where the queue stands before it.
     pub from: Position,

@@ -24,7 +24,6 @@ pub enum DeleteForm {
 }
 
 impl DeleteForm {
-    /// Both forms.
     pub const ALL: [DeleteForm; 2] = [DeleteForm::In, DeleteForm::Range];
 
     /// The word in plans and result files.

@@ -26,7 +26,6 @@ pub(super) fn index_name(table: u32, index: &str) -> String {
 pub struct Partitions {
     /// How many; the last has no end.
     pub count: u32,
-    /// Primary keys of each.
     pub keys: u64,
 }
 

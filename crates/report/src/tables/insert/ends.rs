@@ -33,8 +33,8 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         let result = &window.result;
         vec![
             Cell::fixed(Some(result.elapsed_s()), 1),
-            Cell::words(result.ended_by.as_str()),
-            result.pacer.map_or_else(Cell::missing, |pacer| Cell::words(pacer.as_str())),
+            Cell::words(result.ended_by.key()),
+            result.pacer.map_or_else(Cell::missing, |pacer| Cell::words(pacer.key())),
             Cell::fixed(window.metric("inserted_rows"), 0),
             Cell::fixed(window.metric("deleted_rows"), 0),
             Cell::fixed(window.metric("short_deletes"), 0),

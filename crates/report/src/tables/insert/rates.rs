@@ -17,7 +17,6 @@ use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 
-/// Rates.
 pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
     let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
     let mut columns: Vec<Vec<Cell>> = Vec::new();
@@ -40,7 +39,6 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
     table
 }
 
-/// Rates over base's.
 pub(crate) fn relative(sides: &Sides<'_>) -> Table {
     let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
     let mut columns: Vec<Vec<Cell>> = Vec::new();
@@ -102,7 +100,6 @@ pub(super) fn by_system(
     table
 }
 
-/// What each column counts.
 fn units(steps: &[TestStep]) -> Vec<String> {
     let of = |wanted: fn(&TestStep) -> bool| -> Vec<&str> {
         steps.iter().filter(|step| wanted(step)).map(|step| step.name.as_str()).collect()

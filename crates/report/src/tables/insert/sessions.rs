@@ -74,8 +74,9 @@ fn of_client(side: &Side<'_>, step: &TestStep, window: &Recorded<Window>, client
 
 /// CPU time of the connections of a role, of one client or of all; none where there is none of them.
 fn cpu_us(window: &Recorded<Window>, role: &str, client: Option<u32>) -> Option<f64> {
-    let is_its =
-        |one: &&rqps_store::Connection| one.role == role && client.is_none_or(|client| one.client == client);
+    let is_its = |one: &&rqps_model::ConnectionCpu| {
+        one.role == role && client.is_none_or(|client| one.client == client)
+    };
     let all: Vec<f64> = window.connections.iter().filter(is_its).map(|one| one.cpu_us).collect();
     (!all.is_empty()).then(|| all.iter().sum())
 }

@@ -36,7 +36,7 @@ impl Dbms {
     }
 
     /// What a plan may say instead of a build of it that cannot be had.
-    pub(crate) fn build_remedy(self) -> String {
+    pub fn build_remedy(self) -> String {
         let (release, _) = self.example_versions();
         let dbms = if self == Dbms::Postgres { String::new() } else { format!(", dbms = \"{self}\"") };
         format!(
@@ -241,7 +241,6 @@ pub enum BuildError {
     NoDirectory(Dbms),
     /// The version is not numbers with dots.
     BadVersion(Dbms, String),
-    /// Neither version nor directory.
     NotABuild(String),
     /// A flavour without the source that it is for.
     NoSource(String),
@@ -263,7 +262,6 @@ impl BuildError {
         }
     }
 
-    /// What to write instead.
     pub fn remedy(&self) -> String {
         match self {
             BuildError::NoDbms(version) => {

@@ -1,0 +1,18 @@
+//! The vocabulary that the other crates share: which build, what ends a step, what was observed. Plain data, declared
+//! here once; no other crate declares these again.
+
+#[doc(hidden)]
+pub use serde;
+
+mod build;
+mod observed;
+mod server;
+mod source;
+mod step;
+mod words;
+
+pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
+pub use observed::{ConnectionCpu, Counter, CounterName, Metrics, Series, Settle, SettleCondition, Wait};
+pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
+pub use source::{DEFAULT_FLAVOUR, SourceSpec};
+pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
