@@ -193,7 +193,7 @@ fn plan(
         window = options.window_seconds,
     );
     let check = |text: &str| {
-        let parsed = Plan::parse(text, name, &PlanContext::trusting());
+        let parsed = Plan::parse(text, name, &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
         parsed.map(|checked| checked.plan).map_err(|problems| Error::Design(problems.to_string()))
     };
     let mut plan = check(&text)?;

@@ -3,9 +3,9 @@
 use crate::clock::Moment;
 use crate::result::worked;
 use hdrhistogram::Histogram;
+use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_wire::{Encoding, Error, ParamType, Params, Session};
 use rqps_workloads::expect::{Answers, TableState, bounds};
-use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
 use rqps_workloads::{Key, Param, Protocol, Statement, Table, Test, dialect};
 

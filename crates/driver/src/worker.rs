@@ -8,8 +8,8 @@ use crate::pacer::{Pacer, sleep_until};
 use crate::spec::{Pace, StepSpec};
 use hdrhistogram::Histogram;
 use rqps_model::Limit;
+use rqps_model::random::{Stream, name_word};
 use rqps_wire::{Error, Session};
-use rqps_workloads::random::{Stream, name_word};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 

@@ -11,7 +11,7 @@
 
 use crate::error::Result;
 use crate::run::Execution;
-use rqps_plan::{Action, ActionKind, Benchmark, Plan, Schedule, WriteWork};
+use rqps_plan::{Action, ActionKind, Plan, Schedule};
 use rqps_store::{ActionRecord, Outcome, Run, RunFolder, Status, counted};
 use std::collections::BTreeSet;
 
@@ -67,11 +67,10 @@ impl Execution {
 
 /// Of the steps that were cut off, those that leave data which nobody knows.
 fn cut_writes(plan: &Plan, schedule: &Schedule, cut_off: &BTreeSet<u32>) -> BTreeSet<u32> {
-    if plan.workload.benchmark == Benchmark::Insert {
+    if plan.work.can_continue() {
         return BTreeSet::new();
     }
-    let changes_rows =
-        |action: &&Action| matches!(&action.kind, ActionKind::Measure(what) if what.test.writes());
+    let changes_rows = |action: &&Action| matches!(&action.kind, ActionKind::Measure(step) if step.writes);
     let of_schedule = schedule.actions.iter().filter(|action| cut_off.contains(&action.seq));
     of_schedule.filter(changes_rows).map(|action| action.seq).collect()
 }
@@ -85,10 +84,7 @@ fn anew<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> Vec<A
             earlier.steps.push(of.kind.name());
             continue;
         }
-        let sets_work = of.arm == plan.base_index()
-            && of.pass == 1
-            && plan.workload.benchmark == Benchmark::Microbenchmarks
-            && plan.workload.write_work == WriteWork::AsBase;
+        let sets_work = of.arm == plan.base_index() && of.pass == 1 && plan.work.repeats_base();
         let again = |action: &&Action| action.pass == of.pass && (sets_work || action.arm == of.arm);
         let seqs = schedule.actions.iter().filter(again).map(|action| action.seq).collect();
         all.push(Anew { arm: of.arm, steps: vec![of.kind.name()], seqs });
@@ -106,7 +102,7 @@ mod tests {
         for name in ["a", "b"] {
             text += &format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n");
         }
-        Plan::parse(&text, "t.toml", &PlanContext::trusting()).unwrap().plan
+        Plan::parse(&text, "t.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan
     }
 
     /// The arm, pass and name of what is done again after this step of an arm, in this pass, was cut off.

@@ -126,7 +126,7 @@ pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, watch: &mut Watch<'_>)
     let writer = RunFolder::open_for_writing(folder.path())?;
     dirs.create_work()?;
     let execution = reopened(&RunFolder::open(path)?, writer, dirs, other_host, watch)?;
-    if execution.plan().insert.is_some() {
+    if !execution.plan().work.has_independent_tests() {
         return Err(Error::NotProfiled);
     }
     Ok(execution)
@@ -146,9 +146,10 @@ fn reopened(
         path: plan_path.clone(),
         source,
     })?;
-    let plan = Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting())
-        .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
-        .plan;
+    let plan =
+        Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+            .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
+            .plan;
     let mut ingredients = resolve_builds(&plan, dirs, watch)?;
     let ingredients = plan
         .arms

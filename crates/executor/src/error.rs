@@ -22,6 +22,9 @@ pub enum Error {
     /// A measured step failed though its server lives.
     #[error("arm {arm}, step {step}: {source}")]
     Step { arm: String, step: String, source: rqps_driver::StepError },
+    /// A step that no clients can run: a defect of the program.
+    #[error("step {step}: the driver {driver} has no clients for it")]
+    NoClients { step: String, driver: &'static str },
     /// Something about an arm's server could not be found out.
     #[error("arm {arm}, {doing}: {source}")]
     Unmeasured {

@@ -1,6 +1,6 @@
 //! A test's statements with literal values: what the server is asked to explain.
 
-use rqps_workloads::random::{C_LEN, PAD_LEN, Stream};
+use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_workloads::{Dialect, Param, Protocol, Statement, Test, dialect};
 
 /// SQL of a statement on table 1 with values from the middle of the table, lists spread evenly over it: the same for

@@ -9,11 +9,11 @@ use crate::literals::explainable_sql;
 use crate::observe::observation;
 use crate::outside::Outside;
 use rqps_driver::{Flush, Pace, StepSpec};
-use rqps_model::{FixedWork, Limit, QueryPlan, Role};
-use rqps_plan::{Driver, Measure, Plan};
+use rqps_model::{FixedWork, Limit, QueryPlan, Role, Warmup};
+use rqps_plan::{Driver, Plan, Protocol, Step, StepDef};
 use rqps_store::Observation;
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, step};
+use rqps_workloads::{Dialect, microbenchmarks};
 use std::time::Duration;
 
 /// Name by which the server knows the sessions that are measured.
@@ -22,7 +22,7 @@ pub(crate) const CLIENT_NAME: &str = "rqps client";
 /// What a step is run with.
 pub(crate) struct StepInput<'a> {
     pub plan: &'a Plan,
-    pub measure: &'a Measure,
+    pub step: &'a StepDef,
     pub attempt: u32,
     /// What base did in this step; none on base itself.
     pub base: Option<FixedWork>,
@@ -42,8 +42,16 @@ pub(crate) fn measure(
     input: &StepInput<'_>,
     outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
-    let spec = step_spec(input, arm.adapter.dialect());
-    measure_as(arm, input.plan, input.measure, Specified { spec, describes: true, gives_way: false }, outside)
+    let StepInput { plan, step, .. } = *input;
+    let as_base = input.base.clone().filter(|_| step.as_base);
+    let visit = Visit {
+        draws: 1,
+        limit: as_base.map_or_else(|| step.limit.clone(), Limit::Work),
+        warmup: step.warmup,
+    };
+    let removed = step.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
+    let spec = StepSpec { removed_rows_max: removed, ..visit.spec(plan, step, arm.adapter.dialect())? };
+    measure_as(arm, plan, step, Specified { spec, describes: true, gives_way: false }, outside)
 }
 
 /// How a step is run.
@@ -60,7 +68,7 @@ pub(crate) struct Specified {
 pub(crate) fn measure_as(
     arm: &mut ActiveArm,
     plan: &Plan,
-    measure: &Measure,
+    step: &StepDef,
     how: Specified,
     outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
@@ -68,7 +76,7 @@ pub(crate) fn measure_as(
     let mut admin = arm.admin("preparing a step")?;
     admin.begin_step().map_err(Error::session(&arm.name, "preparing a step"))?;
     let (state_before, plans) = if describes {
-        (admin.fingerprint()?, plans(&mut *admin, spec.dialect, plan, measure)?)
+        (admin.fingerprint()?, plans(&mut *admin, &spec, plan)?)
     } else {
         (Vec::new(), Vec::new())
     };
@@ -80,81 +88,95 @@ pub(crate) fn measure_as(
     let watching = Watching {
         // Those of sysbench end with their last event.
         owes_events: driver == Driver::Rqps && !matches!(spec.limit, Limit::Time(_)),
-        progress: (f64::from(measure.test.queries_per_event()), "queries/s"),
+        progress: (f64::from(spec.test.queries_per_event()), "queries/s"),
         beside: None,
     };
     let mut eyes = Eyes::new(admin, arm, outside, watching);
     let outcome = run_step(driver, adapter, &spec, &endpoint, gives_way, &mut eyes);
-    let findings = eyes.into_findings(&measure.step, outcome)?;
-    let mut observation = observation(measure, plan.seed, &spec.state, &findings);
+    let findings = eyes.into_findings(&step.name, outcome)?;
+    let mut observation = observation(step, &spec, &findings);
     observation.fingerprint = state_before;
     observation.plans = plans;
     Ok(StepOutput {
-        summary: summary(measure, &observation),
+        summary: summary(step, &spec, &observation),
         observation,
         work: findings.result.work,
         invalid: findings.result.invalid,
     })
 }
 
-fn plans(admin: &mut dyn Admin, dialect: Dialect, plan: &Plan, measure: &Measure) -> Result<Vec<QueryPlan>> {
-    let explained = measure.test.statements().map(|statement| {
-        let sql = explainable_sql(dialect, measure.test, statement, plan.workload.rows);
+fn plans(admin: &mut dyn Admin, spec: &StepSpec, plan: &Plan) -> Result<Vec<QueryPlan>> {
+    let explained = spec.test.statements().map(|statement| {
+        let sql = explainable_sql(spec.dialect, spec.test, statement, plan.work.rows_per_table());
         admin.explain(statement.kind, &sql)
     });
     explained.collect()
 }
 
-fn step_spec(input: &StepInput<'_>, dialect: Dialect) -> StepSpec {
-    let (plan, measure) = (input.plan, input.measure);
-    let workload = &plan.workload;
-    let as_base = input.base.clone().filter(|_| measure.as_base);
-    let rows_total = workload.rows_total() as f64;
-    StepSpec {
-        test: measure.test,
-        step: measure.step.clone(),
-        dialect,
-        tables: workload.tables,
-        clients: measure.clients,
-        seed: plan.seed,
-        draws: 1,
-        warmup: measure.warmup,
-        limit: as_base.map_or_else(|| measure.limit.clone(), Limit::Work),
-        removed_rows_max: measure.delete_share_max.map(|share| (rows_total * share) as u64),
-        pace: measure.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
-        state: table_state(plan, measure),
-        flush: None,
+/// How often and from where on a step is run.
+pub(crate) struct Visit {
+    /// Steps of the same number repeat the same operations.
+    pub draws: u32,
+    pub limit: Limit,
+    pub warmup: Warmup,
+}
+
+impl Visit {
+    /// What the clients of a step of the microbenchmarks are told.
+    pub fn spec(&self, plan: &Plan, step: &StepDef, dialect: Dialect) -> Result<StepSpec> {
+        let test = microbenchmarks::test_by_name(&step.test).ok_or_else(|| Error::NoClients {
+            step: step.name.clone(),
+            driver: plan.workload.driver.key(),
+        })?;
+        Ok(StepSpec {
+            test,
+            step: step.name.clone(),
+            dialect,
+            tables: plan.work.tables().len() as u32,
+            clients: step.clients,
+            seed: plan.seed,
+            draws: self.draws,
+            warmup: self.warmup,
+            limit: self.limit.clone(),
+            removed_rows_max: None,
+            pace: step.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
+            state: TableState {
+                rows: plan.work.rows_per_table(),
+                complete: !changes_ids(step) && !earlier(plan, step).iter().any(changes_ids),
+                concurrent_writes: step.clients > 1 && step.writes,
+            },
+            flush: None,
+        })
     }
 }
 
-/// What is known of the tables: they are complete until a step deletes or inserts rows for good.
-fn table_state(plan: &Plan, measure: &Measure) -> TableState {
-    let changes_ids = |name: &str| {
-        let test = plan.workload.benchmark.test_by_name(step::test_name(name));
-        test.is_some_and(|test| test.shrinks || test.name == "insert")
+/// Measured steps that ran before this one on the same data.
+fn earlier(plan: &Plan, step: &StepDef) -> Vec<StepDef> {
+    let of_step = |one| match one {
+        Step::Measure(one) => Some(one),
+        Step::Settle(_) => None,
     };
-    let earlier = plan.steps().into_iter().take(measure.position.saturating_sub(1) as usize);
-    let makes_holes = measure.test.shrinks;
-    TableState {
-        rows: plan.workload.rows,
-        complete: !makes_holes && !earlier.map(|step| step.name).any(|name| changes_ids(&name)),
-        concurrent_writes: measure.clients > 1 && measure.test.writes(),
+    match plan.protocol {
+        Protocol::Isolated => Vec::new(),
+        Protocol::Sequence => {
+            plan.steps().into_iter().filter_map(of_step).filter(|one| one.position < step.position).collect()
+        }
     }
 }
 
-fn summary(measure: &Measure, observation: &Observation) -> String {
+/// Whether a step deletes or inserts rows for good.
+fn changes_ids(step: &StepDef) -> bool {
+    step.shrinks || step.test == "insert"
+}
+
+fn summary(step: &StepDef, spec: &StepSpec, observation: &Observation) -> String {
     let rqps_store::Measured::Window(window) = &observation.measured else {
         return String::new();
     };
     let rate = window.rate().unwrap_or(0.0);
-    let unit = match measure.test.rate_unit {
-        rqps_workloads::RateUnit::Queries => "queries/s",
-        rqps_workloads::RateUnit::KiloRows => "krows/s",
-        rqps_workloads::RateUnit::Rows => "rows/s",
-    };
-    let role = match measure.role {
+    let role = match step.role {
         Role::Test => "",
         Role::Warm | Role::Pre => " (not a result)",
     };
-    format!("{rate:.0} {unit}{role}")
+    format!("{rate:.0} {}/s{role}", spec.test.rate_unit.key())
 }

@@ -1,12 +1,11 @@
 //! From what driver and probe measured to what the run folder keeps.
 
-use rqps_driver::StepResult;
+use rqps_driver::{StepResult, StepSpec};
 use rqps_model::{ConnectionCpu, Counter, Series};
-use rqps_plan::Measure;
+use rqps_plan::StepDef;
 use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
 use rqps_store::{Histogram, LatencyFrom, Measured, Observation, RateUnit, Window};
-use rqps_workloads::expect::TableState;
 
 /// Series that hold one value per client instead of one per second: the events each client did, which other
 /// arms repeat.
@@ -26,13 +25,8 @@ pub(crate) struct StepFindings {
 }
 
 /// The observation of a measured step, without fingerprint and plans.
-pub(crate) fn observation(
-    measure: &Measure,
-    seed: u64,
-    state: &TableState,
-    findings: &StepFindings,
-) -> Observation {
-    let mut observation = Observation::new(Measured::Window(window(measure, seed, state, findings)));
+pub(crate) fn observation(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -> Observation {
+    let mut observation = Observation::new(Measured::Window(window(step, spec, findings)));
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
     observation.connections = connections(&findings.cost);
@@ -50,30 +44,30 @@ pub(crate) fn connections(cost: &WindowCost) -> Vec<ConnectionCpu> {
     (0..).zip(each).map(|(client, cpu_us)| ConnectionCpu::only(client, cpu_us)).collect()
 }
 
-pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
+pub(crate) fn window(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -> Window {
     let result = &findings.result;
-    let rows = match measure.test.rate_unit {
+    let rows = match spec.test.rate_unit {
         rqps_workloads::RateUnit::Queries | rqps_workloads::RateUnit::Rows => {
             result.rows + result.changed_rows
         }
-        rqps_workloads::RateUnit::KiloRows => result.events * state.rows,
+        rqps_workloads::RateUnit::KiloRows => result.events * spec.state.rows,
     };
     Window {
-        test: measure.test.name.to_owned(),
-        group: measure.test.group.key().to_owned(),
-        position: measure.position,
-        clients: measure.clients,
-        seed,
+        test: step.test.clone(),
+        group: step.group.clone(),
+        position: step.position,
+        clients: step.clients,
+        seed: spec.seed,
         started_at_ms: findings.started_at_ms,
         warmup_us: result.warmup.as_micros() as u64,
         elapsed_us: result.elapsed.as_micros() as u64,
         ended_by: result.ended_by,
-        rate_unit: match measure.test.rate_unit {
+        rate_unit: match spec.test.rate_unit {
             rqps_workloads::RateUnit::Queries => RateUnit::Queries,
             rqps_workloads::RateUnit::KiloRows => RateUnit::Rows,
             rqps_workloads::RateUnit::Rows => RateUnit::Inserts,
         },
-        target_events_per_s: measure.rate_per_second,
+        target_events_per_s: step.rate_per_second,
         pacer: None,
         events: result.events,
         queries: result.queries,

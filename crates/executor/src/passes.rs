@@ -5,9 +5,9 @@ use crate::arm::ActiveArm;
 use crate::error::Result;
 use crate::outside::Outside;
 use crate::run::Execution;
+use rqps_model::random::Stream;
 use rqps_servers::CpuSet;
 use rqps_store::{Block, BlockArm, BlockStatus, RunFolder, now_ms};
-use rqps_workloads::random::Stream;
 use std::collections::BTreeMap;
 
 /// The servers that run, by index of the plan's arms.
@@ -84,7 +84,7 @@ impl Execution {
             started_at_ms: now_ms(),
             finished_at_ms: None,
             restored_by: "load".to_owned(),
-            tests: plan.steps().into_iter().map(|step| step.name).collect(),
+            tests: plan.steps().into_iter().map(|step| step.name().to_owned()).collect(),
             arms: plan.arms.iter().enumerate().map(arm).collect(),
         };
         Ok(self.writer().begin_block(&block)?)

@@ -3,9 +3,9 @@
 //! arm is finished.
 
 use crate::error::{Error, Result};
+use rqps_model::random::name_word;
 use rqps_servers::{Dirs, remove_data_dir};
 use rqps_store::RunFolder;
-use rqps_workloads::random::name_word;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;

@@ -15,9 +15,10 @@ use crate::trial::Trial;
 use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_model::Limit;
-use rqps_plan::{Action, ActionKind, Measure, OnServerDeath, Plan, Protocol, Schedule, WriteWork};
+use rqps_plan::{Action, ActionKind, OnServerDeath, Plan, Protocol, Schedule, StepDef};
 use rqps_servers::{Dirs, Server, ServerSpec};
 use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_ms};
+use rqps_workloads::insert_benchmark::InsertPlan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -300,9 +301,8 @@ impl Execution {
 
     /// Whether the next arm may follow when this one can't be measured: not when it still owes the others their work.
     fn may_go_on(&self, arm: usize) -> bool {
-        let sets_work = arm == self.plan.base_index()
-            && self.plan.workload.write_work == WriteWork::AsBase
-            && self.plan.arms.len() > 1;
+        let sets_work =
+            arm == self.plan.base_index() && self.plan.work.repeats_base() && self.plan.arms.len() > 1;
         self.plan.on_server_death == OnServerDeath::NextArm && !sets_work
     }
 
@@ -387,8 +387,8 @@ impl Execution {
         };
         let task = Task { plan: &self.plan, arm };
         let outcome = match &action.kind {
-            ActionKind::Load => match &self.plan.insert {
-                Some(options) => queue::create(&task, options, outside),
+            ActionKind::Load => match self.plan.work.of::<InsertPlan>() {
+                Some(work) => queue::create(&task, work, outside),
                 None => load(&task, outside),
             },
             ActionKind::Vacuum => vacuum(&task, outside),
@@ -410,20 +410,20 @@ impl Execution {
     fn measure(
         &mut self,
         arm: &mut ActiveArm,
-        what: &Measure,
+        what: &StepDef,
         (pass, attempt): (u32, u32),
         outside: &mut Outside<'_>,
     ) -> Result<Done> {
         let sets_work = arm.name == self.plan.base && pass == 1;
-        let base = self.base_steps.get(&what.step).filter(|_| !sets_work).cloned();
+        let base = self.base_steps.get(&what.name).filter(|_| !sets_work).cloned();
         let lacks_work = what.as_base && matches!(what.limit, Limit::Time(_)) && base.is_none();
-        let input = StepInput { plan: &self.plan, measure: what, attempt, base };
-        let output = match what.test.queue {
-            Some(_) => queue::measure(arm, &input, outside)?,
+        let input = StepInput { plan: &self.plan, step: what, attempt, base };
+        let output = match self.plan.work.of::<InsertPlan>() {
+            Some(work) => queue::measure(arm, &input, work, outside)?,
             None => measure(arm, &input, outside)?,
         };
         if sets_work {
-            self.base_steps.insert(what.step.clone(), output.work);
+            self.base_steps.insert(what.name.clone(), output.work);
         }
         let mut observation = output.observation;
         observation.placement =
@@ -507,7 +507,7 @@ fn spent(run: &Run) -> Duration {
 fn changes_data(kind: &ActionKind) -> bool {
     match kind {
         ActionKind::Load | ActionKind::Vacuum => true,
-        ActionKind::Measure(measure) => measure.test.writes(),
+        ActionKind::Measure(step) => step.writes,
         ActionKind::Settle(_) | ActionKind::Start | ActionKind::Stop => false,
     }
 }

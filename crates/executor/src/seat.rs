@@ -1,7 +1,6 @@
 //! What an arm's server is started with, and on which CPUs its sessions run.
 
 use crate::arm::Ingredients;
-use crate::queue::SESSIONS_PER_CLIENT;
 use rqps_plan::{Plan, Protocol, Transport, schedule};
 use rqps_servers::{CpuSet, ServerSpec};
 use rqps_store::RunFolder;
@@ -33,14 +32,13 @@ pub(crate) fn server_spec(
 
 /// The most memory that a server may have, where the plan limits it.
 pub(crate) fn memory_bytes_max(plan: &Plan) -> Option<u64> {
-    plan.insert.as_ref()?.server_memory.map(|memory| memory.bytes)
+    plan.work.server_memory_bytes_max()
 }
 
 /// Sessions of the step that has most.
 fn clients_max(plan: &Plan) -> u32 {
     match plan.protocol {
-        Protocol::Sequence if plan.insert.is_some() => schedule(plan).clients_max() * SESSIONS_PER_CLIENT,
-        Protocol::Sequence => schedule(plan).clients_max(),
+        Protocol::Sequence => schedule(plan).clients_max() * plan.work.sessions_per_client(),
         Protocol::Isolated => {
             let tests = plan.workload.steps.iter().map(|test| plan.clients_of(test));
             tests.max().unwrap_or(plan.workload.clients)

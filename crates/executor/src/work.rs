@@ -4,10 +4,9 @@ use crate::adapter::Debt;
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::outside::Outside;
-use crate::queue;
 use crate::seat::memory_bytes_max;
-use crate::tables::{LoadTimes, Tables, table_names};
-use rqps_plan::{Benchmark, Plan};
+use crate::tables::{LoadTimes, Tables};
+use rqps_plan::Plan;
 use rqps_store::{Load, Measured, Observation};
 use std::time::{Duration, Instant};
 
@@ -46,8 +45,9 @@ pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
 
 /// Creates, fills and indexes the tables.
 pub(crate) fn load_tables(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
-    let workload = &task.plan.workload;
-    let tables = Tables { tables: workload.tables, rows: workload.rows, seed: task.plan.seed };
+    let work = &task.plan.work;
+    let count = work.tables().len() as u32;
+    let tables = Tables { tables: count, rows: work.rows_per_table(), seed: task.plan.seed };
     let start = Instant::now();
     let loaded = task.arm.adapter.load(&task.arm.endpoint, tables, &mut |what, rows| {
         let elapsed_s = start.elapsed().as_secs_f64();
@@ -60,8 +60,8 @@ pub(crate) fn load_tables(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<
         return Err(Error::Interrupted);
     };
     let load = Load {
-        tables: workload.tables,
-        rows: workload.rows_total(),
+        tables: count,
+        rows: work.rows_total(),
         load_us: rows.as_micros() as u64,
         index_us: indexes.as_micros() as u64,
     };
@@ -92,7 +92,7 @@ pub(crate) fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<(
 /// The look through every table that follows a load.
 pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
     let start = Instant::now();
-    let finished = task.arm.adapter.vacuum(&task.arm.endpoint, &tables_of(task.plan), &mut || {
+    let finished = task.arm.adapter.vacuum(&task.arm.endpoint, &task.plan.work.tables(), &mut || {
         let elapsed_s = start.elapsed().as_secs_f64();
         outside.watcher.goes_on("vacuum", elapsed_s, None);
         !outside.stopped()
@@ -102,14 +102,6 @@ pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done>
     }
     let elapsed_s = start.elapsed().as_secs_f64();
     Ok(Done::plain(format!("{elapsed_s:.1} s")))
-}
-
-/// Names of a plan's tables.
-fn tables_of(plan: &Plan) -> Vec<String> {
-    match plan.workload.benchmark {
-        Benchmark::Microbenchmarks => table_names(plan.workload.tables),
-        Benchmark::Insert => queue::tables(plan),
-    }
 }
 
 /// Waits until the server has come to rest, at most `seconds_max`, and in any case until `seconds_min` are over.
@@ -124,8 +116,8 @@ pub(crate) fn settle(
         arm: &arm.name,
         endpoint: &arm.endpoint,
         data_dir: &arm.data_dir,
-        tables: &tables_of(task.plan),
-        rows_total: task.plan.workload.rows_total(),
+        tables: &task.plan.work.tables(),
+        rows_total: task.plan.work.rows_total(),
         sample_rows_max: memory_bytes_max(task.plan).map_or(u64::MAX, |bytes| bytes / SAMPLED_ROW_BYTES),
         cap: Duration::from_secs(u64::from(seconds_max)),
     };

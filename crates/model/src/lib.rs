@@ -6,9 +6,11 @@ pub use serde;
 
 mod build;
 mod observed;
+pub mod random;
 mod server;
 mod source;
 mod step;
+mod text;
 mod words;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
@@ -16,3 +18,4 @@ pub use observed::{ConnectionCpu, Counter, CounterName, Metrics, Series, Settle,
 pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
+pub use text::edit_distance;

@@ -1,12 +1,11 @@
-//! `driver` in `[workload]`: which program sends the load, and what of a plan goes with rqps' own clients alone.
+//! Which program sends the load, and what of a plan goes with rqps' own clients alone.
 
 use serde::Serialize;
 
-use crate::model::{Plan, Protocol};
+use crate::model::Plan;
 use crate::problem::Problems;
 use crate::reader::Section;
-use crate::steps::toml_key;
-use rqps_model::Warmup;
+use crate::shared::NOT_WITH_SYSBENCH;
 
 /// The program whose clients send the load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -32,51 +31,20 @@ impl Driver {
     }
 }
 
-pub(crate) fn read(workload: &Section<'_>) -> Driver {
-    let words = [Driver::Rqps, Driver::Sysbench].map(|driver| (driver.key(), driver));
-    workload.choice("driver", &words).unwrap_or_default()
-}
-
-/// Reports what sysbench can't do. In blocks nothing is counted under valgrind with it, unless the plan insists, which
-/// is a mistake.
+/// In blocks nothing is counted under valgrind with sysbench, unless the plan insists, which is a mistake.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &mut Plan) {
     if plan.workload.driver != Driver::Sysbench {
         return;
     }
-    const WARMUP_REMEDY: &str = "Write a number of seconds: sysbench can't tell when its rate has settled.";
-    const RATE_REMEDY: &str =
-        "Remove it: given a rate, sysbench sends at random intervals, not at even ones.";
-    let not_with_sysbench = |section: &Section<'_>, key: &str, remedy: &str| {
-        let what = "does not go with driver = \"sysbench\"";
-        problems.error(&section.key_at(key), section.place_of(key), what, remedy);
+    let Some(isolated) = &mut plan.isolated else {
+        return;
     };
-    if let Some(workload) = top.table("workload", "[workload]")
-        && plan.workload.warmup == Warmup::Detect
-        && plan.protocol == Protocol::Sequence
+    if let Some(section) = top.table("isolated", "[isolated]")
+        && section.node("count_instructions").and_then(|(_, node)| node.get_ref().as_bool()) == Some(true)
     {
-        not_with_sysbench(&workload, "warmup_seconds", WARMUP_REMEDY);
+        let key = "count_instructions";
+        let remedy = "Remove it: instructions are counted under valgrind with rqps' own clients alone.";
+        problems.error(&section.key_at(key), section.place_of(key), NOT_WITH_SYSBENCH, remedy);
     }
-    if let Some(tests) = top.table("test", "[test.NAME]") {
-        for (name, options) in &plan.tests {
-            let Some(section) = tests.table(name, &format!("[test.{}]", toml_key(name))) else {
-                continue;
-            };
-            if options.warmup == Some(Warmup::Detect) {
-                not_with_sysbench(&section, "warmup_seconds", WARMUP_REMEDY);
-            }
-            if options.rate_per_second.is_some() {
-                not_with_sysbench(&section, "rate_per_second", RATE_REMEDY);
-            }
-        }
-    }
-    if let Some(isolated) = &mut plan.isolated {
-        let section = top.table("isolated", "[isolated]");
-        let insists =
-            section.as_ref().and_then(|section| section.node("count_instructions")?.1.get_ref().as_bool());
-        if let (Some(section), Some(true)) = (&section, insists) {
-            let remedy = "Remove it: instructions are counted under valgrind with rqps' own clients alone.";
-            not_with_sysbench(section, "count_instructions", remedy);
-        }
-        isolated.count_instructions = false;
-    }
+    isolated.count_instructions = false;
 }

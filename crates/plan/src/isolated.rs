@@ -5,9 +5,9 @@
 //! (directory and socket), the order of tests, and the order of arms within a test, which is then mirrored: `ABC
 //! CBA`, and with four windows `ABC CBA CBA ABC`. So a drift that is linear in time cancels within each test.
 
-use rqps_workloads::random::Stream;
-use rqps_workloads::{Test, microbenchmarks};
+use rqps_model::random::Stream;
 
+use crate::benchmark::StepDef;
 use crate::model::{Arm, Plan};
 use rqps_model::Dbms;
 
@@ -39,7 +39,7 @@ pub struct BlockPlan {
 /// The windows of one test in a block, in order.
 #[derive(Debug, Clone)]
 pub struct Turns {
-    pub test: &'static Test,
+    pub test: StepDef,
     pub slots: Vec<Slot>,
 }
 
@@ -58,13 +58,13 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
     let arms = plan.arms.len();
     let starts = permutation(&mut stream, arms);
     let sides = permutation(&mut stream, arms);
-    let known = tests.iter().filter_map(|name| microbenchmarks::test_by_name(name));
-    let (writes, reads): (Vec<_>, Vec<_>) = known.partition(|test| test.writes());
+    let known = tests.iter().filter_map(|name| plan.step(name));
+    let (writes, reads): (Vec<_>, Vec<_>) = known.partition(|test| test.writes);
     let mut turns = Vec::new();
     for group in [reads, writes] {
         for at in permutation(&mut stream, group.len()) {
             let order = permutation(&mut stream, arms);
-            turns.push(Turns { test: group[at], slots: mirrored(&order, windows) });
+            turns.push(Turns { test: group[at].clone(), slots: mirrored(&order, windows) });
         }
     }
     // CPUs take turns, so that no run depends on one of them being drawn often.
@@ -153,7 +153,7 @@ fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
     let isolated = plan.blocks();
     let tests = tests as f64;
     let names = plan.workload.steps.iter();
-    let writes = names.filter_map(|name| microbenchmarks::test_by_name(name)).filter(|test| test.writes());
+    let writes = names.filter_map(|name| plan.step(name)).filter(|test| test.writes);
     let writes = (writes.count() as f64).min(tests);
     let windows = plan.arms.len() as f64 * tests * f64::from(isolated.windows);
     let of_arm = |arm: &Arm| {
@@ -162,89 +162,4 @@ fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
         (1.0 + writes) * around.restart + if isolated.count_instructions { counting } else { 0.0 }
     };
     (windows, windows * AROUND_WINDOW_SECONDS + plan.arms.iter().map(of_arm).sum::<f64>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::PlanContext;
-
-    fn plan() -> Plan {
-        let text = "protocol = \"isolated\"\n[workload]\nrows = 1000\n[isolated]\nwindows = 4\n\
-                    [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n";
-        Plan::parse(text, "p.toml", &PlanContext::trusting()).unwrap().plan
-    }
-
-    #[test]
-    fn windows_are_mirrored_so_that_drift_cancels() {
-        let plan = plan();
-        let tests = plan.workload.steps.clone();
-        assert_eq!((plan.arms.len(), tests.len()), (3, 32), "base is measured twice, all tests by default");
-        for number in 1..=20 {
-            let block = block(&plan, number, &tests);
-            for turns in &block.tests {
-                let place_sum = |arm| -> usize {
-                    turns.slots.iter().enumerate().filter(|(_, slot)| slot.arm == arm).map(|(at, _)| at).sum()
-                };
-                let sums: Vec<usize> = (0..3).map(place_sum).collect();
-                assert!(sums.iter().all(|sum| *sum == sums[0]), "{}: {sums:?}", turns.test.name);
-                let windows: Vec<u32> = turns.slots.iter().filter(|s| s.arm == 1).map(|s| s.window).collect();
-                assert_eq!(windows, [1, 2, 3, 4]);
-            }
-        }
-    }
-
-    #[test]
-    fn a_resolved_plan_of_blocks_parses_back_to_itself() {
-        for control in [true, false] {
-            let text = format!(
-                "protocol = \"isolated\"\nbudget = \"1h 5m\"\n[workload]\nrows = 1000\nsteps = [\"scan\"]\n\
-                 [isolated]\ncontrol = {control}\n[test.scan]\nrate_mei_percent = 5\n[verdict.mei_percent]\nrate = 3\n\
-                 [[arm]]\nname = \"a\"\nbuild = \"postgres-17.1\"\nconfig = \"sized\"\nenv = {{ A = \"b c\" }}\nafter_load = [\"DROP INDEX k_1\"]\n\
-                 [[arm]]\nname = \"b\"\nbuild = \"postgres-18.1\"\nconfig = \"sized\"\n"
-            );
-            let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;
-            let again =
-                Plan::parse(&plan.to_toml().unwrap(), "p.toml", &PlanContext::trusting()).unwrap().plan;
-            assert_eq!(plan, again);
-            assert_eq!(plan.arms.iter().filter(|arm| arm.control).count(), usize::from(control));
-        }
-    }
-
-    #[test]
-    fn windows_fit_the_budget_unless_the_plan_gives_them() {
-        let seconds = |top: &str, isolated: &str| {
-            let text = format!(
-                "protocol = \"isolated\"\n{top}\n[workload]\nrows = 1000\n[isolated]\n{isolated}\n\
-                 [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n"
-            );
-            let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;
-            (plan.isolated.clone().unwrap().window_seconds, block_seconds(&plan, 32))
-        };
-        assert_eq!(seconds("", "").0, 5.0);
-        assert_eq!(seconds("budget = \"15m\"", "window_seconds = 3").0, 3.0);
-        assert_eq!(seconds("budget = \"1m\"", "").0, 0.2);
-        for (budget, minutes) in [("30m", 30.0), ("1h", 60.0)] {
-            let (window_s, block_s) = seconds(&format!("budget = \"{budget}\""), "");
-            assert!((0.2..5.0).contains(&window_s), "{window_s}");
-            let all = 5.0 * block_s / 60.0 / minutes;
-            assert!((0.83..=0.86).contains(&all), "five blocks of {block_s} s take {all} of {budget}");
-        }
-    }
-
-    #[test]
-    fn places_vary_from_block_to_block_and_repeat_with_the_seed() {
-        let plan = plan();
-        let tests = plan.workload.steps.clone();
-        let starts: std::collections::BTreeSet<_> =
-            (1..=40).map(|number| block(&plan, number, &tests).starts).collect();
-        assert_eq!(starts.len(), 6, "every order of three arms comes up in 40 blocks");
-        assert_eq!(block(&plan, 7, &tests).sides, block(&plan, 7, &tests).sides);
-        let order = |number| -> Vec<&str> {
-            block(&plan, number, &tests).tests.iter().map(|turns| turns.test.name).collect()
-        };
-        assert_ne!(order(1), order(2));
-        let first_write = block(&plan, 1, &tests).tests.iter().position(|turns| turns.test.writes()).unwrap();
-        assert!(block(&plan, 1, &tests).tests[first_write..].iter().all(|turns| turns.test.writes()));
-    }
 }

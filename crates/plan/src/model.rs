@@ -6,15 +6,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use rqps_workloads::Benchmark;
-use rqps_workloads::{Step, StepKind, step};
 use serde::{Serialize, Serializer};
+use toml::Table;
 
+use crate::benchmark::{Step, StepDef, Work};
 use crate::driver::Driver;
-use crate::insert::InsertOptions;
 use crate::limits;
 use crate::profile::ProfileOptions;
-use crate::written::WrittenWorkload;
+use crate::shared::SETTLE;
 use rqps_model::{BuildSpec, Warmup};
 
 /// What to measure, on which arms, how.
@@ -37,10 +36,11 @@ pub struct Plan {
     pub seed: u64,
     /// What to do when a server dies in a step.
     pub on_server_death: OnServerDeath,
+    #[serde(skip)]
     pub workload: Workload,
-    /// How the Insert Benchmark is run, where it is the benchmark.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub insert: Option<InsertOptions>,
+    /// The benchmark, as this plan wants it.
+    #[serde(skip)]
+    pub work: Work,
     /// How blocks are made, with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolated: Option<Isolated>,
@@ -94,44 +94,20 @@ impl Arm {
     }
 }
 
-/// What every arm of a plan does.
+/// What every arm of a plan does, whatever the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(into = "WrittenWorkload")]
 pub struct Workload {
-    pub benchmark: Benchmark,
-    /// Number of tables. In the Insert Benchmark one for each client, or 1 that they share.
-    pub tables: u32,
-    /// Rows per table when the load is done, in the Insert Benchmark when l.i0 is.
-    pub rows: u64,
     /// Clients of a step, one thread and connection each.
     pub clients: u32,
-    /// Seconds of a window that reads.
-    pub read_seconds: u32,
-    /// Seconds of a window that writes.
-    pub write_seconds: u32,
-    /// What ends a step that writes on the arms that are not base.
-    pub write_work: WriteWork,
-    /// What comes before a window without being measured.
-    pub warmup: Warmup,
-    /// The `delete` test stops when this share of the rows is gone; 1.0: never before its time.
-    pub delete_share_max: f64,
     /// Which program's clients send the load.
+    #[serde(skip_serializing_if = "Driver::is_default")]
     pub driver: Driver,
     /// How clients reach the server.
     pub transport: Transport,
-    /// VACUUM ANALYZE between load and first step.
-    pub vacuum_after_load: bool,
     /// A settle step goes on after this many seconds even if the server has not come to rest.
     pub settle_seconds_max: u32,
     /// Names of the steps after the load, in order; `settle` may come several times, all others once.
     pub steps: Vec<String>,
-}
-
-impl Workload {
-    /// Rows of all tables together.
-    pub fn rows_total(&self) -> u64 {
-        u64::from(self.tables) * self.rows
-    }
 }
 
 /// What one step does differently from the rest of the workload.
@@ -242,16 +218,6 @@ pub enum OnServerDeath {
     Stop,
 }
 
-/// What ends a step that writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteWork {
-    /// Base runs by time, every other arm does exactly the operations that base did.
-    AsBase,
-    /// Every arm runs by time, so a faster arm changes more rows.
-    Time,
-}
-
 /// How clients reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -260,10 +226,29 @@ pub enum Transport {
     Tcp,
 }
 
+impl Transport {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Transport::Unix => "Unix socket",
+            Transport::Tcp => "TCP over loopback",
+        }
+    }
+}
+
 impl Plan {
     /// The plan as a file that parses back to the same plan.
+    ///
+    /// # Errors
+    /// When a number is beyond what TOML can hold.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        toml::to_string_pretty(self)
+        let mut plan = Table::try_from(self)?;
+        let mut workload = Table::try_from(&self.workload)?;
+        workload.insert("benchmark".to_owned(), self.work.benchmark().id().into());
+        workload.extend(self.work.own_keys());
+        plan.insert("workload".to_owned(), workload.into());
+        plan.extend(self.work.own_tables());
+        toml::to_string_pretty(&plan)
     }
 
     /// The index of the base arm in [`Plan::arms`].
@@ -289,37 +274,29 @@ impl Plan {
     /// The steps after the load, with settle steps numbered (`settle-1`, `settle-2`) so that every name is unique.
     pub fn steps(&self) -> Vec<Step> {
         let mut settles = 0;
-        let known = self
-            .workload
-            .steps
-            .iter()
-            .filter_map(|name| step::parse_step(self.workload.benchmark, name).ok());
-        known
-            .map(|mut step| {
-                if matches!(step.kind, StepKind::Settle) {
-                    settles += 1;
-                    step.name = format!("settle-{settles}");
-                }
-                step
-            })
-            .collect()
+        let known = self.workload.steps.iter().filter_map(|name| {
+            if name == SETTLE {
+                settles += 1;
+                return Some(Step::Settle(format!("settle-{settles}")));
+            }
+            self.work.step(name, &self.workload, &self.tests).map(Step::Measure)
+        });
+        let placed = known.enumerate().map(|(at, step)| match step {
+            Step::Measure(step) => Step::Measure(StepDef { position: at as u32 + 1, ..step }),
+            settle => settle,
+        });
+        placed.collect()
     }
 
-    /// What a step does differently: what is said under its own name, and for `TEST.pre` also what is said under
-    /// `TEST`. A warm-up takes nothing from its test.
+    /// The measured step of this name.
+    pub fn step(&self, name: &str) -> Option<StepDef> {
+        let position = self.workload.steps.iter().position(|step| step == name).unwrap_or(0) as u32 + 1;
+        let step = self.work.step(name, &self.workload, &self.tests)?;
+        Some(StepDef { position, ..step })
+    }
+
+    /// What is said of a step under its own name.
     pub fn options_of(&self, step: &str) -> TestOptions {
-        let own = self.tests.get(step).cloned().unwrap_or_default();
-        let Some(test) = step.strip_suffix(".pre").and_then(|test| self.tests.get(test)) else {
-            return own;
-        };
-        let has_length = own.seconds.is_some() || own.events.is_some();
-        TestOptions {
-            seconds: if has_length { own.seconds } else { test.seconds },
-            events: if has_length { own.events } else { test.events },
-            rate_per_second: own.rate_per_second.or(test.rate_per_second),
-            clients: own.clients.or(test.clients),
-            warmup: own.warmup.or(test.warmup),
-            rate_mei_percent: own.rate_mei_percent.or(test.rate_mei_percent),
-        }
+        self.tests.get(step).cloned().unwrap_or_default()
     }
 }

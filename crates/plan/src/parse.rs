@@ -1,25 +1,23 @@
 //! From the text of a plan file to a [`Plan`], or to everything that is wrong with it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules};
+use crate::benchmark::{Benchmark, Readable, Reading};
 use crate::driver;
-use crate::insert::{self, FoundInsert, INSERT_KEYS, InsertOptions};
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
-use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, TestOptions, Transport, Workload, WriteWork};
+use crate::model::{OnServerDeath, Plan};
 use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
 use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Node, Section};
-use crate::steps;
-use rqps_model::{BuildSpec, Dbms, Warmup};
+use rqps_model::{BuildSpec, Dbms};
 
-const PLAN_KEYS: [&str; 15] = [
+/// Keys at the top of any plan; benchmarks have more.
+const PLAN_KEYS: [&str; 14] = [
     "name",
     "protocol",
     "passes",
@@ -28,7 +26,6 @@ const PLAN_KEYS: [&str; 15] = [
     "seed",
     "on_server_death",
     "workload",
-    "insert",
     "isolated",
     "verdict",
     "profile",
@@ -36,36 +33,20 @@ const PLAN_KEYS: [&str; 15] = [
     "arm",
     "matrix",
 ];
-const WORKLOAD_KEYS: [&str; 15] = [
-    "benchmark",
-    "tables",
-    "rows",
-    "clients",
-    "read_seconds",
-    "write_seconds",
-    "write_work",
-    "warmup_seconds",
-    "delete_share_max",
-    "driver",
-    "transport",
-    "vacuum_after_load",
-    "settle_seconds_max",
-    "pre_tests",
-    "steps",
-];
-
 /// What only the caller can know about the names in a plan. Each answers `Err(what is wrong)` for an unknown name.
 pub struct PlanContext<'c> {
     /// Whether a config of a DBMS exists: a shipped config's name, or an absolute path.
     pub known_config: &'c dyn Fn(Dbms, &str) -> Result<(), String>,
     /// Whether a build can be had: a version, or an absolute path to a directory.
     pub known_build: &'c dyn Fn(&BuildSpec) -> Result<(), String>,
+    /// The benchmarks that there are; the first is that of plans which name none.
+    pub benchmarks: &'static [&'static dyn Benchmark],
 }
 
 impl PlanContext<'static> {
     /// Takes every build and config on trust: for plans that were checked before, such as the one in a run folder.
-    pub fn trusting() -> Self {
-        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()) }
+    pub fn trusting(benchmarks: &'static [&'static dyn Benchmark]) -> Self {
+        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), benchmarks }
     }
 }
 
@@ -164,17 +145,29 @@ fn read_plan(
     file: &str,
     context: &PlanContext<'_>,
 ) -> Option<Plan> {
-    top.check_keys(&PLAN_KEYS, |key| match key {
+    let own = context.benchmarks.iter().flat_map(|benchmark| benchmark.tables());
+    let keys: Vec<&'static str> = PLAN_KEYS.iter().chain(own).copied().collect();
+    top.check_keys(&keys, |key| match key {
         "build" | "config" => Some("[[arm]]".to_owned()),
         "builds" | "configs" => Some("[matrix]".to_owned()),
-        _ if WORKLOAD_KEYS.contains(&key) => Some("[workload]".to_owned()),
-        _ => None,
+        _ => context.benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned),
     });
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut arms = arms::read(top, problems, &ArmRules { directory, context });
     let protocol = protocol::read(top, problems);
-    let FoundWorkload { workload, tests, insert } = match top.table("workload", "[workload]") {
-        Some(section) => read_benchmark(top, &section, problems, protocol.protocol),
+    let Readable { workload, tests, work } = match top.table("workload", "[workload]") {
+        Some(section) => {
+            let benchmarks = context.benchmarks;
+            let reading = Reading {
+                top,
+                workload: &section,
+                problems,
+                protocol: protocol.protocol,
+                plan_keys: &keys,
+                benchmarks,
+            };
+            read_benchmark(&reading)?
+        }
         None if top.node("workload").is_none() => {
             let remedy = "Add [workload] with at least `rows`, the rows per table.";
             problems.missing(&(0..0), "[workload]", "missing", remedy);
@@ -197,7 +190,7 @@ fn read_plan(
             .choice("on_server_death", &[("next-arm", OnServerDeath::NextArm), ("stop", OnServerDeath::Stop)])
             .unwrap_or(OnServerDeath::NextArm),
         workload,
-        insert,
+        work,
         isolated: protocol.isolated,
         verdict: protocol::read_verdict(top),
         profile: profile::read(top),
@@ -210,7 +203,7 @@ fn read_plan(
     }
     driver::check(top, problems, &mut plan);
     protocol::check(top, problems, &plan);
-    insert::check(top, problems, &plan);
+    plan.work.check(top, problems, &plan);
     Some(plan)
 }
 
@@ -243,110 +236,19 @@ pub(crate) fn check_folder_name(
     problems.error(at, place, what, format!("Write for example \"{}\".", limits::folder_name_from(name)));
 }
 
-/// What every arm does, whichever the benchmark.
-struct FoundWorkload {
-    workload: Workload,
-    tests: BTreeMap<String, TestOptions>,
-    insert: Option<InsertOptions>,
-}
-
-fn read_benchmark(
-    top: &Section<'_>,
-    section: &Section<'_>,
-    problems: &Problems<'_>,
-    protocol: Protocol,
-) -> FoundWorkload {
-    let words = Benchmark::ALL.map(|benchmark| (benchmark.key(), benchmark));
-    match section.choice("benchmark", &words).unwrap_or(Benchmark::Microbenchmarks) {
-        Benchmark::Microbenchmarks => {
-            insert::check_absent(top, problems);
-            let (workload, tests) = read_workload(top, section, problems, protocol);
-            FoundWorkload { workload, tests, insert: None }
-        }
-        Benchmark::Insert => {
-            let FoundInsert { workload, tests, options } = insert::read(top, section, problems);
-            FoundWorkload { workload, tests, insert: Some(options) }
+/// What the plan's benchmark reads in it; none where there is no benchmark at all.
+fn read_benchmark(plan: &Reading<'_>) -> Option<Readable> {
+    let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
+    let benchmark = plan.workload.choice("benchmark", &words).or_else(|| plan.benchmarks.first().copied())?;
+    for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
+        for table in other.tables() {
+            if let Some((at, _)) = plan.top.node(table) {
+                let what = format!("the plan's benchmark is the {}", benchmark.title());
+                let remedy =
+                    format!("Write benchmark = \"{}\" in [workload], or remove the table.", other.id());
+                plan.problems.error(&at, format!("[{table}]"), what, remedy);
+            }
         }
     }
-}
-
-fn read_workload(
-    top: &Section<'_>,
-    section: &Section<'_>,
-    problems: &Problems<'_>,
-    protocol: Protocol,
-) -> (Workload, BTreeMap<String, TestOptions>) {
-    section.check_keys(&WORKLOAD_KEYS, |key| match key {
-        "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
-        _ if PLAN_KEYS.contains(&key) => Some("the top of the file, before the first [section]".to_owned()),
-        _ if INSERT_KEYS.contains(&key) => Some("[insert], with benchmark = \"insert\" here".to_owned()),
-        _ => None,
-    });
-    if section.node("rows").is_none() {
-        problems.missing(
-            &section.at,
-            section.place_of("rows"),
-            "missing",
-            "Say how many rows each table has.",
-        );
-    }
-    let small =
-        |key, range, default: u32| section.integer(key, range).map_or(default, |found| found.value as u32);
-    let tables = small("tables", limits::TABLES, 1);
-    let rows = section.integer("rows", limits::ROWS).map_or(*limits::ROWS.end(), |found| found.value);
-    let settle_default = limits::settle_seconds_default(u64::from(tables) * rows);
-    let mut workload = Workload {
-        benchmark: Benchmark::Microbenchmarks,
-        tables,
-        rows,
-        clients: small("clients", limits::CLIENTS, 1),
-        read_seconds: small("read_seconds", limits::WINDOW_SECONDS, 600),
-        write_seconds: small("write_seconds", limits::WINDOW_SECONDS, 900),
-        write_work: section
-            .choice("write_work", &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)])
-            .unwrap_or(WriteWork::AsBase),
-        warmup: read_warmup(section, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
-        delete_share_max: section
-            .number("delete_share_max", limits::DELETE_SHARE)
-            .map_or(0.5, |found| found.value),
-        driver: driver::read(section),
-        transport: section
-            .choice("transport", &[("unix", Transport::Unix), ("tcp", Transport::Tcp)])
-            .unwrap_or(Transport::Unix),
-        vacuum_after_load: section.boolean("vacuum_after_load").is_some_and(|found| found.value),
-        settle_seconds_max: small("settle_seconds_max", limits::SETTLE_SECONDS, settle_default),
-        steps: Vec::new(),
-    };
-    let listed = steps::read_steps(section, problems);
-    workload.steps = match protocol {
-        Protocol::Isolated if section.node("steps").is_none() => protocol::isolated_steps(),
-        _ => listed.iter().map(|step| step.value.clone()).collect(),
-    };
-    let tests = steps::read_tests(top, problems, &workload);
-    if protocol == Protocol::Sequence {
-        steps::warn(section, problems, &workload, &tests, &listed);
-    }
-    (workload, tests)
-}
-
-/// `warmup_seconds`: a number of seconds, or `"detect"`.
-pub(crate) fn read_warmup(section: &Section<'_>, problems: &Problems<'_>) -> Option<Warmup> {
-    let key = "warmup_seconds";
-    let (_, node) = section.node(key)?;
-    match node.get_ref().as_str() {
-        Some("detect") => Some(Warmup::Detect),
-        Some(text) if text.parse::<f64>().is_err() => {
-            let remedy = "Write a number of seconds, or \"detect\" to go on once the rate is steady.";
-            problems.error(
-                &node.span(),
-                section.place_of(key),
-                format!("\"{text}\" is not known here"),
-                remedy,
-            );
-            None
-        }
-        _ => section
-            .number(key, limits::WARMUP_SECONDS)
-            .map(|found| Warmup::Time(Duration::from_secs_f64(found.value))),
-    }
+    Some(benchmark.read(plan))
 }

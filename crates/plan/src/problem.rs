@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Range;
 
-use rqps_workloads::step::edit_distance;
+use rqps_model::edit_distance;
 
 /// One mistake (or one warning) in a plan file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,12 +65,12 @@ impl Problem {
 }
 
 /// Mistakes that are told of one plan. Who has more has them by one cause, and a place takes time to be found.
-pub(crate) const TOLD_MAX: usize = 100;
+pub const TOLD_MAX: usize = 100;
 /// Characters of the longest word that is looked for among the known ones: comparing takes time by their product.
 const WORD_CHARS_MAX: usize = 200;
 
 /// Collects problems while a plan is read, and turns byte positions into lines and columns.
-pub(crate) struct Problems<'a> {
+pub struct Problems<'a> {
     text: &'a str,
     errors: RefCell<Vec<Problem>>,
     warnings: RefCell<Vec<Problem>>,
@@ -79,7 +79,7 @@ pub(crate) struct Problems<'a> {
 }
 
 impl<'a> Problems<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         Problems {
             text,
             errors: RefCell::default(),
@@ -89,7 +89,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Records a mistake at a byte range of the text.
-    pub(crate) fn error(
+    pub fn error(
         &self,
         at: &Range<usize>,
         place: impl Into<String>,
@@ -104,7 +104,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Records that something required is not there.
-    pub(crate) fn missing(
+    pub fn missing(
         &self,
         at: &Range<usize>,
         place: impl Into<String>,
@@ -117,7 +117,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Records something that is allowed but seldom meant.
-    pub(crate) fn warn(
+    pub fn warn(
         &self,
         at: &Range<usize>,
         place: impl Into<String>,
@@ -132,28 +132,28 @@ impl<'a> Problems<'a> {
     }
 
     /// From here on only what is there is judged, not what is missing.
-    pub(crate) fn text_is_broken(&self) {
+    pub fn text_is_broken(&self) {
         self.report_missing.set(false);
     }
 
     /// Whether no further mistake would be told: then none need be looked for.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.errors.borrow().len() > TOLD_MAX
     }
 
     /// Whether a mistake has been recorded.
-    pub(crate) fn any_error(&self) -> bool {
+    pub fn any_error(&self) -> bool {
         !self.errors.borrow().is_empty()
     }
 
     /// The warnings in the order of the file.
-    pub(crate) fn into_warnings(self) -> Vec<Problem> {
+    pub fn into_warnings(self) -> Vec<Problem> {
         sorted(self.warnings.into_inner())
     }
 
     /// The mistakes in the order of the file. A line whose TOML is broken keeps its first only: the rest would be
     /// guesses about a half-read value.
-    pub(crate) fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
+    pub fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
         let mut seen_broken = Vec::new();
         let kept = self.errors.into_inner().into_iter().filter(|problem| {
             let repeated = broken_lines.contains(&problem.line) && seen_broken.contains(&problem.line);
@@ -164,7 +164,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Line and column, both from 1, of a byte position.
-    pub(crate) fn line_and_column(&self, at: usize) -> (u32, u32) {
+    pub fn line_and_column(&self, at: usize) -> (u32, u32) {
         let at = (0..=at.min(self.text.len())).rev().find(|i| self.text.is_char_boundary(*i)).unwrap_or(0);
         let before = &self.text[..at];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
@@ -184,7 +184,7 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
 }
 
 /// The known word nearest to what was written, when it is near enough to be a slip of the hand.
-pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let is_word = |text: &str| text.len() <= WORD_CHARS_MAX;
     if !is_word(written) {
         return None;

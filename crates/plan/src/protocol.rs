@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::Role;
-use rqps_workloads::{StepKind, microbenchmarks, step};
 use toml::de::DeValue;
 
 use crate::limits;
-use crate::model::{Benchmark, Isolated, Plan, Protocol, VerdictOptions};
+use crate::model::{Isolated, Plan, Protocol, VerdictOptions};
 use crate::problem::Problems;
 use crate::reader::Section;
 
@@ -18,10 +16,6 @@ const ISOLATED_KEYS: [&str; 6] =
 /// What an effect can be measured on, as the statistics call it.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
-/// Keys of `[workload]` that are of a sequence alone.
-const SEQUENCE_KEYS: [&str; 5] =
-    ["read_seconds", "write_seconds", "write_work", "pre_tests", "warmup_seconds"];
-
 /// The part of a plan that is about its protocol.
 pub(crate) struct Found {
     pub protocol: Protocol,
@@ -146,37 +140,18 @@ pub(crate) fn read_verdict(top: &Section<'_>) -> VerdictOptions {
     VerdictOptions { mei_percent }
 }
 
-/// Names of the tests that a plan of blocks measures unless it lists them.
-pub(crate) fn isolated_steps() -> Vec<String> {
-    microbenchmarks::tests().iter().map(|test| test.name.to_owned()).collect()
-}
-
 /// What does not go with the protocol.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
-    // Whether blocks go with another benchmark at all is said there.
-    if plan.protocol != Protocol::Isolated || plan.workload.benchmark != Benchmark::Microbenchmarks {
+    if plan.protocol != Protocol::Isolated {
         return;
     }
-    if plan.arms.len() < 2 {
+    if !plan.work.has_independent_tests() {
+        let what =
+            "blocks start every test from the same data, but the steps of this benchmark build on each other";
+        let remedy = "Write protocol = \"sequence\"; with passes = 3 or more there are verdicts.";
+        problems.error(&top.key_at("protocol"), "protocol", what, remedy);
+    } else if plan.arms.len() < 2 {
         let remedy = "Add an [[arm]], or leave `control` on to measure base against itself.";
         problems.error(&(0..0), "[[arm]]", "one arm has nothing to be compared with", remedy);
-    }
-    let Some(section) = top.table("workload", "[workload]") else {
-        return;
-    };
-    for key in SEQUENCE_KEYS {
-        if let Some((at, _)) = section.node(key) {
-            let remedy = "Remove it; windows of blocks are given by [isolated] window_seconds.";
-            problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
-        }
-    }
-    let is_another_step = |name: &str| {
-        step::parse_step(Benchmark::Microbenchmarks, name)
-            .is_ok_and(|step| !matches!(step.kind, StepKind::Measure { role: Role::Test, .. }))
-    };
-    for name in plan.workload.steps.iter().filter(|name| is_another_step(name)) {
-        let remedy = "List tests alone: every test starts from the same data, warmed up.";
-        let what = format!("\"{name}\" is no test of a plan of blocks");
-        problems.error(&section.key_at("steps"), section.place_of("steps"), what, remedy);
     }
 }

@@ -12,16 +12,16 @@ use crate::problem::{Problems, nearest};
 
 /// A value with the bytes of the file where it stands.
 #[derive(Debug, Clone)]
-pub(crate) struct Found<T> {
+pub struct Found<T> {
     pub value: T,
     pub at: Range<usize>,
 }
 
 /// A value of the document, not yet judged.
-pub(crate) type Node<'d> = Spanned<DeValue<'d>>;
+pub type Node<'d> = Spanned<DeValue<'d>>;
 
 /// One table of the document.
-pub(crate) struct Section<'d> {
+pub struct Section<'d> {
     /// As the reader of the plan calls it: `[workload]`, empty for the top of the file.
     pub place: String,
     pub at: Range<usize>,
@@ -267,7 +267,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A number with `_` between its thousands, as TOML allows.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -4,13 +4,8 @@
 //! the actions in order and journals each, so an action's `seq` is the key by which a broken run is resumed: the same
 //! plan always gives the same schedule.
 
-use std::time::Duration;
-
-use rqps_model::{Limit, Role, Warmup};
-use rqps_workloads::{Seconds, StepKind, Test};
-
-use crate::insert::{EndsBy, InsertOptions};
-use crate::model::{Plan, Protocol, WriteWork};
+use crate::benchmark::{Step, StepDef};
+use crate::model::{Plan, Protocol};
 
 /// Everything a run does, in order.
 #[derive(Debug, Clone)]
@@ -40,7 +35,7 @@ pub enum ActionKind {
     Vacuum,
     /// Wait until the server has come to rest.
     Settle(Settle),
-    Measure(Measure),
+    Measure(StepDef),
     Stop,
 }
 
@@ -56,29 +51,6 @@ pub struct Settle {
     pub seconds_max: u32,
 }
 
-/// A step that runs a test: one window on one arm.
-#[derive(Debug, Clone)]
-pub struct Measure {
-    /// Its name, unique in the arm: `scan`, `scan.warm`.
-    pub step: String,
-    /// Place among the arm's steps, from 1. Tests depend on what ran before, so this is kept with the result.
-    pub position: u32,
-    pub test: &'static Test,
-    /// Whether its figures are results.
-    pub role: Role,
-    pub clients: u32,
-    pub limit: Limit,
-    /// It does what base did in the step of the same name, so that both leave the same rows behind; by the limit where
-    /// base has no result.
-    pub as_base: bool,
-    /// What comes before the window.
-    pub warmup: Warmup,
-    /// Open loop: events per second that are due, of all clients together. `None`: closed loop.
-    pub rate_per_second: Option<f64>,
-    /// The test also ends when this share of all rows has been deleted.
-    pub delete_share_max: Option<f64>,
-}
-
 impl ActionKind {
     /// A short name, unique within an arm: `start`, `load`, `settle-1`, `scan.warm`, `stop`.
     pub fn name(&self) -> &str {
@@ -87,7 +59,7 @@ impl ActionKind {
             ActionKind::Load => "load",
             ActionKind::Vacuum => "vacuum",
             ActionKind::Settle(settle) => &settle.step,
-            ActionKind::Measure(measure) => &measure.step,
+            ActionKind::Measure(step) => &step.name,
             ActionKind::Stop => "stop",
         }
     }
@@ -144,8 +116,7 @@ fn sequence(plan: &Plan) -> Schedule {
         let of_base = step_actions(plan, pass == 1);
         let of_others = step_actions(plan, false);
         for (step, (base_kind, kind)) in of_base.into_iter().zip(of_others).enumerate() {
-            let sets_work =
-                matches!(&kind, ActionKind::Measure(measure) if pass == 1 && measure.test.writes());
+            let sets_work = matches!(&kind, ActionKind::Measure(step) if pass == 1 && step.writes);
             let mut turn = turned(&order, pass + step as u32);
             if sets_work {
                 turn.retain(|arm| *arm != base);
@@ -167,7 +138,7 @@ fn turned(order: &[usize], turn: u32) -> Vec<usize> {
 
 fn before_steps(plan: &Plan) -> Vec<ActionKind> {
     let mut kinds = vec![ActionKind::Start, ActionKind::Load];
-    if plan.workload.vacuum_after_load {
+    if plan.work.vacuums_after_load() {
         kinds.push(ActionKind::Vacuum);
     }
     kinds
@@ -175,50 +146,14 @@ fn before_steps(plan: &Plan) -> Vec<ActionKind> {
 
 fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
     let workload = &plan.workload;
-    let mut kinds = Vec::new();
-    for (i, step) in plan.steps().into_iter().enumerate() {
-        let position = i as u32 + 1;
-        let StepKind::Measure { test, role, clients_equal_tables, seconds } = step.kind else {
-            let insert = plan.insert.as_ref();
-            let seconds_min = insert.map_or(0, |options| options.settle_seconds_min(workload.clients));
-            let seconds_max = workload.settle_seconds_max;
-            kinds.push(ActionKind::Settle(Settle { step: step.name, position, seconds_min, seconds_max }));
-            continue;
-        };
-        let options = plan.options_of(&step.name);
-        let clients_default = if clients_equal_tables { workload.tables } else { workload.clients };
-        let seconds = options.seconds.unwrap_or(match seconds {
-            Seconds::Read => workload.read_seconds,
-            Seconds::Write => workload.write_seconds,
-            Seconds::Short(short) => short.min(workload.read_seconds),
-        });
-        let as_base = !is_base && test.writes() && workload.write_work == WriteWork::AsBase;
-        let limit = match (options.events, &plan.insert) {
-            (_, Some(insert)) => queue_limit(insert, workload.clients, test),
-            (Some(events), None) => Limit::Events(events),
-            (None, None) => Limit::Time(Duration::from_secs(seconds.into())),
-        };
-        kinds.push(ActionKind::Measure(Measure {
-            step: step.name,
-            position,
-            test,
-            role,
-            clients: options.clients.unwrap_or(clients_default),
-            limit,
-            as_base,
-            warmup: options.warmup.unwrap_or(workload.warmup),
-            rate_per_second: options.rate_per_second,
-            delete_share_max: Some(workload.delete_share_max).filter(|share| test.shrinks && *share < 1.0),
-        }));
-    }
-    kinds
-}
-
-/// What ends a step of the Insert Benchmark.
-fn queue_limit(insert: &InsertOptions, clients: u32, test: &Test) -> Limit {
-    let has_rate = test.queue.is_some_and(|queue| queue.rows_per_second.is_some());
-    if has_rate && insert.ends_by == EndsBy::Time {
-        return Limit::Time(Duration::from_secs(insert.query_seconds.into()));
-    }
-    Limit::Rows(insert.sizes(clients).rows_of(test))
+    let action = |(at, step): (usize, Step)| match step {
+        Step::Settle(step) => ActionKind::Settle(Settle {
+            step,
+            position: at as u32 + 1,
+            seconds_min: plan.work.settle_seconds_min(workload.clients),
+            seconds_max: workload.settle_seconds_max,
+        }),
+        Step::Measure(step) => ActionKind::Measure(StepDef { as_base: step.as_base && !is_base, ..step }),
+    };
+    plan.steps().into_iter().enumerate().map(action).collect()
 }

@@ -2,17 +2,16 @@
 
 use std::fmt::Write as _;
 
-use rqps_model::Pacer;
+use rqps_model::Limit;
 
+use crate::benchmark::StepDef;
 use crate::driver::Driver;
 use crate::estimate::{duration_text, estimate};
-use crate::insert::{EndsBy, InsertOptions};
 use crate::isolated::block_seconds;
-use crate::model::{Benchmark, OnServerDeath, Plan, Protocol, Transport, WriteWork};
+use crate::model::{OnServerDeath, Plan, Protocol, Transport};
 use crate::profile::ProfileAfter;
-use crate::reader::grouped;
-use crate::schedule::{Action, ActionKind, Measure, Schedule};
-use rqps_model::{Limit, Warmup};
+use crate::schedule::{Action, ActionKind, Schedule};
+use crate::shared::{counted, warmup_text};
 
 /// The resolved plan as text, with the estimated time of each action, of an arm and of the whole.
 ///
@@ -69,39 +68,26 @@ fn render_blocks(plan: &Plan) -> String {
 }
 
 fn head(plan: &Plan) -> String {
-    let workload = &plan.workload;
-    let warmup = warmup_text(workload.warmup);
     let mut out = head_of_data(plan);
     let death = match plan.on_server_death {
         OnServerDeath::NextArm => "the next arm follows",
         OnServerDeath::Stop => "the run ends",
     };
-    if let Some(insert) = &plan.insert {
-        let _ = writeln!(out, "{}; when a server dies {death}\n", queue_text(insert));
-        return out;
-    }
-    let writes = match workload.write_work {
-        WriteWork::AsBase => "every arm does the writes that base did",
-        WriteWork::Time => "every arm writes as much as its time allows",
-    };
-    let _ = writeln!(out, "warm-up {warmup}; {writes}; when a server dies {death}\n");
+    let _ = writeln!(out, "{}; when a server dies {death}\n", plan.work.summary());
     out
 }
 
 /// What the plan is, and on which data.
 fn head_of_data(plan: &Plan) -> String {
     let workload = &plan.workload;
-    let benchmark = match workload.benchmark {
-        Benchmark::Microbenchmarks => "microbenchmarks",
-        Benchmark::Insert => "Insert Benchmark",
-    };
     let protocol = match plan.protocol {
         Protocol::Sequence => "in sequence",
         Protocol::Isolated => "in isolated blocks",
     };
     let mut out = String::new();
-    let _ = writeln!(out, "plan {}: {benchmark} {protocol}, seed {}", plan.name, plan.seed);
-    let tables = counted(u64::from(workload.tables), "table");
+    let _ =
+        writeln!(out, "plan {}: {} {protocol}, seed {}", plan.name, plan.work.benchmark().title(), plan.seed);
+    let tables = counted(plan.work.tables().len() as u64, "table");
     let clients = counted(u64::from(workload.clients), "client");
     let transport = match workload.transport {
         Transport::Unix => "a Unix socket",
@@ -111,7 +97,11 @@ fn head_of_data(plan: &Plan) -> String {
         Driver::Rqps => "",
         Driver::Sysbench => " by sysbench",
     };
-    let _ = writeln!(out, "{tables} of {}, {clients} over {transport}{by}", counted(workload.rows, "row"));
+    let _ = writeln!(
+        out,
+        "{tables} of {}, {clients} over {transport}{by}",
+        counted(plan.work.rows_per_table(), "row")
+    );
     let of = match plan.profile.after {
         ProfileAfter::Never => return out,
         ProfileAfter::Changed => "of tests that changed",
@@ -119,63 +109,6 @@ fn head_of_data(plan: &Plan) -> String {
     };
     let _ = writeln!(out, "at the end CPU profiles {of}, {} s each", plan.profile.seconds);
     out
-}
-
-/// How the queue is moved.
-fn queue_text(insert: &InsertOptions) -> String {
-    let deletes = match (insert.shared_table, insert.delete_form) {
-        (true, _) => "nothing is deleted from a shared table".to_owned(),
-        (false, form) => format!("deletes of the form \"{}\"", form.key()),
-    };
-    let pacer = match insert.pacer {
-        Pacer::Even => "rates evenly spread",
-        Pacer::Burst => "rates in a burst each second",
-    };
-    let ends = match insert.ends_by {
-        EndsBy::Rows => "query steps end by rows",
-        EndsBy::Time => "query steps end by time",
-    };
-    let mut text = format!("{deletes}; {pacer}; {ends}");
-    if insert.partitions > 1 {
-        let _ = write!(text, "; tables of {} partitions", insert.partitions);
-    }
-    if let Some(memory) = insert.server_memory {
-        let _ = write!(text, "; servers of {memory}, page cache included");
-    }
-    text
-}
-
-/// What a step of the Insert Benchmark does until it ends.
-fn queue_until(plan: &Plan, measure: &Measure, rows: Option<u64>) -> String {
-    let (Some(queue), Some(insert)) = (measure.test.queue, &plan.insert) else {
-        return String::new();
-    };
-    let deletes = insert.sizes(plan.workload.clients).deletes(measure.test);
-    let mut text = match rows {
-        Some(rows) => counted(rows, "row"),
-        None => format!("{} s", insert.query_seconds),
-    };
-    if measure.clients > 1 && rows.is_some() {
-        text.push_str(" a client");
-    }
-    let _ = write!(text, " by {}", queue.rows_per_statement);
-    if deletes {
-        text.push_str(", as many deleted");
-    }
-    if queue.builds_indexes {
-        text.push_str(", then 3 indexes");
-    }
-    if let Some(rate) = queue.rows_per_second {
-        let _ = write!(text, ", {rate}/s");
-    }
-    text
-}
-
-fn warmup_text(warmup: Warmup) -> String {
-    match warmup {
-        Warmup::Time(time) => format!("of {} s", time.as_secs_f64()),
-        Warmup::Detect => "until the rate is steady".to_owned(),
-    }
 }
 
 fn arm_rows(plan: &Plan) -> Vec<[String; 4]> {
@@ -204,39 +137,40 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
             let until = format!("at rest, {least}at most {} s", settle.seconds_max);
             (settle.position.to_string(), String::new(), until)
         }
-        ActionKind::Measure(measure) => {
-            let mut until = match &measure.limit {
-                Limit::Time(time) => format!("{} s", time.as_secs()),
-                Limit::Events(events) => format!("{} events", thousands(*events)),
-                Limit::Rows(_) | Limit::Work(_) => String::new(),
-            };
-            if measure.test.queue.is_some() {
-                let rows = if let Limit::Rows(rows) = measure.limit { Some(rows) } else { None };
-                until = queue_until(plan, measure, rows);
-            }
-            let follows = measure.test.writes() && plan.workload.write_work == WriteWork::AsBase;
-            if follows && plan.arms.len() > 1 && !matches!(measure.limit, Limit::Events(_)) {
-                until.push_str(" on base, then its work");
-            }
-            if let Some(share) = measure.delete_share_max {
-                let _ = write!(until, ", or {} % of rows gone", share * 100.0);
-            }
-            if let Some(rate) = measure.rate_per_second {
-                let _ = write!(until, ", {rate} events/s");
-            }
-            if measure.warmup != plan.workload.warmup {
-                let _ = write!(until, ", warm-up {}", warmup_text(measure.warmup));
-            }
-            (measure.position.to_string(), measure.clients.to_string(), until)
+        ActionKind::Measure(step) => {
+            (step.position.to_string(), step.clients.to_string(), until(plan, step, &action.kind))
         }
-        ActionKind::Load if plan.insert.is_some() => {
-            let tables = counted(u64::from(plan.workload.tables), "empty table");
-            (String::new(), String::new(), tables)
+        ActionKind::Load => {
+            let rows = || counted(plan.work.rows_total(), "row");
+            let loads = plan.work.describe(&action.kind, plan).unwrap_or_else(rows);
+            (String::new(), String::new(), loads)
         }
-        ActionKind::Load => (String::new(), String::new(), counted(plan.workload.rows_total(), "row")),
         ActionKind::Start | ActionKind::Vacuum | ActionKind::Stop => Default::default(),
     };
     [position, name, clients, until, about]
+}
+
+fn until(plan: &Plan, step: &StepDef, kind: &ActionKind) -> String {
+    let mut until = plan.work.describe(kind, plan).unwrap_or_else(|| match &step.limit {
+        Limit::Time(time) => format!("{} s", time.as_secs()),
+        Limit::Events(events) => counted(*events, "event"),
+        Limit::Rows(rows) => counted(*rows, "row"),
+        Limit::Work(_) => String::new(),
+    });
+    let follows = step.writes && plan.work.repeats_base() && plan.arms.len() > 1;
+    if follows && !matches!(step.limit, Limit::Events(_)) {
+        until.push_str(" on base, then its work");
+    }
+    if let Some(share) = step.removed_share_max {
+        let _ = write!(until, ", or {} % of rows gone", share * 100.0);
+    }
+    if let Some(rate) = step.rate_per_second {
+        let _ = write!(until, ", {rate} events/s");
+    }
+    if step.warmup != plan.work.warmup() {
+        let _ = write!(until, ", warm-up {}", warmup_text(step.warmup));
+    }
+    until
 }
 
 /// A table with two blanks between columns; columns of numbers to the right.
@@ -259,13 +193,4 @@ fn push_table<const N: usize>(out: &mut String, header: [&str; N], rows: &[[Stri
         out.push_str(line.trim_end());
         out.push('\n');
     }
-}
-
-fn thousands(number: u64) -> String {
-    grouped(number).replace('_', ",")
-}
-
-fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", thousands(number))
 }

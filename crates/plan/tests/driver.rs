@@ -7,7 +7,7 @@ const ARMS: &str = "[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"s
 
 fn parse(head: &str, workload: &str) -> Result<Plan, String> {
     let text = format!("{head}\n[workload]\nrows = 2000\ndriver = \"sysbench\"\n{workload}\n{ARMS}");
-    let checked = Plan::parse(&text, "plan.toml", &PlanContext::trusting());
+    let checked = Plan::parse(&text, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
     checked.map(|checked| checked.plan).map_err(|errors| errors.to_string())
 }
 
@@ -31,6 +31,7 @@ fn a_plan_of_blocks_counts_nothing_and_survives_being_written() {
     assert_eq!(plan.workload.driver, Driver::Sysbench);
     assert!(!plan.blocks().count_instructions);
     let written = plan.to_toml().unwrap();
-    let again = Plan::parse(&written, "plan.toml", &PlanContext::trusting()).unwrap().plan;
+    let again =
+        Plan::parse(&written, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
     assert_eq!(again, Plan { name: again.name.clone(), ..plan });
 }

@@ -4,9 +4,9 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use rqps_model::random::Stream;
 use rqps_plan::shipped::SHIPPED_PLANS;
 use rqps_plan::{Plan, PlanContext, schedule};
-use rqps_workloads::random::Stream;
 
 /// Longest for one plan of at most a megabyte, in a debug build on a busy machine. What grows with the square of a
 /// file's length takes hours.
@@ -60,13 +60,15 @@ fn judge(text: &str, what: &str) {
         if known { Ok(()) } else { Err("not known".to_owned()) }
     };
     let context = PlanContext {
+        benchmarks: &rqps_workloads::BENCHMARKS,
         known_config: &|_, name| ask(!name.contains('0')),
         known_build: &|build| ask(!build.to_string().contains('7')),
     };
     match Plan::parse(text, "plans/hostile.toml", &context) {
         Ok(checked) => {
             let written = checked.plan.to_toml().unwrap();
-            let again = Plan::parse(&written, "plan.toml", &PlanContext::trusting());
+            let again =
+                Plan::parse(&written, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
             assert_eq!(again.map(|again| again.plan), Ok(checked.plan.clone()), "{what}:\n{text}\n{written}");
             schedule(&checked.plan);
         }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{ActionKind, Measure, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{ActionKind, Plan, PlanContext, StepDef, render_schedule, schedule};
 
 fn parse(text: &str) -> Plan {
-    match Plan::parse(text, "/plans/test.toml", &PlanContext::trusting()) {
+    match Plan::parse(text, "/plans/test.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)) {
         Ok(checked) => checked.plan,
         Err(errors) => panic!("{errors}\n{text}"),
     }
@@ -88,7 +88,7 @@ configs = ["x10a_c8r32", "my/own.conf"]
     assert!(schedule.actions.iter().enumerate().all(|(i, action)| action.seq as usize == i));
 }
 
-fn measures_of(plan: &Plan, arm: usize) -> impl Iterator<Item = Measure> {
+fn measures_of(plan: &Plan, arm: usize) -> impl Iterator<Item = StepDef> {
     let actions = schedule(plan).actions.into_iter().filter(move |action| action.arm == arm);
     actions.filter_map(|action| match action.kind {
         ActionKind::Measure(measure) => Some(measure),
@@ -97,7 +97,7 @@ fn measures_of(plan: &Plan, arm: usize) -> impl Iterator<Item = Measure> {
 }
 
 fn limits_of(plan: &Plan, arm: usize) -> Vec<(String, u32, Limit)> {
-    measures_of(plan, arm).map(|measure| (measure.step, measure.clients, measure.limit)).collect()
+    measures_of(plan, arm).map(|measure| (measure.name, measure.clients, measure.limit)).collect()
 }
 
 #[test]
@@ -140,7 +140,7 @@ config = "sized"
     assert_eq!(limits_of(&plan, 0), base);
     assert_eq!(limits_of(&plan, 1), base);
     let follows: Vec<String> =
-        measures_of(&plan, 1).filter(|measure| measure.as_base).map(|m| m.step).collect();
+        measures_of(&plan, 1).filter(|measure| measure.as_base).map(|m| m.name).collect();
     assert_eq!(follows, ["update-index", "write-only", "update-one", "delete"]);
     assert!(measures_of(&plan, 0).all(|measure| !measure.as_base));
     assert_eq!(plan.arms[1].build.to_string(), "/plans/../pg18");
@@ -196,6 +196,6 @@ proptest! {
 
     #[test]
     fn no_text_makes_the_parser_panic(text in "[a-z\\[\\]=\"{}.,0-9 \n#é-]{0,200}") {
-        let _ = Plan::parse(&text, "x.toml", &PlanContext::trusting());
+        let _ = Plan::parse(&text, "x.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
     }
 }

@@ -1,13 +1,42 @@
 //! The rules of a run: what its plan says, and the defaults for the rest.
 
-use rqps_plan::{Plan, PlanContext};
+use std::collections::BTreeMap;
+
 use rqps_stats::{Metric, Rules};
 use rqps_store::Run;
+use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
 /// What a plan calls the stall factor, which says less to its reader.
 const STALLS: &str = "stalls";
+
+/// What of a plan verdicts rest on, whatever its benchmark.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Judging {
+    verdict: Verdict,
+    test: BTreeMap<String, Test>,
+    isolated: Isolated,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Verdict {
+    mei_percent: BTreeMap<String, f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Test {
+    rate_mei_percent: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Isolated {
+    blocks_max: Option<usize>,
+}
 
 /// The rules that the run's plan asks for.
 ///
@@ -17,30 +46,29 @@ pub fn rules_of(run: &Run) -> Result<Rules> {
     let path = run.folder.plan_path();
     let refuse = |why: String| Error::Plan { path: path.clone(), why };
     let text = std::fs::read_to_string(&path).map_err(|error| refuse(error.to_string()))?;
-    let name = path.to_string_lossy();
-    let plan =
-        Plan::parse(&text, &name, &PlanContext::trusting()).map_err(|why| refuse(why.to_string()))?.plan;
-    Ok(of_plan(&plan))
+    rules(&text).map_err(|error| refuse(error.to_string()))
 }
 
-fn of_plan(plan: &Plan) -> Rules {
+fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
+    let plan: Judging = toml::from_str(plan)?;
     let mut rules = Rules::default();
-    // A later look would never be reached. The first stays: fewer blocks are no basis for a verdict.
-    let first = rules.looks.first().map_or(0, |look| look.blocks);
-    let most = (plan.blocks().blocks_max as usize).max(first);
-    rules.looks.retain(|look| look.blocks <= most);
+    if let Some(blocks_max) = plan.isolated.blocks_max {
+        // A later look would never be reached. The first stays: fewer blocks are no basis for a verdict.
+        let first = rules.looks.first().map_or(0, |look| look.blocks);
+        rules.looks.retain(|look| look.blocks <= blocks_max.max(first));
+    }
     for (key, percent) in &plan.verdict.mei_percent {
         let metric = if key == STALLS { Some(Metric::StallFactor) } else { Metric::from_key(key) };
         if let Some(metric) = metric {
             rules.mei.insert(metric, percent / 100.0);
         }
     }
-    for (test, options) in &plan.tests {
+    for (test, options) in plan.test {
         if let Some(percent) = options.rate_mei_percent {
-            rules.mei_of_test.insert((test.clone(), Metric::Rate), percent / 100.0);
+            rules.mei_of_test.insert((test, Metric::Rate), percent / 100.0);
         }
     }
-    rules
+    Ok(rules)
 }
 
 #[cfg(test)]
@@ -49,11 +77,9 @@ mod tests {
 
     #[test]
     fn a_plan_says_which_effects_matter() {
-        let text = "protocol = \"isolated\"\n[workload]\nrows = 1000\n[isolated]\nblocks_max = 7\n[test.scan]\nrate_mei_percent = 5\n\
-                    [verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n\
-                    [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n";
-        let plan = Plan::parse(text, "p.toml", &PlanContext::trusting()).unwrap().plan;
-        let rules = of_plan(&plan);
+        let text = "[isolated]\nblocks_max = 7\n[test.scan]\nrate_mei_percent = 5\n\
+                    [verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n";
+        let rules = rules(text).unwrap();
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
         assert_eq!(looks, [3, 5], "no later one can be reached");
         let mei = |test: &str, metric| rules.mei(test, metric);

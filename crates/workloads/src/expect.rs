@@ -93,7 +93,7 @@ pub fn distinct_keys(draws: f64, n: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Stream;
+    use rqps_model::random::Stream;
     use std::collections::BTreeSet;
 
     const STATE: TableState = TableState { rows: 1000, complete: true, concurrent_writes: false };

@@ -3,10 +3,12 @@
 //! Every statement, test and step is defined here and nowhere else. Names and SQL follow what the field publishes,
 //! so that results can be laid beside older ones.
 
-use crate::benchmark::Benchmark;
+mod plan;
+pub mod step;
+
+pub use plan::{MicroPlan, Microbenchmarks, WriteWork};
+
 use crate::model::{Expect, Group, Key, Param, Part, Protocol, RateUnit, Statement, Table, Test};
-use crate::step::{Seconds, Step, StepKind, parse_step};
-use rqps_model::Role;
 
 const fn read(kind: &'static str, sql: &'static str, params: &'static [Param], expect: Expect) -> Statement {
     Statement { kind, sql, params, protocol: Protocol::Prepared, expect }
@@ -399,9 +401,9 @@ pub const PRE_TESTS: [&str; 13] = [
 /// Seconds of the two scan warm-ups when the plan's read time is longer.
 pub const SCAN_WARMUP_SECONDS: u32 = 60;
 
-/// The steps after the load, in the field's order: reads on the fresh table, writes that build up MVCC debt, a settle
-/// that pays it down, reads on the aged table, delete, insert.
-pub fn sequence(pre_tests: bool) -> Vec<Step> {
+/// Names of the steps after the load, in the field's order: reads on the fresh table, writes that build up MVCC debt, a
+/// settle that pays it down, reads on the aged table, delete, insert.
+pub fn sequence(pre_tests: bool) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |list: &[&str]| names.extend(list.iter().map(|name| (*name).to_owned()));
     add(&["point-query.warm", "settle", "scan.warmpre", "point-query.pre"]);
@@ -447,20 +449,7 @@ pub fn sequence(pre_tests: bool) -> Vec<Step> {
         "delete",
         "insert",
     ]);
-    names.iter().filter_map(|name| parse_step(Benchmark::Microbenchmarks, name).ok()).collect()
-}
-
-/// How long a step lasts by default, and with how many clients, from its test and role.
-pub(crate) fn measure(test: &'static Test, role: Role) -> StepKind {
-    // write-only is run for the read time in every published set-up.
-    let seconds = match (test.name, role) {
-        ("scan", Role::Warm) => Seconds::Short(SCAN_WARMUP_SECONDS),
-        ("write-only", _) => Seconds::Read,
-        _ if test.writes() => Seconds::Write,
-        _ => Seconds::Read,
-    };
-    let clients_equal_tables = test.name == "point-query" && role == Role::Warm;
-    StepKind::Measure { test, role, clients_equal_tables, seconds }
+    names
 }
 
 #[cfg(test)]
@@ -484,15 +473,14 @@ mod tests {
 
     #[test]
     fn the_sequence_runs_every_test_once_and_settles_twice() {
-        let names: Vec<String> = sequence(false).into_iter().map(|s| s.name).collect();
+        let names = sequence(false);
         assert_eq!(names.len(), 40);
         for test in tests() {
             assert_eq!(names.iter().filter(|n| *n == test.name).count(), 1, "{}", test.name);
         }
         assert_eq!(names.iter().filter(|n| n.starts_with("settle")).count(), 2);
         let with_pre = sequence(true);
-        let pre: BTreeSet<_> =
-            with_pre.iter().filter(|s| s.name.ends_with(".pre")).map(|s| s.name.clone()).collect();
+        let pre: BTreeSet<_> = with_pre.iter().filter(|name| name.ends_with(".pre")).collect();
         assert_eq!(pre.len(), 15);
     }
 }

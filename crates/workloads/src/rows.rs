@@ -1,6 +1,6 @@
 //! The rows of the tables, a pure function of seed, table and id: the same for every arm, loader and batch size.
 
-use crate::random::{C_LEN, PAD_LEN, Stream};
+use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 
 /// A row of `sbtestN`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Row {
 
 /// The row with this id in table number `table` (from 1) of tables with `rows` rows each.
 pub fn row(seed: u64, table: u32, rows: u64, id: u64) -> Row {
-    let mut stream = Stream::new(&[seed, crate::random::name_word("rows"), u64::from(table), id]);
+    let mut stream = Stream::new(&[seed, rqps_model::random::name_word("rows"), u64::from(table), id]);
     let mut row = Row { id, k: stream.key(rows), c: [0; C_LEN], pad: [0; PAD_LEN] };
     stream.digits(&mut row.c);
     stream.digits(&mut row.pad);

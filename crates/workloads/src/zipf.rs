@@ -2,7 +2,7 @@
 //! monotone discrete distributions", 1996): P(i) is proportional to `i^-exponent`, not scrambled, so that the hot keys
 //! are neighbours.
 
-use crate::random::Stream;
+use rqps_model::random::Stream;
 
 /// The exponent of the `update-zipf` test.
 pub const EXPONENT: f64 = 0.8;

@@ -24,7 +24,8 @@ pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
 /// The shipped demo plan with other versions.
 fn plan(versions: &[String]) -> anyhow::Result<Plan> {
     let shipped = shipped_plan("demo").ok_or_else(|| Usage("there is no shipped plan `demo`".to_owned()))?;
-    let mut plan = Plan::parse(shipped.text, "demo", &PlanContext::trusting())?.plan;
+    let mut plan =
+        Plan::parse(shipped.text, "demo", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))?.plan;
     let config = plan.arms[plan.base_index()].config.clone();
     let mut arms: Vec<Arm> = Vec::new();
     for version in versions {
@@ -48,5 +49,7 @@ fn plan(versions: &[String]) -> anyhow::Result<Plan> {
     plan.arms = arms;
     // What the resolved plan says is checked like any other.
     let text = plan.to_toml()?;
-    Ok(Plan::parse(&text, "demo", &PlanContext::trusting()).map_err(|e| Usage(e.to_string()))?.plan)
+    Ok(Plan::parse(&text, "demo", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+        .map_err(|e| Usage(e.to_string()))?
+        .plan)
 }

@@ -11,7 +11,8 @@ use rqps_model::{Dbms, Limit, Warmup};
 use rqps_plan::Driver;
 use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
-use rqps_workloads::{Benchmark, Test, microbenchmarks, step};
+use rqps_workloads::microbenchmarks::step;
+use rqps_workloads::{Test, insert_benchmark, microbenchmarks};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -51,12 +52,12 @@ fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
     if let Some(test) = microbenchmarks::test_by_name(&args.test) {
         return Ok(Some(test));
     }
-    if let Some(test) = Benchmark::Insert.test_by_name(&args.test) {
+    if insert_benchmark::test_by_name(&args.test).is_some() {
         let remedy = "write a plan with benchmark = \"insert\", such as `rqps plan print insert-mini`";
-        let what = format!("`{}` needs the queue that the steps before it leave; {remedy}", test.name);
+        let what = format!("`{}` needs the queue that the steps before it leave; {remedy}", args.test);
         return Err(Usage(what).into());
     }
-    let nearest = step::parse_step(Benchmark::Microbenchmarks, &args.test).err().and_then(|e| e.nearest);
+    let nearest = step::check(&args.test).err().and_then(|error| error.nearest);
     let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     Err(Usage(format!("no test `{}`{hint}", args.test)).into())
 }

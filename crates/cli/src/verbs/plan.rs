@@ -112,7 +112,11 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
 
 /// Checks the text of a plan that is called `name`.
 pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
-    let context = PlanContext { known_config: &known_config, known_build: &known_build };
+    let context = PlanContext {
+        known_config: &known_config,
+        known_build: &known_build,
+        benchmarks: &rqps_workloads::BENCHMARKS,
+    };
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
 }
 

@@ -137,7 +137,11 @@ impl Standing {
 fn plan_of(run: &Run) -> Option<Plan> {
     let path = run.folder.plan_path();
     let text = std::fs::read_to_string(&path).ok()?;
-    Some(Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting()).ok()?.plan)
+    Some(
+        Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+            .ok()?
+            .plan,
+    )
 }
 
 fn seconds_of(action: &ActionRecord) -> f64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rqps_probe::postgres::counters::OWN_COMMITS;
 use rqps_store::{LatencyFrom, Recorded, Run, Window};
-use rqps_workloads::{Group, StepKind, microbenchmarks};
+use rqps_workloads::{Group, microbenchmarks};
 
 use crate::bench::Bench;
 
@@ -19,7 +19,8 @@ fn workload() -> String {
          settle_seconds_max = 60\n"
     );
     for step in microbenchmarks::sequence(false) {
-        let StepKind::Measure { test, .. } = step.kind else {
+        let (test, _) = microbenchmarks::step::test_and_role(&step);
+        let Some(test) = microbenchmarks::test_by_name(test) else {
             continue;
         };
         let events = match test.name {
@@ -28,7 +29,7 @@ fn workload() -> String {
             _ if test.range >= 10_000 => 20,
             _ => 200,
         };
-        text.push_str(&format!("[test.\"{}\"]\nevents = {events}\n", step.name));
+        text.push_str(&format!("[test.\"{}\"]\nevents = {events}\n", step));
     }
     text
 }

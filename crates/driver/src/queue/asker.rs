@@ -2,10 +2,10 @@
 
 use super::sending::Sending;
 use super::shared::{Report, Shared};
+use rqps_model::random::{Stream, name_word};
 use rqps_wire::{Error, ParamType, Params, Session};
 use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{POINT_KEYS, Query, max_sql, min_sql};
-use rqps_workloads::random::{Stream, name_word};
 use std::sync::atomic::Ordering;
 
 /// Queries after which the largest key is looked up again.

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::script::{Files, script};
 use super::target::Target;
 use crate::spec::{Flush, StepSpec};
-use rqps_workloads::random::{Stream, name_word};
+use rqps_model::random::{Stream, name_word};
 use std::process::Command;
 use std::time::Duration;
 

@@ -5,16 +5,13 @@ use super::environment::{canaries, spoilt};
 use super::{Blocks, Done, Ended, Hand};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
-use crate::measure::{Specified, StepOutput, measure_as};
+use crate::measure::{Specified, StepOutput, Visit, measure_as};
 use crate::outside::Outside;
 use crate::passes::Servers;
-use rqps_driver::{Pace, StepSpec};
-use rqps_model::{FixedWork, Limit, Role, Warmup};
+use rqps_model::{FixedWork, Limit, Warmup};
+use rqps_plan::StepDef;
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw};
-use rqps_plan::{Measure, Plan};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
-use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, Test};
 use std::time::Duration;
 
 impl Blocks<'_> {
@@ -32,8 +29,8 @@ impl Blocks<'_> {
         self.writer.put_canaries(&canaries(number, Moment::Before, &folder)?)?;
         self.measure_all(&drawn, hand, outside)?;
         self.writer.put_canaries(&canaries(number, Moment::After, &folder)?)?;
-        let of_block = drawn.tests.iter().map(|turns| turns.test).filter(|test| !self.ages(test, hand));
-        let of_block: Vec<&Test> = of_block.collect();
+        let of_block = drawn.tests.iter().map(|turns| &turns.test).filter(|test| !self.ages(test, hand));
+        let of_block: Vec<&StepDef> = of_block.collect();
         self.count((&drawn, &of_block), None, hand, outside)?;
         let run = rqps_store::RunFolder::open(self.writer.folder().path())?;
         Ok(match spoilt(&run, number) {
@@ -88,7 +85,7 @@ impl Blocks<'_> {
         let mut servers: Option<Servers> = None;
         for (at, turns) in drawn.tests.iter().enumerate() {
             let began_at_ms = now_ms();
-            if turns.test.writes() {
+            if turns.test.writes {
                 servers = None;
             }
             let mut ready = match servers.take() {
@@ -98,8 +95,8 @@ impl Blocks<'_> {
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
             outside.watcher.begins(drawn.number, &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, hand, outside)?;
-            if self.ages(turns.test, hand) {
-                self.count((drawn, &[turns.test]), Some(ready), hand, outside)?;
+            if self.ages(&turns.test, hand) {
+                self.count((drawn, &[&turns.test]), Some(ready), hand, outside)?;
             } else {
                 servers = Some(ready);
             }
@@ -141,10 +138,10 @@ impl Blocks<'_> {
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
-        let Some(work) = hand.works.get(turns.test.name) else {
+        let Some(work) = hand.works.get(&turns.test.name) else {
             return Ok(());
         };
-        let clients = self.plan.clients_of(turns.test.name);
+        let clients = turns.test.clients;
         let _pinned = hand.data.pin(clients, drawn.cpu_turn)?;
         let shared = hand.data.session_cpus(clients, drawn.cpu_turn);
         let cpus = shared.unwrap_or_else(|| hand.data.online().clone());
@@ -155,12 +152,12 @@ impl Blocks<'_> {
             };
             arm.server.thaw();
             // A server that was killed while it stood still is not there to be placed.
-            arm.server.place_sessions(&cpus).map_err(|error| arm.judge(turns.test.name, error.into()))?;
+            arm.server.place_sessions(&cpus).map_err(|error| arm.judge(&turns.test.name, error.into()))?;
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
             // The restart before a test that writes is part of what its first window takes.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
-            self.window(arm, (turns.test, work), (placement, started_at_ms), hand, outside)?;
-            arm.server.freeze().map_err(|error| arm.judge(turns.test.name, error.into()))?;
+            self.window(arm, (&turns.test, work), (placement, started_at_ms), hand, outside)?;
+            arm.server.freeze().map_err(|error| arm.judge(&turns.test.name, error.into()))?;
         }
         Ok(())
     }
@@ -169,27 +166,26 @@ impl Blocks<'_> {
     fn window(
         &mut self,
         arm: &mut ActiveArm,
-        (test, work): (&'static Test, &TestWork),
+        (step, work): (&StepDef, &TestWork),
         (placement, started_at_ms): (Placement, i64),
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
         outside.serve(arm);
         let begun = self.begin()?;
-        let step = window_step(self.plan, test);
         let visit = Visit::fixed(work, step.clients, (placement.block, placement.window));
         // Plans and state are the same all over a run: the first block that counts shows them.
         let describes = hand.describes && placement.window == 1;
         let gives_way = hand.data.session_cpus(step.clients, 0).is_some();
         let how =
-            Specified { spec: visit.spec((self.plan, &step), arm.adapter.dialect()), describes, gives_way };
-        let output = measure_as(arm, self.plan, &step, how, outside).map_err(|failure| {
-            if outside.stopped() { Error::Interrupted } else { arm.judge(test.name, failure) }
+            Specified { spec: visit.spec(self.plan, step, arm.adapter.dialect())?, describes, gives_way };
+        let output = measure_as(arm, self.plan, step, how, outside).map_err(|failure| {
+            if outside.stopped() { Error::Interrupted } else { arm.judge(&step.name, failure) }
         })?;
         Self::go_on(outside)?;
         let StepOutput { mut observation, invalid, .. } = output;
         observation.placement = Some(placement);
-        let done = Done { arm: &arm.name, kind: "measure", step: test.name, started_at_ms, invalid };
+        let done = Done { arm: &arm.name, kind: "measure", step: &step.name, started_at_ms, invalid };
         self.finish(begun, done, Some(&observation))
     }
 
@@ -208,65 +204,18 @@ impl Blocks<'_> {
 /// Numbers of draws that a block has; it has at most 64 windows of a test.
 pub(crate) const DRAWS_OF_A_BLOCK: u32 = 100;
 
-/// How a step of a block is run.
-pub(crate) struct Visit {
-    /// Steps of the same number repeat the same operations.
-    pub draws: u32,
-    pub limit: Limit,
-    pub warmup: Warmup,
-}
-
 impl Visit {
     /// The fixed work of a window.
     fn fixed(work: &TestWork, clients: u32, (block, window): (u32, u32)) -> Self {
         let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
         let work = FixedWork { warmup: each(work.warmup_events), window: each(work.window_events) };
-        let draws = Self::draws_of(block, window);
+        let draws = draws_of(block, window);
         Self { draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
-    }
-
-    /// Windows of the same number repeat the same operations on every arm; those of another block are others, so that
-    /// no verdict rests on the keys that happened to be drawn.
-    pub fn draws_of(block: u32, window: u32) -> u32 {
-        block * DRAWS_OF_A_BLOCK + window
-    }
-
-    pub fn spec(&self, (plan, step): (&Plan, &Measure), dialect: Dialect) -> StepSpec {
-        StepSpec {
-            test: step.test,
-            step: step.step.clone(),
-            dialect,
-            tables: plan.workload.tables,
-            clients: step.clients,
-            seed: plan.seed,
-            draws: self.draws,
-            warmup: self.warmup,
-            limit: self.limit.clone(),
-            removed_rows_max: None,
-            pace: step.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
-            state: TableState {
-                rows: plan.workload.rows,
-                complete: !step.test.shrinks && step.test.name != "insert",
-                concurrent_writes: step.clients > 1 && step.test.writes(),
-            },
-            flush: None,
-        }
     }
 }
 
-/// A window of a test as a step.
-pub(crate) fn window_step(plan: &Plan, test: &'static Test) -> Measure {
-    let position = plan.workload.steps.iter().position(|name| name == test.name).unwrap_or(0);
-    Measure {
-        step: test.name.to_owned(),
-        position: position as u32 + 1,
-        test,
-        role: Role::Test,
-        clients: plan.clients_of(test.name),
-        limit: Limit::Events(0),
-        as_base: false,
-        warmup: Warmup::Time(Duration::ZERO),
-        rate_per_second: plan.options_of(test.name).rate_per_second,
-        delete_share_max: None,
-    }
+/// Windows of the same number repeat the same operations on every arm; those of another block are others, so that no
+/// verdict rests on the keys that happened to be drawn.
+pub(super) fn draws_of(block: u32, window: u32) -> u32 {
+    block * DRAWS_OF_A_BLOCK + window
 }

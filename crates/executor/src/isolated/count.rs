@@ -13,11 +13,10 @@ use crate::arm::{ActiveArm, not_started};
 use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::passes::Servers;
-use rqps_plan::Plan;
 use rqps_plan::isolated::BlockPlan;
+use rqps_plan::{Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
 use rqps_store::RunFolder;
-use rqps_workloads::Test;
 use std::path::Path;
 use std::time::Instant;
 
@@ -64,7 +63,7 @@ pub(super) fn source(plan: &Plan) -> Source {
 }
 
 /// Events that are counted of a test whose events take the server so much CPU time; 0 where that would take too long.
-pub(super) fn events(cpu_us_per_event: f64, test: &Test) -> u64 {
+pub(super) fn events(cpu_us_per_event: f64, test: &StepDef) -> u64 {
     if cpu_us_per_event > NATIVE_CPU_US_MAX {
         return 0;
     }
@@ -76,26 +75,26 @@ pub(super) fn events(cpu_us_per_event: f64, test: &Test) -> u64 {
 
 impl Blocks<'_> {
     /// Whether what a test's windows have left is another state than what they began with.
-    pub(super) fn ages(&self, test: &Test, hand: &Hand<'_>) -> bool {
-        let Some(work) = hand.works.get(test.name) else { return false };
+    pub(super) fn ages(&self, test: &StepDef, hand: &Hand<'_>) -> bool {
+        let Some(work) = hand.works.get(&test.name) else { return false };
         let events = (work.warmup_events + work.window_events) * u64::from(self.plan.blocks().windows);
-        test.writes() && events as f64 >= AGED_SHARE * self.plan.workload.rows_total() as f64
+        test.writes && events as f64 >= AGED_SHARE * self.plan.work.rows_total() as f64
     }
 
     /// Counts tests of a block on all arms: on what the `left` servers have just left, which are stopped for it, or on
     /// the block's data. Not those whose cost is decided.
     pub(super) fn count(
         &mut self,
-        (drawn, tests): (&BlockPlan, &[&'static Test]),
+        (drawn, tests): (&BlockPlan, &[&StepDef]),
         mut left: Option<Servers>,
         hand: &Hand<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
-        let counts = |test: &&'static Test| {
-            let work = hand.works.get(test.name);
-            work.is_some_and(|work| work.count_events > 0) && !hand.cost_decided.contains(test.name)
+        let counts = |test: &&StepDef| {
+            let work = hand.works.get(&test.name);
+            work.is_some_and(|work| work.count_events > 0) && !hand.cost_decided.contains(&test.name)
         };
-        let tests: Vec<&'static Test> = tests.iter().copied().filter(counts).collect();
+        let tests: Vec<&StepDef> = tests.iter().copied().filter(counts).collect();
         if hand.counting.counted_by.is_none() || tests.is_empty() {
             return Ok(());
         }
@@ -138,7 +137,7 @@ impl Blocks<'_> {
     fn count_lanes(
         &self,
         started: Vec<ActiveArm>,
-        (block, tests, log): (u32, &[&'static Test], &LogPerEvent),
+        (block, tests, log): (u32, &[&StepDef], &LogPerEvent),
         hand: &Hand<'_>,
         dir: &Path,
         outside: &Outside<'_>,

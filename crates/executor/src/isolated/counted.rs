@@ -9,17 +9,17 @@
 //! their checkpoints put them, and the log that they wrote tells where. So writes are counted in both states, and the
 //! result is the mixture that writes as much log per event as this arm's windows did in the same block.
 
-use super::block::{DRAWS_OF_A_BLOCK, Visit, window_step};
+use super::block::{DRAWS_OF_A_BLOCK, draws_of};
 use super::{Hand, count::WARM_ROWS_MAX};
 use crate::adapter::{Admin, PageImages};
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
+use crate::measure::Visit;
 use rqps_driver::Observer;
 use rqps_model::{FixedWork, Limit, Metrics, Warmup};
-use rqps_plan::{Measure, Plan};
+use rqps_plan::{Plan, StepDef};
 use rqps_servers::{ThreadCounter, instrument};
 use rqps_store::{Count, Measured, Observation, Placement, Run};
-use rqps_workloads::{RateUnit, Test};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -95,11 +95,11 @@ impl Took {
 impl Lane<'_> {
     /// Counts these tests, those that read first. Writes are first counted with images of pages, each after a
     /// checkpoint of its own; then images are turned off for the rest of the server's life.
-    pub fn count(&self, tests: &[&'static Test]) -> Result<Vec<Counted>> {
+    pub fn count(&self, tests: &[&StepDef]) -> Result<Vec<Counted>> {
         let mut admin = self.arm.admin(DOING)?;
         let admin = &mut *admin;
         let wire = |error| Error::session(&self.arm.name, DOING)(error);
-        let (writes, reads): (Vec<&'static Test>, Vec<_>) = tests.iter().partition(|test| test.writes());
+        let (writes, reads): (Vec<&StepDef>, Vec<_>) = tests.iter().copied().partition(|test| test.writes);
         let mut counted = Vec::new();
         for test in reads {
             counted.extend(self.test(admin, test, None)?);
@@ -112,41 +112,36 @@ impl Lane<'_> {
             if admin.page_images(PageImages::Dense).map_err(wire)? {
                 let events = self.wanted(test).div_ceil(DENSE_PART) + SHORT_MAX;
                 let took = self.session(admin, test, (3, events))?;
-                dense.insert(test.name, took.each_of(events as f64));
+                dense.insert(&test.name, took.each_of(events as f64));
             }
         }
         if !dense.is_empty() && !admin.page_images(PageImages::Bare).map_err(wire)? {
             return Ok(counted);
         }
         for test in writes {
-            counted.extend(self.test(admin, test, dense.get(test.name))?);
+            counted.extend(self.test(admin, test, dense.get(test.name.as_str()))?);
         }
         Ok(counted)
     }
 
-    fn wanted(&self, test: &Test) -> u64 {
-        self.hand.works.get(test.name).map_or(1, |work| work.count_events)
+    fn wanted(&self, test: &StepDef) -> u64 {
+        self.hand.works.get(&test.name).map_or(1, |work| work.count_events)
     }
 
     /// None where the longer session did not execute more: the threads of the two were not told from others then. Nor
     /// where events come with images of pages, and it is not known how many of them windows wrote.
-    fn test(
-        &self,
-        admin: &mut dyn Admin,
-        test: &'static Test,
-        dense: Option<&Took>,
-    ) -> Result<Option<Counted>> {
+    fn test(&self, admin: &mut dyn Admin, test: &StepDef, dense: Option<&Took>) -> Result<Option<Counted>> {
         let wanted = self.wanted(test);
         let short = (wanted / 4).clamp(1, SHORT_MAX);
         // Reads repeat the short session's draws at the head of the long one, so that only what comes after counts. A
         // write would find its own traces.
-        let draws = if test.writes() { [1, 2] } else { [1, 1] };
-        if !test.writes() && self.plan.workload.rows > WARM_ROWS_MAX {
+        let draws = if test.writes { [1, 2] } else { [1, 1] };
+        if !test.writes && self.plan.work.rows_per_table() > WARM_ROWS_MAX {
             // Their pages are in the server's memory then, as in windows.
             self.session(admin, test, (draws[1], short + wanted))?;
         }
-        if test.writes() && !self.arm.adapter.session_is_a_process() {
-            let each_page = self.plan.workload.rows_total() / ROWS_OF_A_SPLIT;
+        if test.writes && !self.arm.adapter.session_is_a_process() {
+            let each_page = self.plan.work.rows_total() / ROWS_OF_A_SPLIT;
             let mut eyes = Backend { pid: 0, threads: None, arm: self.arm, stop: self.stop };
             self.run(test, (4, each_page.clamp(1, wanted * SPLITS_MAX)), &mut eyes)?;
         }
@@ -162,7 +157,7 @@ impl Lane<'_> {
         let Some(dense) = dense else {
             return Ok(Some(self.counted(test, bare.instructions, Metrics::new())));
         };
-        let Some(of_windows) = self.log.of_windows(test.name, &self.arm.name) else {
+        let Some(of_windows) = self.log.of_windows(&test.name, &self.arm.name) else {
             return Ok(None);
         };
         // What starting a session takes, which is in `dense` still.
@@ -183,18 +178,14 @@ impl Lane<'_> {
         Ok(Some(self.counted(test, each, metrics)))
     }
 
-    fn counted(&self, test: &Test, instructions_each: f64, metrics: Metrics) -> Counted {
+    fn counted(&self, test: &StepDef, instructions_each: f64, metrics: Metrics) -> Counted {
         let events = self.wanted(test);
         let all = events as f64;
         let count = Count {
-            test: test.name.to_owned(),
-            group: test.group.key().to_owned(),
+            test: test.test.clone(),
+            group: test.group.clone(),
             events,
-            operations: match test.rate_unit {
-                RateUnit::Queries => all * f64::from(test.queries_per_event()),
-                RateUnit::Rows => all,
-                RateUnit::KiloRows => all * self.plan.workload.rows as f64 / 1000.0,
-            },
+            operations: all * test.operations_per_event,
             instructions: instructions_each * all,
             counted_by: self.hand.counting.counted_by.clone().unwrap_or_default(),
         };
@@ -204,12 +195,7 @@ impl Lane<'_> {
 
     /// A session of so many events: what served it executed, as a process from its start to its end or as a thread in
     /// the window, and wrote to the log.
-    fn session(
-        &self,
-        admin: &mut dyn Admin,
-        test: &'static Test,
-        (draws, events): (u32, u64),
-    ) -> Result<Took> {
+    fn session(&self, admin: &mut dyn Admin, test: &StepDef, (draws, events): (u32, u64)) -> Result<Took> {
         let mut log_bytes = || admin.log_bytes().map_err(Error::session(&self.arm.name, DOING));
         let before = log_bytes()?;
         let instructions = self.instructions(test, draws, events)? as f64;
@@ -217,20 +203,20 @@ impl Lane<'_> {
         Ok(Took { instructions, log_bytes })
     }
 
-    fn run(&self, test: &'static Test, (draws, events): (u32, u64), eyes: &mut Backend<'_>) -> Result<()> {
-        let step = Measure { clients: 1, ..window_step(self.plan, test) };
+    fn run(&self, test: &StepDef, (draws, events): (u32, u64), eyes: &mut Backend<'_>) -> Result<()> {
+        let step = StepDef { clients: 1, ..test.clone() };
         let visit = Visit {
-            draws: Visit::draws_of(self.block, DRAWS_OF_A_BLOCK - draws),
+            draws: draws_of(self.block, DRAWS_OF_A_BLOCK - draws),
             limit: Limit::Work(FixedWork { warmup: vec![0], window: vec![events] }),
             warmup: Warmup::Time(Duration::ZERO),
         };
-        let spec = visit.spec((self.plan, &step), self.arm.adapter.dialect());
-        let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.step.clone(), source };
+        let spec = visit.spec(self.plan, &step, self.arm.adapter.dialect())?;
+        let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.name.clone(), source };
         self.arm.adapter.run_step(&spec, &self.arm.endpoint, true, eyes).map_err(failed).map(|_| ())
     }
 
-    fn instructions(&self, test: &'static Test, draws: u32, events: u64) -> Result<u64> {
-        let not_counted = || Error::NotCounted { arm: self.arm.name.clone(), step: test.name.to_owned() };
+    fn instructions(&self, test: &StepDef, draws: u32, events: u64) -> Result<u64> {
+        let not_counted = || Error::NotCounted { arm: self.arm.name.clone(), step: test.name.clone() };
         let threads = match self.arm.adapter.session_is_a_process() {
             true => None,
             false => Some(SessionThread::new(ThreadCounter::new(self.dir, self.arm.server.pid())?)),

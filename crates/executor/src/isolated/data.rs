@@ -154,8 +154,8 @@ pub(crate) fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
 pub(crate) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
     let doing = "reading the tables once";
     let mut admin = arm.admin(doing)?;
-    let rows = plan.workload.rows.min(rows_max);
-    let statements = arm.adapter.warm_sql(plan.workload.tables, rows);
+    let rows = plan.work.rows_per_table().min(rows_max);
+    let statements = arm.adapter.warm_sql(plan.work.tables().len() as u32, rows);
     let mut say = |sql: &String| match admin.query(sql) {
         Err(error) if !arm.adapter.lacks_index(&error) => Err(Error::session(&arm.name, doing)(error)),
         _ => Ok(()),

@@ -15,7 +15,6 @@ mod loads;
 mod next;
 mod pilot;
 
-pub(crate) use block::{Visit, window_step};
 pub(crate) use data::{WARM_ROWS_MAX, undisturbed, warm};
 
 use crate::arm::Ingredients;

@@ -16,7 +16,8 @@ fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
          [matrix]\nbuilds = [\"postgres-17.7\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n",
         names.join(", ")
     );
-    let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting()).unwrap().plan;
+    let plan =
+        Plan::parse(&text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
     next(&plan, &run, left_s.map(Duration::from_secs), &|_| false).unwrap()
 }
 

@@ -4,16 +4,15 @@
 //! cheaper than all before it by more than noise: what they gained is the warm-up that a server needs after a
 //! restart.
 
-use super::block::{Visit, window_step};
 use super::data::{Data, Seat, WARM_ROWS_MAX, warm};
 use super::{Blocks, count};
 use crate::arm::ActiveArm;
 use crate::error::Result;
-use crate::measure::{Specified, measure_as};
+use crate::measure::{Specified, Visit, measure_as};
 use crate::outside::Outside;
 use rqps_model::{Limit, Warmup};
+use rqps_plan::StepDef;
 use rqps_store::{Measured, Observation, RunFolder, TestWork};
-use rqps_workloads::{Test, microbenchmarks};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -42,9 +41,9 @@ impl Blocks<'_> {
         let run = RunFolder::open(self.writer.folder().path())?;
         let mut works: BTreeMap<String, TestWork> =
             run.works.into_iter().map(|work| (work.test.clone(), work)).collect();
-        let known = |name: &String| microbenchmarks::test_by_name(name);
         let missing = self.plan.workload.steps.iter().filter(|name| !works.contains_key(*name));
-        let (writes, reads): (Vec<&Test>, Vec<&Test>) = missing.filter_map(known).partition(|t| t.writes());
+        let missing = missing.filter_map(|name| self.plan.step(name));
+        let (writes, reads): (Vec<StepDef>, Vec<StepDef>) = missing.partition(|step| step.writes);
         if reads.is_empty() && writes.is_empty() {
             return Ok(works);
         }
@@ -52,9 +51,9 @@ impl Blocks<'_> {
         let base = self.plan.base_index();
         let seat = Seat { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: false };
         let mut arm: Option<ActiveArm> = None;
-        for test in reads.into_iter().chain(writes) {
+        for test in reads.iter().chain(&writes) {
             Self::go_on(outside)?;
-            if test.writes() {
+            if test.writes {
                 arm = None;
             }
             let mut ready = match arm.take() {
@@ -69,35 +68,34 @@ impl Blocks<'_> {
             let work = self.work_of(test, &mut ready, data, outside)?;
             self.writer.put_work(&work)?;
             works.insert(work.test.clone(), work);
-            arm = (!test.writes()).then_some(ready);
+            arm = (!test.writes).then_some(ready);
         }
         Ok(works)
     }
 
     fn work_of(
         &self,
-        test: &'static Test,
+        step: &StepDef,
         arm: &mut ActiveArm,
         data: &Data,
         outside: &mut Outside<'_>,
     ) -> Result<TestWork> {
-        let seconds = self.plan.window_seconds_of(test.name).max(PILOT_SECONDS_MIN);
-        let clients = u64::from(self.plan.clients_of(test.name));
+        let seconds = self.plan.window_seconds_of(&step.name).max(PILOT_SECONDS_MIN);
+        let clients = u64::from(step.clients);
         let _pinned = data.pin(clients as u32, 0)?;
         let gives_way = data.session_cpus(clients as u32, 0).is_some();
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
-            let step = window_step(self.plan, test);
             let visit = Visit { draws: PILOT_DRAWS + window, limit, warmup };
-            let spec = visit.spec((self.plan, &step), arm.adapter.dialect());
+            let spec = visit.spec(self.plan, step, arm.adapter.dialect())?;
             Ok::<_, crate::Error>(
-                measure_as(arm, self.plan, &step, Specified { spec, describes: false, gives_way }, outside)?
+                measure_as(arm, self.plan, step, Specified { spec, describes: false, gives_way }, outside)?
                     .observation,
             )
         };
         let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
         let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
         let events_by_time = events(&first);
-        let given = self.plan.options_of(test.name).events;
+        let given = self.plan.options_of(&step.name).events;
         let window_events = given.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
         let cpu_us = first.metrics.get("server_cpu_us").copied().unwrap_or(seconds * 1e6);
@@ -105,7 +103,7 @@ impl Blocks<'_> {
         let mut best = first;
         let mut cold_windows = 0;
         // Where every window takes rows away for good, two don't compare.
-        let most = if test.shrinks { 0 } else { WINDOWS_MAX };
+        let most = if step.shrinks { 0 } else { WINDOWS_MAX };
         for window in 1..=most {
             let after = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?;
             if !gained(&best, &after) {
@@ -120,21 +118,21 @@ impl Blocks<'_> {
         let session = session.min((rate * seconds).max(1.0) as u64).max(1);
         let warmup_events = session + u64::from(cold_windows) * window_events / 2;
         let mut work = TestWork {
-            test: test.name.to_owned(),
+            test: step.test.clone(),
             warmup_events,
             window_events,
-            count_events: count::events(cpu_us_per_event, test),
+            count_events: count::events(cpu_us_per_event, step),
         };
-        if test.shrinks {
-            self.keep_rows(&mut work);
+        if step.shrinks {
+            self.keep_rows(&mut work, step.removed_share_max.unwrap_or(1.0));
         }
         Ok(work)
     }
 
     /// All windows of a block together remove no more rows than the plan allows.
-    fn keep_rows(&self, work: &mut TestWork) {
+    fn keep_rows(&self, work: &mut TestWork, share: f64) {
         let windows = self.plan.blocks().windows;
-        let rows = self.plan.workload.rows_total() as f64 * self.plan.workload.delete_share_max;
+        let rows = self.plan.work.rows_total() as f64 * share;
         let most = (rows / f64::from(windows)) as u64;
         let all = work.warmup_events + work.window_events;
         if all > most {

@@ -2,18 +2,17 @@
 
 use super::ProfiledTests;
 use crate::error::{Error, Result};
-use rqps_plan::Plan;
+use rqps_plan::{Plan, Step, StepDef};
 use rqps_stats::Class;
 use rqps_store::{Outcome, Run};
 use rqps_verdicts::{has_blocks, judge_run, rules_of};
-use rqps_workloads::{Test, microbenchmarks, step};
 use std::collections::BTreeSet;
 
 /// Ratios of rates beyond which a test has changed where there are no verdicts.
 const UNCHANGED: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 
 /// The tests, in the order in which the run measures them.
-pub(super) fn tests(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Result<Vec<&'static Test>> {
+pub(super) fn tests(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Result<Vec<StepDef>> {
     let known = known(plan);
     let chosen: BTreeSet<String> = match wanted {
         ProfiledTests::All => return Ok(known),
@@ -21,14 +20,14 @@ pub(super) fn tests(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Result<Ve
         ProfiledTests::Changed => by_rates(run, plan),
         ProfiledTests::Named(names) => {
             if let Some(name) = names.iter().find(|name| !known.iter().any(|test| test.name == **name)) {
-                let known: Vec<&str> = known.iter().map(|test| test.name).collect();
+                let known: Vec<&str> = known.iter().map(|test| test.name.as_str()).collect();
                 let (what, name) = ("test", name.clone());
                 return Err(Error::NotInRun { what, name, known: known.join(", ") });
             }
             names.iter().cloned().collect()
         }
     };
-    Ok(known.into_iter().filter(|test| chosen.contains(test.name)).collect())
+    Ok(known.into_iter().filter(|test| chosen.contains(&test.name)).collect())
 }
 
 /// The arms of these names, or all but the control; indices of the plan's.
@@ -45,14 +44,13 @@ pub(super) fn arms(plan: &Plan, names: &[String]) -> Result<Vec<usize>> {
 }
 
 /// Each test of the plan once, whatever its steps are called.
-fn known(plan: &Plan) -> Vec<&'static Test> {
-    let mut tests: Vec<&'static Test> = Vec::new();
+fn known(plan: &Plan) -> Vec<StepDef> {
+    let mut tests: Vec<StepDef> = Vec::new();
     for step in plan.steps() {
-        // The Insert Benchmark has no test that could run without the steps before it.
-        if let Some(test) = microbenchmarks::test_by_name(step::test_name(&step.name))
-            && !tests.iter().any(|known| known.name == test.name)
+        if let Step::Measure(step) = step
+            && !tests.iter().any(|known| known.name == step.test)
         {
-            tests.push(test);
+            tests.extend(plan.step(&step.test));
         }
     }
     tests
@@ -63,7 +61,7 @@ fn by_verdicts(run: &Run) -> Result<BTreeSet<String>> {
     let changed = judged
         .on_candidates()
         .filter(|verdict| matches!(verdict.class, Class::Regression { .. } | Class::Improvement { .. }));
-    Ok(changed.map(|verdict| test_of(&verdict.test)).collect())
+    Ok(changed.map(|verdict| test_of(run, &verdict.test)).collect())
 }
 
 /// Tests that any candidate does at another rate than base.
@@ -83,12 +81,13 @@ fn by_rates(run: &Run, plan: &Plan) -> BTreeSet<String> {
             window.result.rate().zip(rate(&window.action.step, &plan.base)).map(|(arm, base)| arm / base);
         ratio.is_some_and(|ratio| !UNCHANGED.contains(&ratio))
     });
-    changed.map(|window| test_of(&window.action.step)).collect()
+    changed.map(|window| window.result.test.clone()).collect()
 }
 
 /// The test of a step: `scan` of `scan.pre`.
-fn test_of(step: &str) -> String {
-    step::test_name(step).to_owned()
+fn test_of(run: &Run, step: &str) -> String {
+    let test = run.steps.iter().find(|one| one.name == step).and_then(|one| one.test.clone());
+    test.unwrap_or_else(|| step.to_owned())
 }
 
 #[cfg(test)]
@@ -98,7 +97,7 @@ mod tests {
     use rqps_store::RunFolder;
     use rqps_verdicts::testing::{Spec, write_run};
 
-    fn names(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Vec<&'static str> {
+    fn names(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Vec<String> {
         tests(run, plan, wanted).unwrap().into_iter().map(|test| test.name).collect()
     }
 
@@ -115,7 +114,8 @@ mod tests {
             [[arm]]\nname = \"old\"\nbuild = \"postgres-17\"\nconfig = \"sized\"\n\
             [[arm]]\nname = \"control\"\ncontrol = true\nbuild = \"postgres-17\"\nconfig = \"sized\"\n\
             [[arm]]\nname = \"new\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
-        let plan = Plan::parse(text, "p.toml", &PlanContext::trusting()).unwrap().plan;
+        let plan =
+            Plan::parse(text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
         assert_eq!(names(&run, &plan, &ProfiledTests::All), ["hot-points", "update-index", "insert"]);
         // What the control shows is no change.
         assert_eq!(names(&run, &plan, &ProfiledTests::Changed), ["hot-points", "update-index"]);

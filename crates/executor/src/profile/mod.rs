@@ -14,11 +14,10 @@ use crate::outside::Outside;
 use crate::place::Place;
 use crate::seat::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
-use rqps_plan::{Plan, ProfileAfter, Protocol};
+use rqps_plan::{Plan, ProfileAfter, Protocol, StepDef};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::{CpuSet, Server, ServerSpec, restore_unless, snapshot_unless};
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, counted, now_ms};
-use rqps_workloads::Test;
 use std::path::PathBuf;
 use std::time::Instant;
 use take::Sampling;
@@ -109,7 +108,7 @@ impl Profiles<'_> {
     /// Loads an arm and samples each test on it: reads on one server, every test that writes on fresh data.
     fn of_arm(
         &mut self,
-        (arm, tests): (usize, &[&'static Test]),
+        (arm, tests): (usize, &[StepDef]),
         (perf, wanted): (&Perf, &ProfileRequest),
         report: &mut dyn FnMut(&mut Outside<'_>),
         outside: &mut Outside<'_>,
@@ -117,10 +116,10 @@ impl Profiles<'_> {
         let call_graph = self.load(arm, outside)?;
         let sampling = Sampling::new(perf, wanted, call_graph);
         let mut server: Option<ActiveArm> = None;
-        let (writes, reads): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.writes());
+        let (writes, reads): (Vec<&StepDef>, Vec<&StepDef>) = tests.iter().partition(|test| test.writes);
         for test in reads.into_iter().chain(writes) {
             report(outside);
-            let mut ready = match server.take().filter(|_| !test.writes()) {
+            let mut ready = match server.take().filter(|_| !test.writes) {
                 Some(ready) => ready,
                 None => self.start(arm, outside)?,
             };
@@ -134,12 +133,12 @@ impl Profiles<'_> {
     fn keep_one(
         &mut self,
         arm: &mut ActiveArm,
-        test: &'static Test,
+        test: &StepDef,
         sampling: &Sampling<'_>,
         outside: &mut Outside<'_>,
     ) -> Result<()> {
         let action = format!("profile {}", test.name);
-        let seq = self.seq_of(&arm.name, test.name)?;
+        let seq = self.seq_of(&arm.name, &test.name)?;
         outside.watcher.begins(seq, &arm.name, &action);
         let attempt = self.writer.begin_action(seq)?;
         let started_at_ms = now_ms();

@@ -6,20 +6,20 @@ use crate::adapter::Admin;
 use crate::arm::ActiveArm;
 use crate::driver::run_step;
 use crate::error::{Error, Result};
-use crate::isolated::{Visit, window_step};
+use crate::measure::Visit;
 use crate::observe::{StepFindings, connections, window};
 use crate::outside::Outside;
 use crate::seat::session_cpus;
 use rqps_driver::{Observer, StepResult, StepSpec};
 use rqps_model::{Limit, Wait, Warmup};
-use rqps_plan::{Measure, Plan, Protocol};
+use rqps_plan::{Plan, Protocol, StepDef};
 use rqps_probe::profile::{CallGraph, Folded, Moment, Perf, Recorder, Recording};
 use rqps_probe::waits::{WaitSampler, Waits};
 use rqps_probe::work::Work;
 use rqps_probe::{WindowCost, WindowProbe, WindowStart};
 use rqps_servers::{CpuSet, pin_this_thread};
 use rqps_store::{Measured, Observation, Profile};
-use rqps_workloads::{Dialect, Test};
+use rqps_workloads::Dialect;
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
@@ -85,13 +85,12 @@ impl<'a> Sampling<'a> {
     /// Runs the test on a server that is ready, and samples it. `dir` is for the samples.
     pub fn take(
         &self,
-        (plan, test): (&Plan, &'static Test),
+        (plan, step): (&Plan, &StepDef),
         arm: &mut ActiveArm,
         dir: &Path,
         outside: &mut Outside<'_>,
     ) -> Result<Taken> {
-        let step = window_step(plan, test);
-        let spec = self.spec((plan, &step), arm.adapter.dialect());
+        let spec = self.spec((plan, step), arm.adapter.dialect())?;
         let frequency_hz = self.frequency_hz(step.clients)?;
         let mut monitor = arm.admin("looking what sessions wait for")?;
         let ignored = HashSet::from_iter(monitor.served_by(&[monitor.backend_id()])?);
@@ -112,18 +111,18 @@ impl<'a> Sampling<'a> {
         let (adapter, stop) = (arm.adapter, outside.stop);
         let mut eyes = Eyes::new(arm, outside, recorder, monitor);
         let outcome = run_step(plan.workload.driver, adapter, &spec, &endpoint, alone.is_some(), &mut eyes);
-        let (result, seen) = eyes.into_seen(&step.step, outcome)?;
+        let (result, seen) = eyes.into_seen(&step.test, outcome)?;
         drop(pinned);
         outside.watcher.goes_on("folding stacks", 0.0, None);
         let folded = seen.recording.fold(seen.stretch, &ignored, stop)?;
         if folded.samples == 0 {
-            return Err(Error::NoSamples { arm: arm.name.clone(), test: test.name.to_owned() });
+            return Err(Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() });
         }
         let remarks = seen.recording.remarks(&folded);
-        Ok(self.taken((plan, &step, &spec), &arm.name, frequency_hz, (result, seen), folded, &remarks))
+        Ok(self.taken((step, &spec), &arm.name, frequency_hz, (result, seen), folded, &remarks))
     }
 
-    fn spec(&self, (plan, step): (&Plan, &Measure), dialect: Dialect) -> StepSpec {
+    fn spec(&self, (plan, step): (&Plan, &StepDef), dialect: Dialect) -> Result<StepSpec> {
         let (least, most) = WARMUP_SECONDS;
         let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
         let visit = Visit {
@@ -131,11 +130,9 @@ impl<'a> Sampling<'a> {
             limit: Limit::Time(Duration::from_secs_f64(self.seconds)),
             warmup: Warmup::Time(Duration::from_secs_f64(warmup)),
         };
-        let rows = plan.workload.rows_total() as f64 * plan.workload.delete_share_max;
-        StepSpec {
-            removed_rows_max: step.test.shrinks.then_some(rows as u64),
-            ..visit.spec((plan, step), dialect)
-        }
+        let rows = plan.work.rows_total() as f64 * step.removed_share_max.unwrap_or(1.0);
+        let removed_rows_max = step.shrinks.then_some(rows as u64);
+        Ok(StepSpec { removed_rows_max, ..visit.spec(plan, step, dialect)? })
     }
 
     fn frequency_hz(&self, clients: u32) -> Result<f64> {
@@ -145,7 +142,7 @@ impl<'a> Sampling<'a> {
 
     fn taken(
         &self,
-        (plan, step, spec): (&Plan, &Measure, &StepSpec),
+        (step, spec): (&StepDef, &StepSpec),
         arm: &str,
         frequency_hz: f64,
         (result, seen): (StepResult, Seen),
@@ -162,9 +159,9 @@ impl<'a> Sampling<'a> {
             work: Work::default(),
             started_at_ms: 0,
         };
-        let window = window(step, plan.seed, &spec.state, &findings);
+        let window = window(step, spec, &findings);
         let profile = Profile {
-            test: step.step.clone(),
+            test: step.test.clone(),
             group: window.group.clone(),
             clients: step.clients,
             events: window.events,
@@ -177,7 +174,7 @@ impl<'a> Sampling<'a> {
             samples: folded.samples,
             lost_samples: folded.lost_samples,
             unresolved_samples: folded.unresolved_samples,
-            file: file_of(arm, &step.step),
+            file: file_of(arm, &step.test),
             note: (!remarks.is_empty()).then(|| remarks.join("; ")),
         };
         let StepFindings { result, cost, .. } = findings;

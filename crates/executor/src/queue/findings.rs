@@ -43,7 +43,7 @@ pub(super) fn observation(
 }
 
 fn window(work: &Work<'_>, step: &StepFindings) -> Window {
-    let (result, measure) = (&step.result, work.measure);
+    let result = &step.result;
     let inserted = stream(result.queue.as_ref(), Role::Insert).map_or(0, |stream| stream.rows);
     let (rate_unit, rows) = match work.queue.queries {
         Some(_) => (RateUnit::Queries, result.rows),
@@ -53,10 +53,10 @@ fn window(work: &Work<'_>, step: &StepFindings) -> Window {
         None => (RateUnit::Inserts, inserted),
     };
     Window {
-        test: measure.test.name.to_owned(),
-        group: measure.test.group.key().to_owned(),
-        position: measure.position,
-        clients: measure.clients,
+        test: work.step.test.clone(),
+        group: work.step.group.clone(),
+        position: work.step.position,
+        clients: work.step.clients,
         seed: work.plan.seed,
         started_at_ms: step.started_at_ms,
         warmup_us: 0,

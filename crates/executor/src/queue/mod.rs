@@ -16,60 +16,46 @@ use crate::measure::{StepInput, StepOutput};
 use crate::outside::Outside;
 use crate::work::{Done, Task, after_load};
 use position::Standing;
+use rqps_driver::Flush;
 use rqps_driver::queue::QueueSpec;
-use rqps_driver::{Flush, StepError};
 use rqps_model::{Limit, QueryPlan};
-use rqps_plan::{InsertOptions, Measure, Plan};
+use rqps_plan::{Plan, StepDef};
 use rqps_store::{Load, Measured, Observation};
 use rqps_workloads::insert_benchmark::{
-    Sizes, Stretch, create_table, drop_indexes, example_sql, existing_indexes_sql, stretches, table_name,
+    InsertOptions, InsertPlan, Sizes, Stretch, create_table, drop_indexes, example_sql, existing_indexes_sql,
+    stretches, table_name,
 };
-use rqps_workloads::{Dialect, Queue, StepKind, Test};
+use rqps_workloads::{Dialect, Queue, Test};
 use state::{State, keys};
 use std::time::{Duration, Instant};
 
-/// Sessions of a client at the same time.
-pub(crate) const SESSIONS_PER_CLIENT: u32 = 4;
-
-/// Names of the tables of a plan of this benchmark.
-pub(crate) fn tables(plan: &Plan) -> Vec<String> {
-    (1..=plan.workload.tables).map(table_name).collect()
-}
-
 /// Creates the tables, which l.i0 fills.
-pub(crate) fn create(task: &Task<'_>, options: &InsertOptions, outside: &mut Outside<'_>) -> Result<Done> {
+pub(crate) fn create(task: &Task<'_>, work: &InsertPlan, outside: &mut Outside<'_>) -> Result<Done> {
     let (plan, arm) = (task.plan, task.arm);
     let start = Instant::now();
     let doing = "creating the tables";
     let mut admin = arm.admin(doing)?;
-    let partitions = options.sizes(plan.workload.clients).partitions(options.partitions, tests(plan));
-    for table in 1..=plan.workload.tables {
+    let partitions = work.sizes().partitions(work.options.partitions, work.tests.iter().copied());
+    let tables = plan.work.tables().len() as u32;
+    for table in 1..=tables {
         for sql in create_table(arm.adapter.dialect(), table, partitions) {
             admin.query(&sql).map_err(Error::session(&arm.name, doing))?;
         }
     }
     let load_us = start.elapsed().as_micros() as u64;
     after_load(task, outside)?;
-    let load = Load { tables: plan.workload.tables, rows: 0, load_us, index_us: 0 };
+    let load = Load { tables, rows: 0, load_us, index_us: 0 };
     Ok(Done {
         observation: Some(Observation::new(Measured::Load(load))),
         ..Done::plain("empty tables: l.i0 fills them")
     })
 }
 
-/// The tests of a plan in their order.
-fn tests(plan: &Plan) -> Vec<&'static Test> {
-    let test = |kind| match kind {
-        StepKind::Measure { test, .. } => Some(test),
-        StepKind::Settle => None,
-    };
-    plan.steps().into_iter().filter_map(|step| test(step.kind)).collect()
-}
-
 /// What a step works with.
 struct Work<'a> {
     plan: &'a Plan,
-    measure: &'a Measure,
+    step: &'a StepDef,
+    test: &'static Test,
     options: &'a InsertOptions,
     /// Whether the step was cut off before.
     repeats: bool,
@@ -83,23 +69,24 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// None for a step that is not of this benchmark.
-    fn of(input: &StepInput<'a>, dialect: Dialect) -> Option<Self> {
-        let StepInput { plan, measure, attempt, .. } = *input;
+    fn of(input: &StepInput<'a>, work: &'a InsertPlan, dialect: Dialect) -> Option<Self> {
+        let StepInput { plan, step, attempt, .. } = *input;
         let repeats = attempt > 1;
-        let options = plan.insert.as_ref()?;
-        let sizes = options.sizes(measure.clients);
-        let stretches = stretches(tests(plan), &sizes);
-        let stretch = *stretches.iter().find(|stretch| stretch.test.name == measure.test.name)?;
-        let queue = measure.test.queue?;
-        Some(Self { plan, measure, options, repeats, queue, dialect, sizes, stretches, stretch })
+        let options = &work.options;
+        let sizes = work.sizes();
+        let stretches = stretches(work.tests.iter().copied(), &sizes);
+        let stretch = *stretches.iter().find(|stretch| stretch.test.name == step.test)?;
+        let test = stretch.test;
+        let queue = test.queue?;
+        Some(Self { plan, step, test, options, repeats, queue, dialect, sizes, stretches, stretch })
     }
 
     fn deletes(&self) -> bool {
-        self.sizes.deletes(self.measure.test)
+        self.sizes.deletes(self.test)
     }
 
     fn clients(&self) -> u32 {
-        self.measure.clients
+        self.step.clients
     }
 
     /// Whether several clients use one table.
@@ -117,13 +104,14 @@ impl<'a> Work<'a> {
 pub(crate) fn measure(
     arm: &mut ActiveArm,
     input: &StepInput<'_>,
+    work: &InsertPlan,
     outside: &mut Outside<'_>,
 ) -> Result<StepOutput> {
     let doing = "preparing a step";
     let adapter = arm.adapter;
-    let Some(work) = Work::of(input, adapter.dialect()) else {
-        let source = StepError::NoQueue(input.measure.test.name);
-        return Err(Error::Step { arm: arm.name.clone(), step: input.measure.step.clone(), source });
+    let Some(work) = Work::of(input, work, adapter.dialect()) else {
+        let driver = input.plan.workload.driver.key();
+        return Err(Error::NoClients { step: input.step.name.clone(), driver });
     };
     let mut admin = arm.admin(doing)?;
     admin.begin_step().map_err(Error::session(&arm.name, doing))?;
@@ -140,8 +128,8 @@ pub(crate) fn measure(
     let plans = plans(&mut *admin, &work, &arm.name)?;
     let flush = admin.flush();
     let spec = QueueSpec {
-        test: work.measure.test,
-        step: work.measure.step.clone(),
+        test: work.test,
+        step: work.step.name.clone(),
         dialect: work.dialect,
         shared_table: work.options.shared_table,
         seed: work.plan.seed,
@@ -149,7 +137,7 @@ pub(crate) fn measure(
         delete_form: work.options.delete_form,
         pacer: work.options.pacer,
         positions: standing.positions(&work),
-        limit: work.measure.limit.clone(),
+        limit: work.step.limit.clone(),
         flush: flush
             .map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() }),
     };
@@ -164,7 +152,7 @@ pub(crate) fn measure(
     let endpoint = arm.endpoint.clone();
     let mut eyes = Eyes::new(admin, arm, outside, watching);
     let outcome = adapter.run_queue(&spec, &endpoint, &mut eyes);
-    let step = eyes.into_findings(&work.measure.step, outcome)?;
+    let step = eyes.into_findings(&work.step.name, outcome)?;
     let mut admin = arm.admin("reading what a step leaves")?;
     let after = State::read(arm, &mut *admin, &work)?;
     if work.repeats {
@@ -192,7 +180,7 @@ pub(crate) fn measure(
 fn tidy(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<()> {
     let doing = "undoing what a step that was cut off has left";
     let mut run = |sql: &str| admin.query(sql).map_err(Error::session(arm, doing));
-    for table in 1..=work.plan.workload.tables {
+    for table in 1..=work.plan.work.tables().len() as u32 {
         if work.stretch.from.statements == 0 {
             let restart = if work.dialect == Dialect::Postgres { " RESTART IDENTITY" } else { "" };
             run(&format!("TRUNCATE TABLE {}{restart}", table_name(table)))?;
@@ -213,7 +201,7 @@ fn tidy(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<()> {
 fn plans(admin: &mut dyn Admin, work: &Work<'_>, arm: &str) -> Result<Vec<QueryPlan>> {
     let keys = keys(admin, arm)?;
     let mut plans = Vec::new();
-    for statement in work.measure.test.statements() {
+    for statement in work.test.statements() {
         let skips = !work.deletes() && matches!(statement.kind, "delete" | "min");
         let (rows, form) = (work.queue.rows_per_statement, work.options.delete_form);
         let sql = example_sql(statement.kind, work.dialect, form, 1, rows, keys);

@@ -5,9 +5,8 @@ use crate::adapter::Admin;
 use crate::error::{Error, Result};
 use rqps_driver::queue::Positions;
 use rqps_model::Limit;
-use rqps_plan::EndsBy;
 use rqps_workloads::insert_benchmark::{
-    DeleteForm, Position, keys_taken, last_key_sql, newest_number_of_lane_sql, newest_number_sql,
+    DeleteForm, EndsBy, Position, keys_taken, last_key_sql, newest_number_of_lane_sql, newest_number_sql,
     oldest_number_sql, oldest_rows_sql, rows_before, table_name,
 };
 
@@ -43,7 +42,7 @@ impl Standing {
     /// Why the step has no result where an earlier attempt did part of it. It is not what the other arms did: less, and
     /// in a server that has just been started.
     pub fn went_on(&self, work: &Work<'_>) -> Option<String> {
-        let by_rows = matches!(work.measure.limit, Limit::Rows(_)) && !work.queue.builds_indexes;
+        let by_rows = matches!(work.step.limit, Limit::Rows(_)) && !work.queue.builds_indexes;
         let whole = (work.stretch.to.inserted - work.stretch.from.inserted) * u64::from(work.clients());
         let left: u64 = self.positions(work).iter().map(|position| position.rows_to_insert).sum();
         (work.repeats && by_rows && left < whole).then(|| {

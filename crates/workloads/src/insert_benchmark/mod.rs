@@ -6,11 +6,18 @@
 //! number in seconds. So the newest row of a table tells which statement was inserted last, and the oldest which
 //! statement the deletes have reached.
 
+mod memory;
+mod options;
+mod plan;
+mod plan_steps;
 mod positions;
 mod rows;
 mod statements;
 mod tables;
 
+pub use memory::Memory;
+pub use options::{EndsBy, InsertOptions};
+pub use plan::{InsertBenchmark, InsertPlan};
 pub use positions::{Position, Sizes, Stretch, keys_taken, rows_before, stretches};
 pub use rows::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, date_number, statement_stream, write_insert};
 pub use statements::{
@@ -25,8 +32,6 @@ pub use tables::{
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{Expect, Group, Key, Part, Protocol, QueryMix, Queue, RateUnit, Statement, Table, Test};
-use crate::step::{Seconds, Step, StepKind};
-use rqps_model::Role;
 
 /// Rates of the query steps, rows per second and client, in their order.
 pub const RATES: [u32; 3] = [100, 500, 1000];
@@ -202,21 +207,11 @@ fn made(mix: QueryMix, rate: u32) -> &'static Test {
     test
 }
 
-/// The steps of a run in the benchmark's order: fill, index, turn the table over, settle, then queries at each rate.
-pub fn sequence(rates: &[u32]) -> Vec<Step> {
-    let measure = |name: &str| {
-        let test = test_by_name(name)?;
-        let kind =
-            StepKind::Measure { test, role: Role::Test, clients_equal_tables: false, seconds: Seconds::Read };
-        Some(Step { name: name.to_owned(), kind })
-    };
-    let mut steps: Vec<Step> = ["l.i0", "l.x", "l.i1", "l.i2"].into_iter().filter_map(measure).collect();
-    steps.push(Step { name: "settle".to_owned(), kind: StepKind::Settle });
-    for rate in rates {
-        let names = [QueryMix::Range, QueryMix::Point].map(|mix| query_step_name(mix, *rate));
-        steps.extend(names.iter().filter_map(|name| measure(name)));
-    }
-    steps
+/// Names of the steps in the benchmark's order: fill, index, turn the table over, settle, then queries at each rate.
+pub fn sequence(rates: &[u32]) -> Vec<String> {
+    let of_rate = |rate: &u32| [QueryMix::Range, QueryMix::Point].map(|mix| query_step_name(mix, *rate));
+    let first = ["l.i0", "l.x", "l.i1", "l.i2", "settle"].map(str::to_owned);
+    first.into_iter().chain(rates.iter().flat_map(of_rate)).collect()
 }
 
 #[cfg(test)]
@@ -225,10 +220,9 @@ mod tests {
 
     #[test]
     fn steps_come_in_the_published_order_with_the_published_batches() {
-        let names: Vec<String> = sequence(&RATES).into_iter().map(|step| step.name).collect();
         let order =
             ["l.i0", "l.x", "l.i1", "l.i2", "settle", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
-        assert_eq!(names, order);
+        assert_eq!(sequence(&RATES), order);
         let queue = |name: &str| test_by_name(name).unwrap().queue.unwrap();
         let rows =
             ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp1000", "qr10"].map(|n| queue(n).rows_per_statement);

@@ -1,7 +1,7 @@
 //! The rows of the queue, and the writer that makes the text of an insert. It is the hot path of a client, so a row is
 //! put together in place from tables of digits and letters and nothing is allocated for it.
 
-use crate::random::{Stream, name_word};
+use rqps_model::random::{Stream, name_word};
 
 /// Values of `cashregisterid`: uniform from 0 on.
 pub const CASH_REGISTERS: u64 = 1_000;

@@ -1,23 +1,16 @@
-//! What a plan says of the Insert Benchmark: `[insert]`, and what of the rest means nothing there.
+//! The options of `[insert]`: sizes by name, how rows are deleted and paced, what ends a query step.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::fmt::Write as _;
 
 use rqps_model::Pacer;
-use rqps_workloads::insert_benchmark::{self, DeleteForm, RATE_MAX, RATES, Sizes, is_rate};
+use rqps_plan::reader::{Found, Section, grouped};
+use rqps_plan::{Problems, limits};
 use serde::{Serialize, Serializer};
 
-use crate::driver::{self, Driver};
-use crate::insert_steps;
-use crate::limits;
-use crate::memory::Memory;
-use crate::model::{Benchmark, Plan, Protocol, TestOptions, Transport, Workload, WriteWork};
-use crate::problem::Problems;
-use crate::profile::ProfileAfter;
-use crate::reader::{Found, Section, grouped};
-use rqps_model::{BuildSource, Dbms, Warmup};
+use super::memory::Memory;
+use super::{DeleteForm, RATE_MAX, Sizes, WRITE_BATCH_ROWS, is_rate};
 
-pub(crate) const INSERT_KEYS: [&str; 12] = [
+pub(super) const INSERT_KEYS: [&str; 12] = [
     "size",
     "load_rows",
     "write_rows",
@@ -31,27 +24,6 @@ pub(crate) const INSERT_KEYS: [&str; 12] = [
     "partitions",
     "server_memory",
 ];
-const WORKLOAD_KEYS: [&str; 6] =
-    ["benchmark", "clients", "driver", "transport", "settle_seconds_max", "steps"];
-/// Keys of `[workload]` that are of the microbenchmarks alone, and what to do instead.
-const NOT_HERE: [(&str, &str); 9] = [
-    (
-        "tables",
-        "Remove it: each client has a table of its own, or all share one with `shared_table` in [insert].",
-    ),
-    ("rows", "Write `load_rows`, or a `size`, in [insert]."),
-    ("read_seconds", "Write `query_seconds` in [insert]."),
-    (
-        "write_seconds",
-        "Remove it: l.* steps end when their rows are in; [insert] has `load_rows` and `write_rows`.",
-    ),
-    ("write_work", "Remove it: every arm inserts and deletes the same rows."),
-    ("warmup_seconds", "Remove it: a warm-up would move the queue."),
-    ("delete_share_max", "Remove it: a step deletes as many rows as it inserts."),
-    ("vacuum_after_load", "Remove it, and list \"settle\" among the steps: it vacuums."),
-    ("pre_tests", "Remove it: this benchmark has no early passes."),
-];
-
 /// How the Insert Benchmark is run. Rows are of one client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InsertOptions {
@@ -68,7 +40,6 @@ pub struct InsertOptions {
     #[serde(serialize_with = "delete_form_key")]
     pub delete_form: DeleteForm,
     /// How writes of a given rate are spread over a second.
-    #[serde(serialize_with = "pacer_key")]
     pub pacer: Pacer,
     /// What ends a query step.
     pub ends_by: EndsBy,
@@ -150,45 +121,6 @@ impl InsertOptions {
     }
 }
 
-/// What a plan says of the benchmark.
-pub(crate) struct FoundInsert {
-    pub workload: Workload,
-    pub tests: BTreeMap<String, TestOptions>,
-    pub options: InsertOptions,
-}
-
-/// Reads a plan whose benchmark this is.
-pub(crate) fn read(top: &Section<'_>, workload: &Section<'_>, problems: &Problems<'_>) -> FoundInsert {
-    check_workload_keys(workload, problems);
-    let section = top.table("insert", "[insert]");
-    let options =
-        section.as_ref().map_or_else(|| defaults(PRESET_DEFAULT), |section| read_options(section, problems));
-    let rates = section.as_ref().and_then(|section| read_rates(section, workload, problems));
-    let clients = workload.integer("clients", limits::CLIENTS).map_or(1, |found| found.value as u32);
-    let sizes = options.sizes(clients);
-    let steps = insert_steps::read(workload, problems, rates.as_deref().unwrap_or(&RATES));
-    let workload = Workload {
-        benchmark: Benchmark::Insert,
-        tables: if options.shared_table { 1 } else { clients },
-        rows: sizes.load_rows * if options.shared_table { u64::from(clients) } else { 1 },
-        clients,
-        read_seconds: options.query_seconds,
-        write_seconds: options.query_seconds,
-        write_work: WriteWork::Time,
-        warmup: Warmup::Time(Duration::ZERO),
-        delete_share_max: 1.0,
-        driver: read_driver(workload, problems),
-        transport: workload
-            .choice("transport", &[("unix", Transport::Unix), ("tcp", Transport::Tcp)])
-            .unwrap_or(Transport::Unix),
-        vacuum_after_load: false,
-        settle_seconds_max: read_settle_max(workload, problems, &options, clients),
-        steps,
-    };
-    let tests = insert_steps::read_tests(top, problems, &workload.steps);
-    FoundInsert { workload, tests, options }
-}
-
 fn defaults(preset: Preset) -> InsertOptions {
     InsertOptions {
         load_rows: preset.load_rows,
@@ -202,6 +134,11 @@ fn defaults(preset: Preset) -> InsertOptions {
         partitions: 0,
         server_memory: None,
     }
+}
+
+/// Reads `[insert]`; the defaults where there is none.
+pub(super) fn read(section: Option<&Section<'_>>, problems: &Problems<'_>) -> InsertOptions {
+    section.map_or_else(|| defaults(PRESET_DEFAULT), |section| read_options(section, problems))
 }
 
 fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions {
@@ -255,7 +192,11 @@ fn read_memory(section: &Section<'_>, problems: &Problems<'_>) -> Option<Memory>
 }
 
 /// The rates of the query steps. They name the steps, so they mean nothing where these are listed.
-fn read_rates(section: &Section<'_>, workload: &Section<'_>, problems: &Problems<'_>) -> Option<Vec<u32>> {
+pub(super) fn read_rates(
+    section: &Section<'_>,
+    workload: &Section<'_>,
+    problems: &Problems<'_>,
+) -> Option<Vec<u32>> {
     let list = section.list("rates", "whole numbers")?;
     let place = section.place_of("rates");
     if workload.node("steps").is_some() {
@@ -292,109 +233,39 @@ fn read_rates(section: &Section<'_>, workload: &Section<'_>, problems: &Problems
 }
 
 /// What a rate may be.
-pub(crate) fn rate_remedy() -> String {
-    let (batch, max) = (insert_benchmark::WRITE_BATCH_ROWS, grouped(u64::from(RATE_MAX)));
+pub(super) fn rate_remedy() -> String {
+    let (batch, max) = (WRITE_BATCH_ROWS, grouped(u64::from(RATE_MAX)));
     format!("Write rows per second and client: 1 to {batch}, or a multiple of {batch} up to {max}.")
-}
-
-fn read_driver(workload: &Section<'_>, problems: &Problems<'_>) -> Driver {
-    if driver::read(workload) == Driver::Sysbench {
-        let what = "sysbench has no clients that move a queue";
-        let remedy = "Remove it: rqps' own clients run this benchmark.";
-        problems.error(&workload.key_at("driver"), workload.place_of("driver"), what, remedy);
-    }
-    Driver::Rqps
-}
-
-fn read_settle_max(
-    workload: &Section<'_>,
-    problems: &Problems<'_>,
-    options: &InsertOptions,
-    clients: u32,
-) -> u32 {
-    let least = options.settle_seconds_min(clients);
-    let Some(found) = workload.integer("settle_seconds_max", limits::SETTLE_SECONDS) else {
-        let rows = options.load_rows.saturating_mul(u64::from(clients));
-        return least + limits::settle_seconds_default(rows);
-    };
-    if found.value < u64::from(least) {
-        let what = format!("{} s are less than a settle lasts at least, {least} s", found.value);
-        let remedy = format!("Write at least {least}, or a smaller `settle_seconds` in [insert].");
-        problems.error(&found.at, workload.place_of("settle_seconds_max"), what, remedy);
-    }
-    found.value as u32
-}
-
-fn check_workload_keys(workload: &Section<'_>, problems: &Problems<'_>) {
-    let mut known = WORKLOAD_KEYS.to_vec();
-    for (key, remedy) in NOT_HERE {
-        known.push(key);
-        if let Some((at, _)) = workload.node(key) {
-            let what = "does not go with benchmark = \"insert\"";
-            problems.error(&at, workload.place_of(key), what, remedy);
-        }
-    }
-    workload.check_keys(&known, |key| match key {
-        key if INSERT_KEYS.contains(&key) => Some("[insert]".to_owned()),
-        "seed" | "name" | "passes" | "base" => {
-            Some("the top of the file, before the first [section]".to_owned())
-        }
-        _ => None,
-    });
-}
-
-/// Records an `[insert]` in a plan of another benchmark.
-pub(crate) fn check_absent(top: &Section<'_>, problems: &Problems<'_>) {
-    if let Some((at, _)) = top.node("insert") {
-        let remedy = "Write benchmark = \"insert\" in [workload], or remove the table.";
-        problems.error(&at, "[insert]", "the plan's benchmark is the microbenchmarks", remedy);
-    }
-}
-
-/// What of the rest of a plan does not go with the benchmark.
-pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
-    let Some(options) = &plan.insert else {
-        return;
-    };
-    if plan.protocol == Protocol::Isolated {
-        let what =
-            "blocks start every test from the same data, but the steps of this benchmark build on each other";
-        let remedy = "Write protocol = \"sequence\"; with passes = 3 or more there are verdicts.";
-        problems.error(&top.key_at("protocol"), "protocol", what, remedy);
-    }
-    if plan.profile.after != ProfileAfter::Never
-        && let Some(section) = top.table("profile", "[profile]")
-    {
-        let remedy = "Remove it: profiles are taken of the microbenchmarks alone.";
-        let what = "does not go with benchmark = \"insert\"";
-        problems.error(&section.key_at("after"), section.place_of("after"), what, remedy);
-    }
-    let Some(section) = top.table("insert", "[insert]") else {
-        return;
-    };
-    let is_old = |arm: &&crate::Arm| match &arm.build.source {
-        BuildSource::Version(version) if arm.build.dbms == Dbms::Postgres => version
-            .split('.')
-            .next()
-            .and_then(|major| major.parse::<u32>().ok())
-            .is_some_and(|major| major < 11),
-        _ => false,
-    };
-    if let (true, Some(arm)) = (options.partitions > 1, plan.arms.iter().find(is_old)) {
-        let what = format!("arm \"{}\": Postgres has primary keys over partitions from 11 on", arm.name);
-        let remedy = "Remove it, or the arm.";
-        problems.error(&section.key_at("partitions"), section.place_of("partitions"), what, remedy);
-    }
 }
 
 fn delete_form_key<S: Serializer>(form: &DeleteForm, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(form.key())
 }
 
-fn pacer_key<S: Serializer>(pacer: &Pacer, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(pacer.key())
-}
-
 fn is_zero(partitions: &u32) -> bool {
     *partitions == 0
+}
+
+/// How the queue is moved.
+pub(super) fn summary(insert: &InsertOptions) -> String {
+    let deletes = match (insert.shared_table, insert.delete_form) {
+        (true, _) => "nothing is deleted from a shared table".to_owned(),
+        (false, form) => format!("deletes of the form \"{}\"", form.key()),
+    };
+    let pacer = match insert.pacer {
+        Pacer::Even => "rates evenly spread",
+        Pacer::Burst => "rates in a burst each second",
+    };
+    let ends = match insert.ends_by {
+        EndsBy::Rows => "query steps end by rows",
+        EndsBy::Time => "query steps end by time",
+    };
+    let mut text = format!("{deletes}; {pacer}; {ends}");
+    if insert.partitions > 1 {
+        let _ = write!(text, "; tables of {} partitions", insert.partitions);
+    }
+    if let Some(memory) = insert.server_memory {
+        let _ = write!(text, "; servers of {memory}, page cache included");
+    }
+    text
 }

@@ -4,16 +4,15 @@ use rqps_model::Limit;
 use rqps_model::Pacer;
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::shipped_plan;
-use rqps_plan::{
-    ActionKind, CheckedPlan, EndsBy, InsertOptions, Plan, PlanContext, render_schedule, schedule,
-};
-use rqps_workloads::insert_benchmark::DeleteForm;
+use rqps_plan::{ActionKind, CheckedPlan, Plan, PlanContext, render_schedule, schedule};
+use rqps_workloads::insert_benchmark::{DeleteForm, EndsBy, InsertOptions, InsertPlan};
 
 const ARM: &str = "[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
 
 fn check(head: &str, workload: &str, rest: &str) -> Result<CheckedPlan, String> {
     let text = format!("{head}\n[workload]\nbenchmark = \"insert\"\n{workload}\n{rest}\n{ARM}");
-    Plan::parse(&text, "plan.toml", &PlanContext::trusting()).map_err(|errors| errors.to_string())
+    Plan::parse(&text, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+        .map_err(|errors| errors.to_string())
 }
 
 fn good(workload: &str, insert: &str) -> Plan {
@@ -21,14 +20,18 @@ fn good(workload: &str, insert: &str) -> Plan {
 }
 
 fn options(insert: &str) -> InsertOptions {
-    good("", insert).insert.expect("the benchmark is insert")
+    good("", insert).work.of::<InsertPlan>().expect("the benchmark is insert").options.clone()
 }
 
 #[test]
 fn every_mistake_is_reported_with_what_to_write_instead() {
     insta::assert_snapshot!(
-        Plan::parse(include_str!("plans/bad_insert.toml"), "plans/bad_insert.toml", &PlanContext::trusting())
-            .unwrap_err()
+        Plan::parse(
+            include_str!("plans/bad_insert.toml"),
+            "plans/bad_insert.toml",
+            &PlanContext::trusting(&rqps_workloads::BENCHMARKS)
+        )
+        .unwrap_err()
     );
 }
 
@@ -98,14 +101,18 @@ fn options_reach_the_plan_and_survive_being_written() {
          ends_by = \"time\"\nshared_table = true\npartitions = 4\nserver_memory = \"512 MiB\"\n\
          [test.\"l.i1\"]\nrate_mei_percent = 5",
     );
-    let insert = plan.insert.clone().unwrap();
+    let insert = plan.work.of::<InsertPlan>().unwrap().options.clone();
     assert_eq!(
         (insert.delete_form, insert.pacer, insert.ends_by),
         (DeleteForm::Range, Pacer::Burst, EndsBy::Time)
     );
     assert_eq!((insert.shared_table, insert.partitions), (true, 4));
     assert_eq!(insert.server_memory.unwrap().bytes, 512 << 20);
-    assert_eq!((plan.workload.tables, plan.workload.rows), (1, 300_000), "all rows are in one table");
+    assert_eq!(
+        (plan.work.tables().len(), plan.work.rows_per_table()),
+        (1, 300_000),
+        "all rows are in one table"
+    );
     assert_eq!(plan.workload.steps[5..], ["qr50", "qp50", "qr7", "qp7", "qr1000", "qp1000"]);
     assert_eq!(plan.options_of("l.i1").rate_mei_percent, Some(5.0));
     for plan in [plan, good("", ""), good("clients = 8\nsteps = [\"l.i0\"]", "write_rows = 77")] {
@@ -113,7 +120,8 @@ fn options_reach_the_plan_and_survive_being_written() {
         for absent in ["read_seconds", "write_work", "tables =", "\nrows"] {
             assert!(!written.contains(absent), "{absent}:\n{written}");
         }
-        let again = Plan::parse(&written, "plan.toml", &PlanContext::trusting()).unwrap();
+        let again =
+            Plan::parse(&written, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap();
         assert_eq!(again.plan, plan);
     }
 }
@@ -125,7 +133,7 @@ fn every_arm_does_the_same_rows_unless_time_ends_a_step() {
         let actions = schedule(&plan).actions.into_iter();
         actions
             .filter_map(|action| match action.kind {
-                ActionKind::Measure(measure) => Some((measure.step, measure.limit)),
+                ActionKind::Measure(measure) => Some((measure.name, measure.limit)),
                 _ => None,
             })
             .collect()
@@ -164,7 +172,9 @@ fn a_settle_lasts_as_long_as_the_rows_ask_for() {
 fn the_plans_of_every_size_say_what_they_do() {
     let plan = |name: &str| {
         let text = shipped_plan(name).unwrap().text;
-        Plan::parse(text, &format!("/plans/{name}.toml"), &PlanContext::trusting()).unwrap().plan
+        Plan::parse(text, &format!("/plans/{name}.toml"), &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+            .unwrap()
+            .plan
     };
     insta::assert_snapshot!(render_schedule(&plan("insert-mini"), &schedule(&plan("insert-mini"))));
     let io_bound = plan("insert-io-bound-small");
@@ -196,7 +206,9 @@ fn what_is_seldom_meant_is_a_warning() {
 #[test]
 fn other_benchmarks_have_no_queue() {
     let text = format!("[workload]\nrows = 1000\nload_rows = 5\n[insert]\nsize = \"mini\"\n{ARM}");
-    let errors = Plan::parse(&text, "plan.toml", &PlanContext::trusting()).unwrap_err().to_string();
+    let errors = Plan::parse(&text, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+        .unwrap_err()
+        .to_string();
     for expected in [
         "plan.toml:3:1: [workload] load_rows: unknown key\n    It belongs in [insert], with benchmark = \"insert\" here.",
         "plan.toml:4:2: [insert]: the plan's benchmark is the microbenchmarks\n    Write benchmark = \"insert\" in [workload]",

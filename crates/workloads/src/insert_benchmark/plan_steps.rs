@@ -3,15 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use rqps_workloads::insert_benchmark::sequence;
-use rqps_workloads::step::parse_step;
+use rqps_plan::reader::{Found, Section};
+use rqps_plan::{Problems, TestOptions, limits, shared};
 
-use crate::insert::rate_remedy;
-use crate::limits;
-use crate::model::{Benchmark, TestOptions};
-use crate::problem::Problems;
-use crate::reader::{Found, Section};
-use crate::steps::{listed_steps, toml_key};
+use super::options::rate_remedy;
+use super::{sequence, test_by_name, tests};
 
 /// The steps that write as fast as they can, in the only order in which each finds what it needs.
 const WRITE_STEPS: [&str; 4] = ["l.i0", "l.x", "l.i1", "l.i2"];
@@ -19,8 +15,9 @@ const TEST_KEYS: [&str; 1] = ["rate_mei_percent"];
 
 /// The names of the steps, listed by the plan or in the benchmark's own order.
 pub(crate) fn read(workload: &Section<'_>, problems: &Problems<'_>, rates: &[u32]) -> Vec<String> {
-    let Some(steps) = listed_steps(workload, problems, Benchmark::Insert) else {
-        return sequence(rates).into_iter().map(|step| step.name).collect();
+    let repeated = |_: &str| shared::KEEP_ONE.to_owned();
+    let Some(steps) = shared::listed_steps(workload, problems, &unknown_step, &repeated) else {
+        return sequence(rates);
     };
     check_order(workload, problems, &steps);
     steps.into_iter().map(|step| step.value).collect()
@@ -28,7 +25,7 @@ pub(crate) fn read(workload: &Section<'_>, problems: &Problems<'_>, rates: &[u32
 
 fn check_order(workload: &Section<'_>, problems: &Problems<'_>, steps: &[Found<String>]) {
     let place = workload.place_of("steps");
-    let known = |step: &&Found<String>| parse_step(Benchmark::Insert, &step.value).is_ok();
+    let known = |step: &&Found<String>| unknown_step(&step.value).is_none();
     let mut done: Vec<&str> = Vec::new();
     for step in steps.iter().filter(known) {
         let name = step.value.as_str();
@@ -61,15 +58,18 @@ fn left_by(step: &str) -> &'static str {
     if step == "l.x" { "the secondary indexes" } else { "the rows" }
 }
 
-/// What to write instead of a name that is no step.
-pub(crate) fn unknown_step_remedy(name: &str, nearest: Option<&str>) -> String {
-    if name.starts_with("qr") || name.starts_with("qp") {
-        return format!("{} \"qr100\" and \"qp100\" do 100.", rate_remedy());
+/// What to write instead of a name that is no step; none where it is one.
+fn unknown_step(name: &str) -> Option<String> {
+    if name == shared::SETTLE || test_by_name(name).is_some() {
+        return None;
     }
-    match nearest {
+    if name.starts_with("qr") || name.starts_with("qp") {
+        return Some(format!("{} \"qr100\" and \"qp100\" do 100.", rate_remedy()));
+    }
+    Some(match shared::nearest_step(name, tests().iter().map(|test| test.name)) {
         Some(near) => format!("Did you mean \"{near}\"?"),
         None => "Write l.i0, l.x, l.i1, l.i2, settle, or a query step such as qr100 or qp100.".to_owned(),
-    }
+    })
 }
 
 /// The tables `[test.NAME]`, by step name.
@@ -83,15 +83,15 @@ pub(crate) fn read_tests(
         return tests;
     };
     for (name, key_at, _) in all.entries() {
-        let place = format!("[test.{}]", toml_key(name));
+        let place = format!("[test.{}]", shared::toml_key(name));
         if name == "l" {
             let what = "a name with a dot needs quotes";
             problems.error(&key_at, place, what, "Write for example [test.\"l.i1\"].");
             continue;
         }
-        if let Err(error) = parse_step(Benchmark::Insert, name) {
+        if let Some(remedy) = unknown_step(name) {
             let what = format!("there is no test \"{name}\" in this benchmark");
-            problems.error(&key_at, &place, what, unknown_step_remedy(name, error.nearest));
+            problems.error(&key_at, &place, what, remedy);
             continue;
         }
         if name == "settle" {

@@ -1,0 +1,153 @@
+//! Keys that every benchmark reads alike, and how steps are listed.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use rqps_model::{Warmup, edit_distance};
+use toml::Table;
+
+use crate::driver::Driver;
+use crate::limits;
+use crate::model::Transport;
+use crate::problem::Problems;
+use crate::reader::{Found, Section};
+
+/// Where keys belong that are of no section.
+pub const TOP: &str = "the top of the file, before the first [section]";
+/// The step that every benchmark has: it pays debt down.
+pub const SETTLE: &str = "settle";
+/// What to do with one of two that say the same.
+pub const KEEP_ONE: &str = "Keep one of the two.";
+/// Of a key that is for rqps' own clients alone.
+pub const NOT_WITH_SYSBENCH: &str = "does not go with driver = \"sysbench\"";
+
+pub fn driver(workload: &Section<'_>) -> Driver {
+    let words = [Driver::Rqps, Driver::Sysbench].map(|driver| (driver.key(), driver));
+    workload.choice("driver", &words).unwrap_or_default()
+}
+
+pub fn transport(workload: &Section<'_>) -> Transport {
+    let words = [("unix", Transport::Unix), ("tcp", Transport::Tcp)];
+    workload.choice("transport", &words).unwrap_or(Transport::Unix)
+}
+
+/// `warmup_seconds`: a number of seconds, or `"detect"`.
+pub fn warmup(section: &Section<'_>, problems: &Problems<'_>) -> Option<Warmup> {
+    let key = "warmup_seconds";
+    let (_, node) = section.node(key)?;
+    match node.get_ref().as_str() {
+        Some("detect") => Some(Warmup::Detect),
+        Some(text) if text.parse::<f64>().is_err() => {
+            let remedy = "Write a number of seconds, or \"detect\" to go on once the rate is steady.";
+            let what = format!("\"{text}\" is not known here");
+            problems.error(&node.span(), section.place_of(key), what, remedy);
+            None
+        }
+        _ => {
+            let found = section.number(key, limits::WARMUP_SECONDS)?;
+            Some(Warmup::Time(Duration::from_secs_f64(found.value)))
+        }
+    }
+}
+
+/// A warm-up in a sentence: `of 5 s`.
+pub fn warmup_text(warmup: Warmup) -> String {
+    match warmup {
+        Warmup::Time(time) => format!("of {} s", time.as_secs_f64()),
+        Warmup::Detect => "until the rate is steady".to_owned(),
+    }
+}
+
+/// The steps that a plan lists; none where it lists none. `unknown` says what to write instead of a name that is no
+/// step, `repeated` instead of one that is listed twice.
+pub fn listed_steps(
+    workload: &Section<'_>,
+    problems: &Problems<'_>,
+    unknown: &dyn Fn(&str) -> Option<String>,
+    repeated: &dyn Fn(&str) -> String,
+) -> Option<Vec<Found<String>>> {
+    let list = workload.list("steps", "step names")?;
+    let place = workload.place_of("steps");
+    if list.value.is_empty() {
+        let remedy = "List at least one test, or remove `steps` for the benchmark's own order.";
+        problems.error(&list.at, place, "the list is empty", remedy);
+        return Some(Vec::new());
+    }
+    if list.value.len() > limits::STEPS_MAX {
+        let what = format!("{} steps; a plan has at most {}", list.value.len(), limits::STEPS_MAX);
+        problems.error(&list.at, place, what, "Divide it into several plans.");
+        return Some(Vec::new());
+    }
+    let mut steps: Vec<Found<String>> = Vec::new();
+    for node in list.value {
+        let at = node.span();
+        let Some(name) = node.get_ref().as_str() else {
+            workload.wrong_type("steps", at, node.get_ref(), "a step's name in quotes");
+            continue;
+        };
+        check_step(problems, &place, &at, name, unknown);
+        if let Some(earlier) = steps.iter().find(|step| step.value == name && name != SETTLE) {
+            let (line, _) = problems.line_and_column(earlier.at.start);
+            let what = format!("\"{name}\" is listed twice, first on line {line}");
+            problems.error(&at, &place, what, repeated(name));
+        }
+        steps.push(Found { value: name.to_owned(), at });
+    }
+    Some(steps)
+}
+
+/// Records a name that is no step; false for one.
+pub fn check_step(
+    problems: &Problems<'_>,
+    place: &str,
+    at: &Range<usize>,
+    name: &str,
+    unknown: &dyn Fn(&str) -> Option<String>,
+) -> bool {
+    if problems.is_full() {
+        return false;
+    }
+    let Some(remedy) = unknown(name) else {
+        return true;
+    };
+    problems.error(at, place, format!("there is no test \"{name}\""), remedy);
+    false
+}
+
+/// A step name that means nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepError {
+    pub name: String,
+    /// The known name nearest to it.
+    pub nearest: Option<String>,
+}
+
+/// Bytes of the longest name that may be a slip: comparing takes time by the product of both lengths.
+const SLIP_BYTES_MAX: usize = 200;
+
+/// The step's name nearest to this one, `settle` included, where it may be a slip of it.
+pub fn nearest_step<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    if name.len() > SLIP_BYTES_MAX {
+        return None;
+    }
+    let distances = known.chain([SETTLE]).map(|known| (edit_distance(name, known), known));
+    let (distance, best) = distances.min()?;
+    (distance <= 2 + name.len() / 3).then(|| best.to_owned())
+}
+
+/// A key as TOML writes it: quoted where it must be.
+pub fn toml_key(name: &str) -> String {
+    let bare = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    if bare { name.to_owned() } else { format!("\"{name}\"") }
+}
+
+/// The keys of a struct as TOML has them. What TOML cannot hold is left out, which no option of a plan is.
+pub fn table_of(options: &impl serde::Serialize) -> Table {
+    Table::try_from(options).unwrap_or_default()
+}
+
+/// How many of something, with thousands apart: `1,000 rows`.
+pub fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", crate::reader::grouped(number).replace('_', ","))
+}

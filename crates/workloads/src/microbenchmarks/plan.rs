@@ -1,0 +1,527 @@
+//! The microbenchmarks as plans have them: their keys of `[workload]`, their steps, and what single tests do
+//! differently.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rqps_model::{Limit, Role, Warmup};
+use rqps_plan::reader::{Found, Section, grouped};
+use rqps_plan::{
+    ActionKind, Benchmark, Driver, Plan, Problems, Protocol, Readable, Reading, StepDef, TestOptions, Work,
+    Workload, Workplan, limits, shared,
+};
+use serde::Serialize;
+use toml::Table;
+
+use super::step::{self, SUFFIXES, test_and_role};
+use super::{SCAN_WARMUP_SECONDS, sequence, test_by_name, tests};
+use crate::model::{RateUnit, Test};
+
+const WORKLOAD_KEYS: [&str; 15] = [
+    "benchmark",
+    "tables",
+    "rows",
+    "clients",
+    "read_seconds",
+    "write_seconds",
+    "write_work",
+    "warmup_seconds",
+    "delete_share_max",
+    "driver",
+    "transport",
+    "vacuum_after_load",
+    "settle_seconds_max",
+    "pre_tests",
+    "steps",
+];
+const TEST_KEYS: [&str; 6] =
+    ["seconds", "events", "rate_per_second", "clients", "warmup_seconds", "rate_mei_percent"];
+/// Keys that are of a sequence alone.
+const SEQUENCE_KEYS: [&str; 5] =
+    ["read_seconds", "write_seconds", "write_work", "pre_tests", "warmup_seconds"];
+
+/// The 32 microbenchmarks.
+pub struct Microbenchmarks;
+
+impl Benchmark for Microbenchmarks {
+    fn id(&self) -> &'static str {
+        "microbenchmarks"
+    }
+
+    fn title(&self) -> &'static str {
+        "microbenchmarks"
+    }
+
+    fn revision(&self) -> &'static str {
+        "1"
+    }
+
+    fn home_of(&self, key: &str) -> Option<&'static str> {
+        WORKLOAD_KEYS.contains(&key).then_some("[workload]")
+    }
+
+    fn read(&self, plan: &Reading<'_>) -> Readable {
+        read(plan)
+    }
+}
+
+/// The microbenchmarks as a plan wants them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MicroPlan {
+    pub tables: u32,
+    /// Rows per table when the load is done.
+    pub rows: u64,
+    /// Seconds of a window that reads.
+    pub read_seconds: u32,
+    /// Seconds of a window that writes.
+    pub write_seconds: u32,
+    pub write_work: WriteWork,
+    /// What comes before a window without being measured.
+    #[serde(rename = "warmup_seconds")]
+    pub warmup: Warmup,
+    /// The `delete` test stops when this share of the rows is gone; 1.0: never before its time.
+    pub delete_share_max: f64,
+    /// VACUUM ANALYZE between load and first step.
+    pub vacuum_after_load: bool,
+}
+
+/// What ends a step that writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteWork {
+    /// Base runs by time, every other arm does exactly the operations that base did.
+    AsBase,
+    /// Every arm runs by time, so a faster arm changes more rows.
+    Time,
+}
+
+fn read(plan: &Reading<'_>) -> Readable {
+    let (section, problems) = (plan.workload, plan.problems);
+    section.check_keys(&WORKLOAD_KEYS, |key| match key {
+        "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
+        _ if plan.plan_keys.contains(&key) => Some(shared::TOP.to_owned()),
+        _ => plan.home_of_other(key),
+    });
+    if section.node("rows").is_none() {
+        let remedy = "Say how many rows each table has.";
+        problems.missing(&section.at, section.place_of("rows"), "missing", remedy);
+    }
+    let small =
+        |key, range, default: u32| section.integer(key, range).map_or(default, |found| found.value as u32);
+    let tables = small("tables", limits::TABLES, 1);
+    let rows = section.integer("rows", limits::ROWS).map_or(*limits::ROWS.end(), |found| found.value);
+    let settle_default = limits::settle_seconds_default(u64::from(tables) * rows);
+    let work = MicroPlan {
+        tables,
+        rows,
+        read_seconds: small("read_seconds", limits::WINDOW_SECONDS, 600),
+        write_seconds: small("write_seconds", limits::WINDOW_SECONDS, 900),
+        write_work: section
+            .choice("write_work", &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)])
+            .unwrap_or(WriteWork::AsBase),
+        warmup: shared::warmup(section, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
+        delete_share_max: section
+            .number("delete_share_max", limits::DELETE_SHARE)
+            .map_or(0.5, |found| found.value),
+        vacuum_after_load: section.boolean("vacuum_after_load").is_some_and(|found| found.value),
+    };
+    let listed = read_steps(section, problems);
+    let workload = Workload {
+        clients: small("clients", limits::CLIENTS, 1),
+        driver: shared::driver(section),
+        transport: shared::transport(section),
+        settle_seconds_max: small("settle_seconds_max", limits::SETTLE_SECONDS, settle_default),
+        steps: match plan.protocol {
+            Protocol::Isolated if section.node("steps").is_none() => {
+                tests().iter().map(|test| test.name.to_owned()).collect()
+            }
+            _ => listed.iter().map(|step| step.value.clone()).collect(),
+        },
+    };
+    let tests = read_tests(plan.top, problems, &workload);
+    if plan.protocol == Protocol::Sequence {
+        warn(&Seldom { section, problems, work: &work, workload: &workload, tests: &tests }, &listed);
+    }
+    Readable { workload, tests, work: Work::new(work) }
+}
+
+impl Workplan for MicroPlan {
+    fn benchmark(&self) -> &'static dyn Benchmark {
+        &Microbenchmarks
+    }
+
+    fn own_keys(&self) -> Table {
+        shared::table_of(self)
+    }
+
+    fn tables(&self) -> Vec<String> {
+        (1..=self.tables).map(crate::dialect::table_name).collect()
+    }
+
+    fn rows_per_table(&self) -> u64 {
+        self.rows
+    }
+
+    fn step(&self, name: &str, workload: &Workload, all: &BTreeMap<String, TestOptions>) -> Option<StepDef> {
+        let (test, role) = test_and_role(name);
+        let test = test_by_name(test)?;
+        let options = options_of(all, name);
+        // write-only is run for the read time in every published set-up.
+        let seconds = match (test.name, role) {
+            ("scan", Role::Warm) => SCAN_WARMUP_SECONDS.min(self.read_seconds),
+            ("write-only", _) => self.read_seconds,
+            _ if test.writes() => self.write_seconds,
+            _ => self.read_seconds,
+        };
+        let clients_equal_tables = test.name == "point-query" && role == Role::Warm;
+        let clients = if clients_equal_tables { self.tables } else { workload.clients };
+        let seconds = options.seconds.unwrap_or(seconds);
+        Some(StepDef {
+            name: name.to_owned(),
+            position: 0,
+            test: test.name.to_owned(),
+            group: test.group.key().to_owned(),
+            role,
+            clients: options.clients.unwrap_or(clients),
+            limit: options.events.map_or(Limit::Time(Duration::from_secs(seconds.into())), Limit::Events),
+            as_base: test.writes() && self.repeats_base(),
+            warmup: options.warmup.unwrap_or(self.warmup),
+            rate_per_second: options.rate_per_second,
+            removed_share_max: Some(self.delete_share_max).filter(|share| test.shrinks && *share < 1.0),
+            writes: test.writes(),
+            shrinks: test.shrinks,
+            operations_per_event: match test.rate_unit {
+                RateUnit::Queries => f64::from(test.queries_per_event()),
+                RateUnit::KiloRows => self.rows as f64 / 1000.0,
+                RateUnit::Rows => 1.0,
+            },
+        })
+    }
+
+    fn check(&self, top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+        check_sysbench(self, top, problems, plan);
+        if plan.protocol == Protocol::Isolated {
+            check_blocks(top, problems, plan);
+        }
+    }
+
+    fn has_independent_tests(&self) -> bool {
+        true
+    }
+
+    fn repeats_base(&self) -> bool {
+        self.write_work == WriteWork::AsBase
+    }
+
+    fn vacuums_after_load(&self) -> bool {
+        self.vacuum_after_load
+    }
+
+    fn estimate_seconds(&self, kind: &ActionKind, _plan: &Plan) -> Option<f64> {
+        // Fixed work without a rate: as long as base's window by time would be.
+        match kind {
+            ActionKind::Measure(step) => match (&step.limit, step.rate_per_second) {
+                (Limit::Events(_), None) => {
+                    let seconds = if step.writes { self.write_seconds } else { self.read_seconds };
+                    Some(f64::from(seconds))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn summary(&self) -> String {
+        let writes = match self.write_work {
+            WriteWork::AsBase => "every arm does the writes that base did",
+            WriteWork::Time => "every arm writes as much as its time allows",
+        };
+        format!("warm-up {}; {writes}", shared::warmup_text(self.warmup))
+    }
+
+    fn warmup(&self) -> Warmup {
+        self.warmup
+    }
+
+    fn method(&self, plan: &Plan) -> Vec<(&'static str, String)> {
+        let delete = ("delete stops at", format!("{} of the rows", self.delete_share_max));
+        let connections = ("connections", plan.workload.transport.text().to_owned());
+        let settle = ("settle at most", format!("{} s", plan.workload.settle_seconds_max));
+        if let Some(isolated) = &plan.isolated {
+            return vec![
+                ("window", format!("the events that base does in {} s", isolated.window_seconds)),
+                ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
+                ("blocks at most", isolated.blocks_max.to_string()),
+                connections,
+                delete,
+                settle,
+            ];
+        }
+        let writes = match self.write_work {
+            WriteWork::AsBase => "base by time, every other arm exactly base's operations",
+            WriteWork::Time => "every arm by time",
+        };
+        let warmup = match self.warmup {
+            Warmup::Time(time) => format!("{} s", time.as_secs_f64()),
+            Warmup::Detect => "until the rate is steady".to_owned(),
+        };
+        vec![
+            ("read window", format!("{} s", self.read_seconds)),
+            ("write window", format!("{} s", self.write_seconds)),
+            ("work of writes", writes.to_owned()),
+            ("warm-up", warmup),
+            connections,
+            delete,
+            settle,
+            ("vacuum after load", if self.vacuum_after_load { "yes" } else { "no" }.to_owned()),
+        ]
+    }
+}
+
+/// What a step does differently: what is said under its own name, and for `TEST.pre` also what is said under `TEST`. A
+/// warm-up takes nothing from its test.
+fn options_of(all: &BTreeMap<String, TestOptions>, step: &str) -> TestOptions {
+    let own = all.get(step).cloned().unwrap_or_default();
+    let Some(test) = step.strip_suffix(".pre").and_then(|test| all.get(test)) else {
+        return own;
+    };
+    let has_length = own.seconds.is_some() || own.events.is_some();
+    TestOptions {
+        seconds: if has_length { own.seconds } else { test.seconds },
+        events: if has_length { own.events } else { test.events },
+        rate_per_second: own.rate_per_second.or(test.rate_per_second),
+        clients: own.clients.or(test.clients),
+        warmup: own.warmup.or(test.warmup),
+        rate_mei_percent: own.rate_mei_percent.or(test.rate_mei_percent),
+    }
+}
+
+/// Names of the steps, listed by the plan or in the benchmark's own order.
+fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec<Found<String>> {
+    let pre_tests = workload.boolean("pre_tests");
+    let repeated = |name: &str| match name.contains('.') {
+        true => shared::KEEP_ONE.to_owned(),
+        false => format!("Keep one; an early pass is called \"{name}.pre\", a warm-up \"{name}.warm\"."),
+    };
+    let Some(steps) = shared::listed_steps(workload, problems, &unknown_step, &repeated) else {
+        let all = sequence(pre_tests.is_some_and(|found| found.value));
+        return all.into_iter().map(|value| Found { value, at: workload.at.clone() }).collect();
+    };
+    if let Some(Found { at, .. }) = pre_tests {
+        let remedy = "Remove it, and list the .pre tests you want in `steps`.";
+        problems.error(&at, workload.place_of("pre_tests"), "has no effect beside `steps`", remedy);
+    }
+    steps
+}
+
+/// What to write instead of a name that is no step; none where it is one.
+fn unknown_step(name: &str) -> Option<String> {
+    let nearest = step::check(name).err()?.nearest;
+    let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
+    Some(match (nearest, suffix) {
+        (Some(near), Some(suffix)) if near != shared::SETTLE => format!("Did you mean \"{near}.{suffix}\"?"),
+        (Some(near), _) => format!("Did you mean \"{near}\"?"),
+        (None, _) => {
+            "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show small-server` lists them all."
+                .to_owned()
+        }
+    })
+}
+
+/// The tables `[test.NAME]`, by step name.
+fn read_tests(
+    top: &Section<'_>,
+    problems: &Problems<'_>,
+    workload: &Workload,
+) -> BTreeMap<String, TestOptions> {
+    let mut found = BTreeMap::new();
+    let Some(all) = top.table("test", "[test.NAME]") else {
+        return found;
+    };
+    for (name, key_at, _) in all.entries() {
+        let place = format!("[test.{}]", shared::toml_key(name));
+        let known = shared::check_step(problems, &place, &key_at, name, &unknown_step);
+        if name == shared::SETTLE {
+            let remedy = "Its cap is `settle_seconds_max` in [workload].";
+            problems.error(&key_at, place, "a settle step has no options of its own", remedy);
+            continue;
+        }
+        let Some(section) = all.table(name, &place) else {
+            continue;
+        };
+        check_test_keys(&section, name);
+        let options = read_options(&section, problems, name, workload);
+        let used = workload.steps.iter().any(|step| step == name || step.strip_suffix(".pre") == Some(name));
+        if known && !used {
+            let remedy = format!("Add \"{name}\" to `steps`, or remove this table.");
+            problems.warn(&key_at, place, "has no effect: no step of the plan is called so", remedy);
+        }
+        found.insert(name.to_owned(), options);
+    }
+    found
+}
+
+/// Also catches `[test.scan.warm]`, which in TOML is a table within `[test.scan]`, not the step `scan.warm`.
+fn check_test_keys(section: &Section<'_>, name: &str) {
+    section.check_keys(&TEST_KEYS, |key| match key {
+        "tables" | "rows" | "driver" | "transport" | "delete_share_max" => {
+            Some("[workload], for all tests".to_owned())
+        }
+        _ if SUFFIXES.contains(&key) => {
+            Some(format!("a table of its own: [test.\"{name}.{key}\"], with the quotes"))
+        }
+        _ => None,
+    });
+}
+
+fn read_options(
+    section: &Section<'_>,
+    problems: &Problems<'_>,
+    name: &str,
+    workload: &Workload,
+) -> TestOptions {
+    let seconds = section.integer("seconds", limits::WINDOW_SECONDS);
+    let events = section.integer("events", limits::EVENTS);
+    let clients = section.integer("clients", limits::CLIENTS);
+    if let (Some(_), Some(events)) = (&seconds, &events) {
+        let remedy = "Keep `seconds` for a fixed time or `events` for fixed work.";
+        problems.error(
+            &events.at,
+            section.place_of("events"),
+            "a step ends by time or by work, not both",
+            remedy,
+        );
+    }
+    if let Some(events) = &events {
+        let clients = clients.as_ref().map_or(u64::from(workload.clients), |found| found.value);
+        if events.value < clients {
+            let what = format!("{} events leave some of the {} clients without any", events.value, clients);
+            problems.error(
+                &events.at,
+                section.place_of("events"),
+                what,
+                format!("Write at least {}.", grouped(clients)),
+            );
+        }
+    }
+    let rate = section.number("rate_per_second", limits::RATE_PER_SECOND);
+    if let (Some(rate), true) = (&rate, name.ends_with(".warm") || name.ends_with(".warmpre")) {
+        let remedy = "Remove it: a warm-up runs as fast as it can.";
+        problems.error(&rate.at, section.place_of("rate_per_second"), "a warm-up has no rate", remedy);
+    }
+    TestOptions {
+        seconds: seconds.map(|found| found.value as u32),
+        events: events.map(|found| found.value),
+        rate_per_second: rate.map(|found| found.value),
+        clients: clients.map(|found| found.value as u32),
+        warmup: shared::warmup(section, problems),
+        rate_mei_percent: section.number("rate_mei_percent", limits::MEI_PERCENT).map(|found| found.value),
+    }
+}
+
+/// What is looked through for what is allowed but seldom meant.
+struct Seldom<'a> {
+    section: &'a Section<'a>,
+    problems: &'a Problems<'a>,
+    work: &'a MicroPlan,
+    workload: &'a Workload,
+    tests: &'a BTreeMap<String, TestOptions>,
+}
+
+fn warn(seldom: &Seldom<'_>, steps: &[Found<String>]) {
+    let Seldom { section, problems, work, workload, tests } = *seldom;
+    let of_step = |found| -> Option<(&Found<String>, &'static Test, Role)> {
+        let found: &Found<String> = found;
+        let (test, role) = test_and_role(&found.value);
+        Some((found, test_by_name(test)?, role))
+    };
+    let tested: Vec<_> = steps.iter().filter_map(of_step).collect();
+    if let Some(shrunk) = tested.iter().position(|(_, test, _)| test.shrinks) {
+        for (found, test, _) in tested[shrunk..].iter().filter(|(_, test, _)| !test.writes()) {
+            let what = format!(
+                "\"{}\" comes after \"{}\", so rows it asks for are gone",
+                test.name, tested[shrunk].1.name
+            );
+            problems.warn(&found.at, section.place_of("steps"), what, "List the reads before the deletes.");
+        }
+    }
+    if let Some((found, ..)) =
+        tested.iter().find(|(_, test, role)| test.name == "scan" && *role == Role::Test)
+    {
+        let options = tests.get(&found.value);
+        let clients = options.and_then(|options| options.clients).unwrap_or(workload.clients);
+        if clients > work.tables {
+            let what =
+                format!("more clients ({clients}) than tables ({}): some scan the same table", work.tables);
+            let at = if found.at == section.at { section.key_at("clients") } else { found.at.clone() };
+            problems.warn(&at, "scan", what, "For one table a client, set clients in [test.scan].");
+        }
+    }
+    let widest = tested.iter().map(|(_, test, _)| u64::from(test.range)).max().unwrap_or(0);
+    if widest > work.rows {
+        let what = format!("ranges of {widest} rows are wider than a table of {} rows", work.rows);
+        problems.warn(
+            &section.key_at("rows"),
+            section.place_of("rows"),
+            what,
+            format!("Write at least {widest}."),
+        );
+    }
+    if work.write_work == WriteWork::Time && tested.iter().any(|(_, test, _)| test.writes()) {
+        let what = "a faster arm changes more rows, so the steps after a write start from unlike tables";
+        let remedy = "Use \"as-base\" unless the run is to match older results.";
+        problems.warn(&section.key_at("write_work"), section.place_of("write_work"), what, remedy);
+    }
+}
+
+/// What sysbench can't do.
+fn check_sysbench(work: &MicroPlan, top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+    if plan.workload.driver != Driver::Sysbench {
+        return;
+    }
+    const WARMUP_REMEDY: &str = "Write a number of seconds: sysbench can't tell when its rate has settled.";
+    const RATE_REMEDY: &str =
+        "Remove it: given a rate, sysbench sends at random intervals, not at even ones.";
+    let not_with_sysbench = |section: &Section<'_>, key: &str, remedy: &str| {
+        problems.error(&section.key_at(key), section.place_of(key), shared::NOT_WITH_SYSBENCH, remedy);
+    };
+    if let Some(workload) = top.table("workload", "[workload]")
+        && work.warmup == Warmup::Detect
+        && plan.protocol == Protocol::Sequence
+    {
+        not_with_sysbench(&workload, "warmup_seconds", WARMUP_REMEDY);
+    }
+    let Some(tests) = top.table("test", "[test.NAME]") else {
+        return;
+    };
+    for (name, options) in &plan.tests {
+        let Some(section) = tests.table(name, &format!("[test.{}]", shared::toml_key(name))) else {
+            continue;
+        };
+        if options.warmup == Some(Warmup::Detect) {
+            not_with_sysbench(&section, "warmup_seconds", WARMUP_REMEDY);
+        }
+        if options.rate_per_second.is_some() {
+            not_with_sysbench(&section, "rate_per_second", RATE_REMEDY);
+        }
+    }
+}
+
+/// What does not go with blocks.
+fn check_blocks(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+    let Some(section) = top.table("workload", "[workload]") else {
+        return;
+    };
+    for key in SEQUENCE_KEYS {
+        if let Some((at, _)) = section.node(key) {
+            let remedy = "Remove it; windows of blocks are given by [isolated] window_seconds.";
+            problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
+        }
+    }
+    let is_another = |name: &&String| step::check(name).is_ok() && test_by_name(name).is_none();
+    for name in plan.workload.steps.iter().filter(is_another) {
+        let remedy = "List tests alone: every test starts from the same data, warmed up.";
+        let what = format!("\"{name}\" is no test of a plan of blocks");
+        problems.error(&section.key_at("steps"), section.place_of("steps"), what, remedy);
+    }
+}
