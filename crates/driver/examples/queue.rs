@@ -71,12 +71,11 @@ fn run<S: Session>(
         limit: Limit::Rows(0),
         flush: None,
     };
-    let result = run_queue(&spec, |_| connect(), &mut Nobody)?;
+    let (result, queue) = run_queue(&spec, |_| connect(), &mut Nobody)?;
     if let Some(why) = result.invalid {
         return Err(format!("invalid: {why}").into());
     }
-    let streams = result.queue.map(|queue| queue.streams).unwrap_or_default();
-    let of = |role| streams.iter().find(|stream| stream.role == role);
+    let of = |role| queue.streams.iter().find(|stream| stream.role == role);
     let (inserted, asked) =
         (of(Role::Insert).map_or(0, |s| s.rows), of(Role::Query).map_or(0, |s| s.statements));
     let seconds = result.elapsed.as_secs_f64();

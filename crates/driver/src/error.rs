@@ -18,7 +18,7 @@ pub enum StepError {
     Panicked(u32),
     /// The step is sysbench's, and it gave no result.
     #[error(transparent)]
-    Sysbench(#[from] crate::sysbench::Error),
+    Sysbench(#[from] crate::sysbench::error::Error),
     /// The queue's engine was given a test that has no queue: a defect of the program.
     #[error("test `{0}` is no step of the Insert Benchmark")]
     NoQueue(&'static str),

@@ -1,8 +1,7 @@
 //! What a step measured.
 
-use crate::queue::QueueResult;
 use hdrhistogram::Histogram;
-use rqps_model::{EndedBy, FixedWork};
+use rqps_model::{EndedBy, FixedWork, Metrics, Series};
 use rqps_workloads::expect::Answers;
 use rqps_workloads::{Expect, Statement};
 use std::collections::BTreeMap;
@@ -32,8 +31,13 @@ pub struct StepResult {
     pub removed_rows: u64,
     /// Events that were rolled back and tried again, by SQLSTATE.
     pub retries: BTreeMap<String, u64>,
-    /// Queries completed in each second of the window; the last may be cut off.
-    pub queries_each_second: Vec<u64>,
+    /// One value for each second of the window, the last of which may be cut off: what was completed in it.
+    pub series: Vec<Series>,
+    /// Totals that only this kind of step has, by name with the unit in it.
+    pub totals: Metrics,
+    /// What each session was for and its client, in the order in which [`crate::Observer::window_opens`] got the ids;
+    /// empty where every client has one.
+    pub sessions: Vec<(String, u32)>,
     /// Figures per statement kind, in the order of the test; BEGIN and COMMIT last.
     pub kinds: Vec<KindResult>,
     /// Latency of events in ns, from sending the first statement.
@@ -44,9 +48,12 @@ pub struct StepResult {
     pub invalid: Option<String>,
     /// The events each client did: another run can do the same.
     pub work: FixedWork,
-    /// What only a step of the Insert Benchmark has. Its events are its queries, or without any its INSERT statements;
-    /// [`StepResult::queries`] counts the same, [`StepResult::statements`] all but the lookups of keys.
-    pub queue: Option<QueueResult>,
+}
+
+/// What was counted in each second, as a series.
+pub(crate) fn each_second(name: &str, unit: &str, counts: &[u64]) -> Series {
+    let values = counts.iter().map(|count| *count as f64).collect();
+    Series { name: name.to_owned(), unit: unit.to_owned(), values }
 }
 
 /// The figures of one statement kind.

@@ -5,12 +5,12 @@ use crate::crew::{Crew, Stop};
 use crate::error::StepError;
 use crate::event::{Tallies, latency_histogram};
 use crate::lead::Lead;
-use crate::result::{KindResult, StepResult};
+use crate::result::{KindResult, StepResult, each_second};
 use crate::spec::{Observer, StepSpec};
 use crate::warmup::Detector;
 use crate::worker::{self, Quota, Report, Shared};
 use hdrhistogram::Histogram;
-use rqps_model::{EndedBy, FixedWork, Limit, Warmup};
+use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Warmup};
 use rqps_wire::Session;
 use rqps_workloads::expect::{Answers, verify};
 use std::collections::BTreeMap;
@@ -125,7 +125,9 @@ fn add_up(
         changed_rows: sum(|r| r.tallies.changed_rows),
         removed_rows: sum(|r| r.removed_rows),
         retries,
-        queries_each_second: each_second(reports),
+        series: vec![each_second("queries", "queries", &queries_each_second(reports))],
+        totals: Metrics::new(),
+        sessions: Vec::new(),
         event_ns,
         scheduled_ns: merge(reports.iter().filter_map(|r| r.scheduled_ns.as_ref()))?,
         invalid,
@@ -134,7 +136,6 @@ fn add_up(
             window: reports.iter().map(|r| r.window_events + r.tail_events).collect(),
         },
         kinds,
-        queue: None,
     })
 }
 
@@ -145,7 +146,7 @@ fn rate(reports: &[Report]) -> f64 {
     reports.iter().map(rate).sum()
 }
 
-fn each_second(reports: &[Report]) -> Vec<u64> {
+fn queries_each_second(reports: &[Report]) -> Vec<u64> {
     let longest = reports.iter().map(|r| r.queries_each_second.len()).max().unwrap_or(0);
     let mut seconds = vec![0; longest];
     for report in reports {

@@ -1,13 +1,11 @@
-//! Everything the executor asks of a DBMS. The rest of the crate names none.
+//! Everything the executor asks of a DBMS. Only `adapters.rs` and the folders of DBMSs name one.
 
 use crate::error::Result;
-use crate::mysql::Mysql;
-use crate::postgres::Postgres;
 use crate::tables::{LoadTimes, Tables};
 use rqps_driver::queue::QueueSpec;
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Observer, StepError, StepResult, StepSpec};
-use rqps_model::{Counter, Dbms, QueryPlan, ServerSetting, Settle};
+use rqps_model::{Counter, QueryPlan, ServerSetting, Settle};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
@@ -18,6 +16,11 @@ use rqps_wire::{Endpoint, Error as Wire, Table};
 use rqps_workloads::Dialect;
 use std::path::Path;
 use std::time::Duration;
+
+/// Name by which servers know the sessions that administer.
+pub(crate) const ADMIN_NAME: &str = "rqps admin";
+/// Name by which servers know the sessions that are measured.
+pub(crate) const CLIENT_NAME: &str = "rqps client";
 
 /// Called several times a second with what is being done and the rows so far; the work ends early when it returns
 /// false.
@@ -191,12 +194,4 @@ pub(crate) trait Admin: Send {
 
     /// Looks many times a second what these sessions wait for, from now on.
     fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<WaitSampler>;
-}
-
-/// The adapter of a DBMS.
-pub(crate) fn adapter(dbms: Dbms) -> &'static dyn Adapter {
-    match dbms {
-        Dbms::Postgres => &Postgres,
-        Dbms::Mysql | Dbms::Mariadb => &Mysql,
-    }
 }

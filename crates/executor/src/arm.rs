@@ -1,9 +1,10 @@
 //! An arm at work: its server, and what is needed to talk to it and to watch it.
 
-use crate::adapter::{Adapter, Admin, adapter};
+use crate::adapter::CLIENT_NAME;
+use crate::adapter::{ADMIN_NAME, Adapter, Admin};
+use crate::adapters::adapter;
 use crate::error::{Death, Error, Result, tells_of_full_disk};
 use crate::log::LOOK_THROUGH_LINES;
-use crate::measure::CLIENT_NAME;
 use crate::outside::Outside;
 use rqps_model::{ServerSetting, Setting};
 use rqps_probe::{PerfCounters, ServerTarget};
@@ -12,8 +13,6 @@ use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Name by which servers know the sessions that administer.
-pub(crate) const ADMIN_NAME: &str = "rqps admin";
 /// How long it may take until the end of a server's main process shows, after its sessions have ended.
 const DEATH_NOTICE: Duration = Duration::from_secs(2);
 /// How often that is looked at.

@@ -1,6 +1,6 @@
 //! What a run says of itself before it begins: its parameters and its steps.
 
-use crate::adapter::adapter;
+use crate::adapters::adapter;
 use rqps_model::{Limit, Setting};
 use rqps_plan::{ActionKind, Plan, Protocol, Step, schedule};
 use rqps_store::{Meta, PlannedStep, now_ms};

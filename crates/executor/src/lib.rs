@@ -6,6 +6,7 @@
 //! are started from the calling thread and die with it, so that thread must live as long as the run.
 
 mod adapter;
+mod adapters;
 mod anew;
 mod arm;
 mod base;

@@ -6,7 +6,7 @@ use crate::driver::run_step;
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Watching};
 use crate::literals::explainable_sql;
-use crate::observe::observation;
+use crate::observe::{observation, window};
 use crate::outside::Outside;
 use rqps_driver::{Flush, Pace, StepSpec};
 use rqps_model::{FixedWork, Limit, QueryPlan, Role, Warmup};
@@ -15,9 +15,6 @@ use rqps_store::Observation;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, microbenchmarks};
 use std::time::Duration;
-
-/// Name by which the server knows the sessions that are measured.
-pub(crate) const CLIENT_NAME: &str = "rqps client";
 
 /// What a step is run with.
 pub(crate) struct StepInput<'a> {
@@ -94,7 +91,7 @@ pub(crate) fn measure_as(
     let mut eyes = Eyes::new(admin, arm, outside, watching);
     let outcome = run_step(driver, adapter, &spec, &endpoint, gives_way, &mut eyes);
     let findings = eyes.into_findings(&step.name, outcome)?;
-    let mut observation = observation(step, &spec, &findings);
+    let mut observation = observation(window(step, &spec, &findings), &findings);
     observation.fingerprint = state_before;
     observation.plans = plans;
     Ok(StepOutput {

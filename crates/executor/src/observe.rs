@@ -25,23 +25,36 @@ pub(crate) struct StepFindings {
 }
 
 /// The observation of a measured step, without fingerprint and plans.
-pub(crate) fn observation(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -> Observation {
-    let mut observation = Observation::new(Measured::Window(window(step, spec, findings)));
+pub(crate) fn observation(window: Window, findings: &StepFindings) -> Observation {
+    let mut observation = Observation::new(Measured::Window(window));
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
-    observation.connections = connections(&findings.cost);
+    observation.metrics.extend(findings.result.totals.clone());
+    observation.connections = connections(&findings.cost, &findings.result.sessions);
     observation.counters = findings.counters.clone();
     observation.series = series(findings);
     observation.histograms = histograms(&findings.result);
     observation
 }
 
-/// CPU of each client's session; nothing where the server does not tell what serves each, or one was gone too early:
-/// a part of them can't be compared.
-pub(crate) fn connections(cost: &WindowCost) -> Vec<ConnectionCpu> {
-    let each = cost.server.backends.iter().map(|backend| backend.cpu_us.map(|us| us as f64));
-    let each: Vec<f64> = each.collect::<Option<_>>().unwrap_or_default();
-    (0..).zip(each).map(|(client, cpu_us)| ConnectionCpu::only(client, cpu_us)).collect()
+/// CPU of each session; nothing where the server does not tell what serves each, or one was gone too early: a part of
+/// them can't be compared.
+pub(crate) fn connections(cost: &WindowCost, sessions: &[(String, u32)]) -> Vec<ConnectionCpu> {
+    let backends = &cost.server.backends;
+    let each: Option<Vec<f64>> = backends.iter().map(|backend| backend.cpu_us.map(|us| us as f64)).collect();
+    let each = each.unwrap_or_default();
+    if sessions.is_empty() {
+        return (0..).zip(each).map(|(client, cpu_us)| ConnectionCpu::only(client, cpu_us)).collect();
+    }
+    if each.len() != sessions.len() {
+        return Vec::new();
+    }
+    let of_session = |((role, client), cpu_us): (&(String, u32), f64)| ConnectionCpu {
+        role: role.clone(),
+        client: *client,
+        cpu_us,
+    };
+    sessions.iter().zip(each).map(of_session).collect()
 }
 
 pub(crate) fn window(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -> Window {
@@ -81,17 +94,19 @@ pub(crate) fn window(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -
 }
 
 fn series(findings: &StepFindings) -> Vec<Series> {
-    let whole = |counts: &[u64]| counts.iter().map(|n| *n as f64).collect::<Vec<_>>();
     let named =
         |name: &str, unit: &str, values| Series { name: name.to_owned(), unit: unit.to_owned(), values };
-    let result = &findings.result;
-    let mut series = vec![
-        named("queries", "queries", whole(&result.queries_each_second)),
-        named(WORK_WARMUP, WORK_UNIT, whole(&result.work.warmup)),
-        named(WORK_WINDOW, WORK_UNIT, whole(&result.work.window)),
-    ];
-    let sampled = findings.samples.iter();
-    series.extend(sampled.map(|s| named(s.name, s.unit, s.values.clone())));
+    let whole = |counts: &[u64]| counts.iter().map(|n| *n as f64).collect::<Vec<_>>();
+    let work = &findings.result.work;
+    let each_client = [(WORK_WARMUP, &work.warmup), (WORK_WINDOW, &work.window)];
+    let mut series = findings.result.series.clone();
+    series.extend(
+        each_client
+            .into_iter()
+            .filter(|(_, counts)| !counts.is_empty())
+            .map(|(name, counts)| named(name, WORK_UNIT, whole(counts))),
+    );
+    series.extend(findings.samples.iter().map(|s| named(s.name, s.unit, s.values.clone())));
     series
 }
 

@@ -1,7 +1,8 @@
 //! Whom a run tells, who tells it to end, and that it ends soon even where a server doesn't answer.
 
+use crate::adapter::ADMIN_NAME;
 use crate::adapter::Adapter;
-use crate::arm::{ADMIN_NAME, ActiveArm};
+use crate::arm::ActiveArm;
 use crate::log::LOOK_THROUGH_LINES;
 use crate::watch::Watcher;
 use rqps_servers::Onlooker;

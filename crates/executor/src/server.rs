@@ -1,6 +1,6 @@
 //! Work on a server outside a run: what one loads, looks through or drives by hand.
 
-use crate::adapter::adapter;
+use crate::adapters::adapter;
 use crate::driver::run_step;
 use crate::tables::table_names;
 pub use crate::tables::{LoadTimes, Tables};

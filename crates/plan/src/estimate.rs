@@ -1,7 +1,8 @@
 //! How long a schedule will take, roughly: enough to choose between lunch and a weekend.
 
-use crate::model::Plan;
-use crate::schedule::{ActionKind, Schedule};
+use crate::plan::Plan;
+use crate::schedule::Schedule;
+use crate::step::ActionKind;
 use rqps_model::{Limit, Warmup};
 
 /// Making a data directory and starting a server.

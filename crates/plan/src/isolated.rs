@@ -7,8 +7,9 @@
 
 use rqps_model::random::Stream;
 
-use crate::benchmark::StepDef;
-use crate::model::{Arm, Plan};
+use crate::model::Arm;
+use crate::plan::Plan;
+use crate::step::StepDef;
 use rqps_model::Dbms;
 
 /// Loads of every arm that blocks take in turn, so that what a load happens to leave is part of what is sampled. The

@@ -4,13 +4,13 @@
 //! list of actions, which is all that the executor sees. Everything here is pure: no file is opened, nothing is run.
 
 mod arms;
-mod benchmark;
 mod driver;
 pub mod estimate;
 pub mod isolated;
 pub mod limits;
 pub mod model;
 mod parse;
+mod plan;
 mod problem;
 mod profile;
 mod protocol;
@@ -19,15 +19,16 @@ pub mod schedule;
 pub mod shared;
 pub mod shipped;
 mod show;
+mod step;
 
-pub use benchmark::{Benchmark, Readable, Reading, Step, StepDef, Work, Workplan};
-pub use driver::Driver;
 pub use model::{
-    Arm, Isolated, OnServerDeath, Plan, Protocol, TestOptions, Transport, VerdictOptions, Workload,
+    Arm, Driver, Isolated, OnServerDeath, Protocol, TestOptions, Transport, VerdictOptions, Workload,
 };
 pub use parse::{CheckedPlan, PlanContext};
+pub use plan::{Benchmark, Plan, Readable, Reading, Work, Workplan};
 pub use problem::{PlanErrors, Problem, Problems};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
-pub use schedule::{Action, ActionKind, Schedule, Settle, schedule};
+pub use schedule::{Schedule, schedule};
 pub use show::render_schedule;
+pub use step::{Action, ActionKind, Settle, Step, StepDef};

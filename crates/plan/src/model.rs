@@ -1,62 +1,11 @@
-//! A plan, checked and resolved: every default filled in, every arm and step written out.
-//!
-//! It is pure data. [`Plan::parse`](crate::Plan::parse) makes one from a file, [`Plan::to_toml`] writes one that
-//! parses back to the same plan, and [`schedule`](crate::schedule::schedule) turns one into actions.
+//! What a plan is made of.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use serde::{Serialize, Serializer};
-use toml::Table;
+use serde::Serialize;
 
-use crate::benchmark::{Step, StepDef, Work};
-use crate::driver::Driver;
 use crate::limits;
-use crate::profile::ProfileOptions;
-use crate::shared::SETTLE;
 use rqps_model::{BuildSpec, Warmup};
-
-/// What to measure, on which arms, how.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Plan {
-    /// Names the run; safe as a folder's name.
-    pub name: String,
-    /// How state is carried from test to test.
-    pub protocol: Protocol,
-    /// How often the whole sequence is repeated from the load on; with two or more, arms advance in lockstep and each
-    /// pass is one replicate. Always 1 with [`Protocol::Isolated`].
-    #[serde(skip_serializing_if = "is_one")]
-    pub passes: u32,
-    /// Wall-clock time after which no further block begins; `None`: until every verdict is reached.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_budget")]
-    pub budget: Option<Duration>,
-    /// The name of the arm that ratios are relative to. It also sets the fixed work of [`WriteWork::AsBase`].
-    pub base: String,
-    /// Seed of everything random: rows, keys, strings.
-    pub seed: u64,
-    /// What to do when a server dies in a step.
-    pub on_server_death: OnServerDeath,
-    #[serde(skip)]
-    pub workload: Workload,
-    /// The benchmark, as this plan wants it.
-    #[serde(skip)]
-    pub work: Work,
-    /// How blocks are made, with [`Protocol::Isolated`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub isolated: Option<Isolated>,
-    /// What verdicts are held against.
-    #[serde(skip_serializing_if = "VerdictOptions::is_default")]
-    pub verdict: VerdictOptions,
-    /// Whether the run ends with CPU profiles, and how these are taken.
-    #[serde(skip_serializing_if = "ProfileOptions::is_default")]
-    pub profile: ProfileOptions,
-    /// What single steps do differently, by a step's name (`scan`, `scan.warm`).
-    #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
-    pub tests: BTreeMap<String, TestOptions>,
-    /// What is compared, in the plan's order; 1 to [`limits::ARMS_MAX`].
-    #[serde(rename = "arm")]
-    pub arms: Vec<Arm>,
-}
 
 /// A variant's place in an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -171,22 +120,13 @@ pub struct VerdictOptions {
 }
 
 impl VerdictOptions {
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 fn is_zero(blocks: &u32) -> bool {
     *blocks == 0
-}
-
-fn is_one(passes: &u32) -> bool {
-    *passes == 1
-}
-
-fn serialize_budget<S: Serializer>(budget: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-    let text = budget.map(|budget| humantime::format_duration(budget).to_string()).unwrap_or_default();
-    serializer.serialize_str(&text)
 }
 
 /// How state is carried from test to test.
@@ -236,67 +176,26 @@ impl Transport {
     }
 }
 
-impl Plan {
-    /// The plan as a file that parses back to the same plan.
-    ///
-    /// # Errors
-    /// When a number is beyond what TOML can hold.
-    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        let mut plan = Table::try_from(self)?;
-        let mut workload = Table::try_from(&self.workload)?;
-        workload.insert("benchmark".to_owned(), self.work.benchmark().id().into());
-        workload.extend(self.work.own_keys());
-        plan.insert("workload".to_owned(), workload.into());
-        plan.extend(self.work.own_tables());
-        toml::to_string_pretty(&plan)
+/// The program whose clients send the load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Driver {
+    #[default]
+    Rqps,
+    /// The sysbench that is installed.
+    Sysbench,
+}
+
+impl Driver {
+    /// The word in plans and result files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Driver::Rqps => "rqps",
+            Driver::Sysbench => "sysbench",
+        }
     }
 
-    /// The index of the base arm in [`Plan::arms`].
-    pub fn base_index(&self) -> usize {
-        self.arms.iter().position(|arm| arm.name == self.base).unwrap_or(0)
-    }
-
-    /// How its blocks are made; the defaults for a sequence.
-    pub fn blocks(&self) -> Isolated {
-        self.isolated.clone().unwrap_or_default()
-    }
-
-    /// Clients of a test in a block.
-    pub fn clients_of(&self, test: &str) -> u32 {
-        self.options_of(test).clients.unwrap_or(self.workload.clients)
-    }
-
-    /// Seconds that a window of a test in a block lasts on base.
-    pub fn window_seconds_of(&self, test: &str) -> f64 {
-        self.options_of(test).seconds.map_or_else(|| self.blocks().window_seconds, f64::from)
-    }
-
-    /// The steps after the load, with settle steps numbered (`settle-1`, `settle-2`) so that every name is unique.
-    pub fn steps(&self) -> Vec<Step> {
-        let mut settles = 0;
-        let known = self.workload.steps.iter().filter_map(|name| {
-            if name == SETTLE {
-                settles += 1;
-                return Some(Step::Settle(format!("settle-{settles}")));
-            }
-            self.work.step(name, &self.workload, &self.tests).map(Step::Measure)
-        });
-        let placed = known.enumerate().map(|(at, step)| match step {
-            Step::Measure(step) => Step::Measure(StepDef { position: at as u32 + 1, ..step }),
-            settle => settle,
-        });
-        placed.collect()
-    }
-
-    /// The measured step of this name.
-    pub fn step(&self, name: &str) -> Option<StepDef> {
-        let position = self.workload.steps.iter().position(|step| step == name).unwrap_or(0) as u32 + 1;
-        let step = self.work.step(name, &self.workload, &self.tests)?;
-        Some(StepDef { position, ..step })
-    }
-
-    /// What is said of a step under its own name.
-    pub fn options_of(&self, step: &str) -> TestOptions {
-        self.tests.get(step).cloned().unwrap_or_default()
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Driver::default()
     }
 }

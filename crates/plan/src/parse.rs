@@ -5,11 +5,11 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules};
-use crate::benchmark::{Benchmark, Readable, Reading};
 use crate::driver;
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
-use crate::model::{OnServerDeath, Plan};
+use crate::model::OnServerDeath;
+use crate::plan::{Benchmark, Plan, Readable, Reading};
 use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
 use crate::profile;
 use crate::protocol;

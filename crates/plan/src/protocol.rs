@@ -7,7 +7,8 @@ use std::time::Duration;
 use toml::de::DeValue;
 
 use crate::limits;
-use crate::model::{Isolated, Plan, Protocol, VerdictOptions};
+use crate::model::{Isolated, Protocol, VerdictOptions};
+use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::reader::Section;
 

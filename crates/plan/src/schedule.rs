@@ -4,65 +4,15 @@
 //! the actions in order and journals each, so an action's `seq` is the key by which a broken run is resumed: the same
 //! plan always gives the same schedule.
 
-use crate::benchmark::{Step, StepDef};
-use crate::model::{Plan, Protocol};
+use crate::model::Protocol;
+use crate::plan::Plan;
+use crate::step::{Action, ActionKind, Settle, Step, StepDef};
 
 /// Everything a run does, in order.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// The actions; `seq` is the index.
     pub actions: Vec<Action>,
-}
-
-/// One thing to do on one arm.
-#[derive(Debug, Clone)]
-pub struct Action {
-    /// Place in the schedule, from 0.
-    pub seq: u32,
-    /// Index in [`Plan::arms`].
-    pub arm: usize,
-    /// Which pass over all steps it belongs to, from 1.
-    pub pass: u32,
-    pub kind: ActionKind,
-}
-
-#[derive(Debug, Clone)]
-pub enum ActionKind {
-    /// Make the arm's data directory when it has none, and start its server.
-    Start,
-    /// Create the tables, fill them, build their indexes.
-    Load,
-    Vacuum,
-    /// Wait until the server has come to rest.
-    Settle(Settle),
-    Measure(StepDef),
-    Stop,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settle {
-    /// Its name, unique in the arm: `settle-1`.
-    pub step: String,
-    /// Place among the arm's steps, from 1.
-    pub position: u32,
-    /// It lasts at least this many seconds, from its beginning.
-    pub seconds_min: u32,
-    /// It gives up after this many seconds.
-    pub seconds_max: u32,
-}
-
-impl ActionKind {
-    /// A short name, unique within an arm: `start`, `load`, `settle-1`, `scan.warm`, `stop`.
-    pub fn name(&self) -> &str {
-        match self {
-            ActionKind::Start => "start",
-            ActionKind::Load => "load",
-            ActionKind::Vacuum => "vacuum",
-            ActionKind::Settle(settle) => &settle.step,
-            ActionKind::Measure(step) => &step.name,
-            ActionKind::Stop => "stop",
-        }
-    }
 }
 
 impl Schedule {

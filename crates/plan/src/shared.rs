@@ -6,8 +6,8 @@ use std::time::Duration;
 use rqps_model::{Warmup, edit_distance};
 use toml::Table;
 
-use crate::driver::Driver;
 use crate::limits;
+use crate::model::Driver;
 use crate::model::Transport;
 use crate::problem::Problems;
 use crate::reader::{Found, Section};

@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 
 use rqps_model::Limit;
 
-use crate::benchmark::StepDef;
-use crate::driver::Driver;
 use crate::estimate::{duration_text, estimate};
 use crate::isolated::block_seconds;
-use crate::model::{OnServerDeath, Plan, Protocol, Transport};
+use crate::model::Driver;
+use crate::model::{OnServerDeath, Protocol, Transport};
+use crate::plan::Plan;
 use crate::profile::ProfileAfter;
-use crate::schedule::{Action, ActionKind, Schedule};
+use crate::schedule::Schedule;
 use crate::shared::{counted, warmup_text};
+use crate::step::StepDef;
+use crate::step::{Action, ActionKind};
 
 /// The resolved plan as text, with the estimated time of each action, of an arm and of the whole.
 ///

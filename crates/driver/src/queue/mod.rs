@@ -36,7 +36,8 @@ use shared::Shared;
 use std::time::{Duration, Instant};
 
 /// Runs one step. `connect` gives session number i, in the order of [`QueueResult::sessions`]. Blocks until all
-/// sessions are gone.
+/// sessions are gone. The events of the result are its queries, or without any its INSERT statements;
+/// [`StepResult::queries`] counts the same, [`StepResult::statements`] all but the lookups of keys.
 ///
 /// # Errors
 /// As of [`crate::run_step`]; [`StepError::NoQueue`] where the test is no step of this benchmark.
@@ -44,7 +45,7 @@ pub fn run_queue<S: Session>(
     spec: &QueueSpec,
     connect: impl Fn(u32) -> Result<S, rqps_wire::Error> + Sync,
     observer: &mut dyn Observer,
-) -> Result<StepResult, StepError> {
+) -> Result<(StepResult, QueueResult), StepError> {
     let mut queue = spec.test.queue.ok_or(StepError::NoQueue(spec.test.name))?;
     queue.deletes &= !spec.shared_table;
     let seats = shared::seats(spec.clients(), &queue);

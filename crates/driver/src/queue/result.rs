@@ -1,6 +1,8 @@
 //! What a step of the Insert Benchmark measured beside what every step does.
 
 use super::spec::Role;
+use crate::result::each_second;
+use rqps_model::{Metrics, Series};
 use std::time::Duration;
 
 /// The achieved share of the target's rows from which a rate counts as kept.
@@ -29,6 +31,71 @@ pub struct QueueResult {
     pub index_build: Option<Duration>,
     /// CPU time of this process's threads in the window by what they do, summed over clients.
     pub cpu: Vec<(Role, Duration)>,
+}
+
+impl QueueResult {
+    fn stream(&self, role: Role) -> Option<&StreamResult> {
+        self.streams.iter().find(|stream| stream.role == role)
+    }
+
+    /// What only this benchmark has, as totals. What means nothing in a step is left out.
+    pub(super) fn totals(&self, builds_indexes: bool, elapsed: Duration) -> Metrics {
+        let mut totals = Metrics::new();
+        let mut put = |name: &str, value: f64| {
+            totals.insert(name.to_owned(), value);
+        };
+        let per_s = |count: u64| if elapsed.is_zero() { 0.0 } else { count as f64 / elapsed.as_secs_f64() };
+        if let Some(inserts) = self.stream(Role::Insert) {
+            put("inserted_rows", inserts.rows as f64);
+            if !builds_indexes {
+                put("inserts_per_s", per_s(inserts.rows));
+            }
+        }
+        if let Some(deletes) = self.stream(Role::Delete) {
+            put("deleted_rows", deletes.rows as f64);
+            put("deletes_per_s", per_s(deletes.rows));
+            put("short_deletes", self.short_deletes as f64);
+            put("min_lookups", self.min_lookups as f64);
+            put("min_lookup_us", self.min_lookup.as_micros() as f64);
+        }
+        if let Some(queries) = self.stream(Role::Query) {
+            put("queries_per_s", per_s(queries.statements));
+            put("query_rows_per_s", per_s(queries.rows));
+            put("max_lookups", self.max_lookups as f64);
+        }
+        if let Some(rows) = self.rows_per_query {
+            put("rows_per_query", rows);
+        }
+        if let Some(background) = self.background {
+            put("background_target_rows_per_s", background.target_rows_per_s);
+            put("background_rows_per_s", background.achieved_rows_per_s);
+            put("background_seconds", f64::from(background.seconds));
+            put("background_seconds_below", f64::from(background.seconds_below));
+            put("background_kept", if background.kept { 1.0 } else { 0.0 });
+        }
+        if let Some(time) = self.index_build {
+            put("index_build_us", time.as_micros() as f64);
+        }
+        for (role, time) in &self.cpu {
+            put(&format!("client_{}_cpu_us", role.key()), time.as_micros() as f64);
+        }
+        totals
+    }
+
+    /// Rates and longest latencies second by second.
+    pub(super) fn series(&self) -> Vec<Series> {
+        let of = |stream: &StreamResult| {
+            let (rate, unit, longest) = match stream.role {
+                Role::Insert => ("inserts", "rows", "insert_max_us"),
+                Role::Delete => ("deletes", "rows", "delete_max_us"),
+                Role::Query => ("queries", "queries", "query_max_us"),
+                Role::Maker => return Vec::new(),
+            };
+            let longest = each_second(longest, "us", &stream.max_us_each_second);
+            vec![each_second(rate, unit, &stream.each_second), longest]
+        };
+        self.streams.iter().flat_map(of).collect()
+    }
 }
 
 /// What the sessions of one role did.

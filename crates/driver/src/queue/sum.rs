@@ -22,7 +22,7 @@ pub(super) fn add_up(
     seats: &[Seat],
     reports: &[Report],
     warmup: Duration,
-) -> Result<StepResult, StepError> {
+) -> Result<(StepResult, QueueResult), StepError> {
     let all = Reports(reports);
     let foreground = if shared.queue.queries.is_some() { Role::Query } else { Role::Insert };
     let (inserts, deletes, queries) =
@@ -44,8 +44,6 @@ pub(super) fn add_up(
     }
     let maker = |count: fn(&Report) -> u64| all.of(Role::Maker).map(count).sum();
     let event_ns = merge(all.of(foreground).flat_map(|r| r.tallies.iter().map(|tally| &tally.sent_ns)))?;
-    let mut each_second = Vec::new();
-    all.of(foreground).for_each(|r| series::add(&mut each_second, &r.series.statements, |a, b| a + b));
     let queue = QueueResult {
         sessions: seats.iter().filter(|s| s.session.is_some()).map(|s| (s.role, s.client)).collect(),
         background,
@@ -61,12 +59,13 @@ pub(super) fn add_up(
             .filter(|stream| all.of(stream.role).next().is_some())
             .collect(),
     };
-    Ok(StepResult {
-        elapsed: match foreground {
-            Role::Query if events == 0 => Duration::ZERO,
-            Role::Query => Duration::from_secs_f64(events as f64 / events_per_s),
-            _ => written,
-        },
+    let elapsed = match foreground {
+        Role::Query if events == 0 => Duration::ZERO,
+        Role::Query => Duration::from_secs_f64(events as f64 / events_per_s),
+        _ => written,
+    };
+    let result = StepResult {
+        elapsed,
         warmup,
         ended_by: shared.spec.limit.time().map_or(EndedBy::Work, |_| EndedBy::Time),
         events,
@@ -78,17 +77,16 @@ pub(super) fn add_up(
         changed_rows: inserts.rows + deletes.rows,
         removed_rows: deletes.rows,
         retries,
-        queries_each_second: each_second,
+        series: queue.series(),
+        totals: queue.totals(shared.queue.builds_indexes, elapsed),
+        sessions: queue.sessions.iter().map(|(role, client)| (role.key().to_owned(), *client)).collect(),
         event_ns: event_ns.unwrap_or_else(|| shared.no_latency.clone()),
         scheduled_ns: None,
         invalid: invalid(shared, &all, events, &inserts, &queries),
-        work: FixedWork {
-            warmup: Vec::new(),
-            window: all.of(Role::Insert).map(Report::statements).collect(),
-        },
+        work: FixedWork::default(),
         kinds,
-        queue: Some(queue),
-    })
+    };
+    Ok((result, queue))
 }
 
 fn per_s(count: u64, time: Duration) -> f64 {

@@ -6,9 +6,9 @@ use super::output::{Line, Statistics};
 use super::target::Target;
 use crate::error::StepError;
 use crate::event::latency_histogram;
-use crate::result::StepResult;
+use crate::result::{StepResult, each_second};
 use crate::spec::StepSpec;
-use rqps_model::{EndedBy, FixedWork, Limit};
+use rqps_model::{EndedBy, FixedWork, Limit, Metrics};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -151,13 +151,14 @@ pub(super) fn step_result(
         changed_rows: figures.writes,
         removed_rows: if spec.test.shrinks { figures.writes + warm.statistics.writes } else { 0 },
         retries,
-        queries_each_second: window.seconds(gate_queries, queries),
+        series: vec![each_second("queries", "queries", &window.seconds(gate_queries, queries))],
+        totals: Metrics::new(),
+        sessions: Vec::new(),
         kinds: Vec::new(),
         event_ns,
         scheduled_ns: None,
         invalid: (events == 0).then(|| "no event was finished in the window".to_owned()),
         work: FixedWork { warmup: warm.work_of(spec), window: window.work() },
-        queue: None,
     })
 }
 

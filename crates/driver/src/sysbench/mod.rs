@@ -7,7 +7,7 @@
 //! returned, and whether the answers were right.
 
 mod command;
-mod error;
+pub(crate) mod error;
 mod gathered;
 mod output;
 mod process;

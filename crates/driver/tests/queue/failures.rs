@@ -98,7 +98,7 @@ fn a_statement_that_lost_a_race_is_tried_again_and_counted_by_its_error() {
          CREATE TRIGGER lose AFTER INSERT OR DELETE ON pi1 FOR EACH STATEMENT EXECUTE FUNCTION lose()";
     lab.admin.simple(sql).unwrap();
     let stretch = planned(["l.i0", "l.x", "l.i2"], ROWS, 1)[2];
-    let result = lab.run(&spec::<Connection>(&stretch, 1), &mut Watch::default()).unwrap();
+    let (result, _) = lab.run(&spec::<Connection>(&stretch, 1), &mut Watch::default()).unwrap();
     let statements = stretch.to.statements - stretch.from.statements;
     let retries = result.retries["40001"];
     assert_eq!(lab.number("SELECT last_value FROM tries") as u64, 2 * statements + retries);

@@ -1,6 +1,6 @@
 //! A server with empty tables, and steps on it.
 
-use rqps_driver::queue::{Positions, QueueSpec, run_queue};
+use rqps_driver::queue::{Positions, QueueResult, QueueSpec, run_queue};
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_model::Pacer;
 use rqps_model::{Dbms, Limit};
@@ -83,7 +83,11 @@ impl<C: Client> Lab<C> {
         self
     }
 
-    pub fn run(&self, spec: &QueueSpec, observer: &mut dyn Observer) -> Result<StepResult, StepError> {
+    pub fn run(
+        &self,
+        spec: &QueueSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<(StepResult, QueueResult), StepError> {
         let endpoint = &self.endpoint;
         run_queue(spec, |_| C::open(endpoint, NAME), observer)
     }

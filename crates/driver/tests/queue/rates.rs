@@ -20,9 +20,8 @@ fn neither_pacer_is_faster_than_the_rate() {
         let mut step = endless::<Connection>("qr500", from);
         (step.pacer, step.positions[0].rows_to_insert, step.positions[0].rows_to_delete) =
             (pacer, 1000, 1000);
-        let result = lab.run(&step, &mut Watch::default()).unwrap();
+        let (result, queue) = lab.run(&step, &mut Watch::default()).unwrap();
         assert_eq!(result.invalid, None);
-        let queue = result.queue.unwrap();
         let background = queue.background.unwrap();
         // The last of 20 statements is due in the middle of its slot, 1.95 s after the start.
         assert!(background.achieved_rows_per_s <= 1000.0 / 1.94, "{pacer:?}: {background:?}");
@@ -43,7 +42,7 @@ fn a_rate_that_no_system_keeps_is_missed() {
         let mut step = endless::<Connection>("qp1000000", FILLED);
         (step.pacer, step.positions[0].rows_to_insert, step.positions[0].rows_to_delete) =
             (pacer, 9000, 9000);
-        let queue = lab.run(&step, &mut Watch::default()).unwrap().queue.unwrap();
+        let (_, queue) = lab.run(&step, &mut Watch::default()).unwrap();
         let background = queue.background.unwrap();
         assert!(!background.kept && background.achieved_rows_per_s > 0.0, "{background:?}");
         assert_eq!(background.target_rows_per_s, 1e6);
@@ -58,9 +57,9 @@ fn time_ends_a_step_with_as_many_rows_deleted_as_inserted() {
     for name in ["qr1000", "l.i2"] {
         let limit = Limit::Time(Duration::from_millis(700));
         let step = QueueSpec { limit, ..endless::<Connection>(name, FILLED) };
-        let result = lab.run(&step, &mut Watch::default()).unwrap();
+        let (result, queue) = lab.run(&step, &mut Watch::default()).unwrap();
         assert_eq!((result.invalid, result.ended_by), (None, EndedBy::Time), "{name}");
-        let streams = result.queue.unwrap().streams;
+        let streams = queue.streams;
         assert_eq!(streams[0].rows, streams[1].rows, "{name}");
         assert!(streams[0].rows > 0 && result.events > 0, "{name}");
         assert_eq!(lab.number(&count_sql(1)) as u64, ROWS + 100, "{name}");
@@ -80,7 +79,7 @@ fn what_a_cut_off_step_left_is_done_from_two_places() {
     lab.run(&step, &mut Watch::default()).unwrap();
     step.positions[0].insert_from += 3;
     (step.positions[0].rows_to_insert, step.positions[0].rows_to_delete) = (403 - 150, 403 - 50);
-    let result = lab.run(&step, &mut Watch::default()).unwrap();
+    let (result, _) = lab.run(&step, &mut Watch::default()).unwrap();
     assert_eq!((result.invalid, result.removed_rows), (None, 353));
     assert_eq!(lab.number(&count_sql(1)) as u64, stretch.to.inserted - stretch.to.deleted);
     let newest = "SELECT extract(epoch FROM max(dateandtime) - '2020-01-01')::bigint FROM pi1";

@@ -37,12 +37,12 @@ fn every_step<C: Client>(lab: &mut Lab<C>) {
         let name = stretch.test.name;
         let mut watch = Watch::default();
         let result = lab.run(&spec::<C>(stretch, CLIENTS as usize), &mut watch);
-        let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (result, queue) = result.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(result.invalid, None, "{name}");
         assert_eq!(watch.told, ["opens", "closes", "complete"], "{name}");
         lab.no_session_is_left();
-        sums_are_right(&result, stretch);
-        sessions_are_right(result.queue.as_ref().unwrap(), &watch, stretch);
+        sums_are_right((&result, &queue), stretch);
+        sessions_are_right(&queue, &watch, stretch);
         for table in 1..=CLIENTS {
             assert_eq!(
                 lab.number(&count_sql(table)) as u64,
@@ -91,10 +91,9 @@ fn content_is_as_drawn<C: Client>(lab: &mut Lab<C>, planned: &[Stretch]) {
     assert_ne!(one, other, "clients draw rows of their own");
 }
 
-fn sums_are_right(result: &StepResult, stretch: &Stretch) {
+fn sums_are_right((result, queue): (&StepResult, &QueueResult), stretch: &Stretch) {
     let name = stretch.test.name;
     let clients = u64::from(CLIENTS);
-    let queue = result.queue.as_ref().unwrap();
     let asks = stretch.test.queue.unwrap().queries.is_some();
     let inserted = clients * (stretch.to.inserted - stretch.from.inserted);
     let deleted = clients * (stretch.to.deleted - stretch.from.deleted);
@@ -109,7 +108,10 @@ fn sums_are_right(result: &StepResult, stretch: &Stretch) {
     assert!(result.noop_statements <= if asks { result.events / 100 } else { 0 }, "{name}");
     let foreground = if asks { stream(Role::Query).unwrap() } else { inserts };
     assert_eq!((result.events, result.queries), (foreground.statements, foreground.statements), "{name}");
-    assert_eq!(result.queries_each_second.iter().sum::<u64>(), result.events, "{name}");
+    let of_seconds =
+        result.series.iter().find(|series| series.name == (if asks { "queries" } else { "inserts" }));
+    let counted = if asks { result.events } else { inserted };
+    assert_eq!(of_seconds.unwrap().values.iter().sum::<f64>(), counted as f64, "{name}");
     assert_eq!(result.event_ns.len(), result.events, "{name}");
     let all: u64 = queue.streams.iter().map(|stream| stream.statements).sum();
     assert_eq!(result.statements, all, "{name}");
@@ -181,9 +183,9 @@ fn clients_that_share_a_table_only_add_to_it_and_index_it_once() {
     let planned = stretches(["l.i0", "l.x", "l.i1", "qp50"].map(|name| test_by_name(name).unwrap()), &sizes);
     for stretch in &planned {
         let spec = QueueSpec { shared_table: true, ..spec::<postgres::Connection>(stretch, 3) };
-        let result = lab.run(&spec, &mut Watch::default()).unwrap();
+        let (result, queue) = lab.run(&spec, &mut Watch::default()).unwrap();
         assert_eq!(result.invalid, None, "{}", stretch.test.name);
-        let roles: Vec<Role> = result.queue.unwrap().streams.iter().map(|stream| stream.role).collect();
+        let roles: Vec<Role> = queue.streams.iter().map(|stream| stream.role).collect();
         assert!(!roles.contains(&Role::Delete));
         assert_eq!(lab.number(&count_sql(1)) as u64, 3 * stretch.to.inserted, "{}", stretch.test.name);
     }
@@ -205,8 +207,8 @@ fn the_older_form_of_deletes_counts_those_that_met_a_gap_in_the_keys() {
     lab.admin.query("DELETE FROM pi1 WHERE transactionid BETWEEN 31 AND 60").unwrap();
     let stretch = planned(["l.i0", "l.x", "l.i1"], 1000, 1)[2];
     let spec = QueueSpec { delete_form: DeleteForm::Range, ..spec::<postgres::Connection>(&stretch, 1) };
-    let result = lab.run(&spec, &mut Watch::default()).unwrap();
+    let (result, queue) = lab.run(&spec, &mut Watch::default()).unwrap();
     assert_eq!(result.invalid, None);
-    assert_eq!(result.queue.unwrap().short_deletes, 2);
+    assert_eq!(queue.short_deletes, 2);
     assert_eq!(result.removed_rows, 403 - 30);
 }

@@ -8,7 +8,7 @@
 use super::counted::{Counted, Lane, LogPerEvent};
 use super::data::{Seat, warm};
 use super::{Blocks, Hand};
-use crate::adapter::adapter;
+use crate::adapters::adapter;
 use crate::arm::{ActiveArm, not_started};
 use crate::error::{Error, Result};
 use crate::outside::Outside;

@@ -3,7 +3,7 @@
 
 use super::Blocks;
 use super::loads::{Made, Origin, journaled, origins};
-use crate::adapter::adapter;
+use crate::adapters::adapter;
 use crate::arm::{ActiveArm, not_started};
 use crate::error::{Error, Result};
 use crate::outside::Outside;

@@ -1,7 +1,7 @@
 //! Settings under which InnoDB pays its debts as fast as the disk allows and makes statistics of all rows, for as long
 //! as a settle step takes.
 
-use crate::arm::ADMIN_NAME;
+use crate::adapter::ADMIN_NAME;
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error};
 

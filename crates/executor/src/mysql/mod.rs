@@ -8,10 +8,10 @@ mod load;
 mod log;
 mod settle;
 
+use crate::adapter::CLIENT_NAME;
 use crate::adapter::{Adapter, Admin, Debt, LoadTick, Look, SettleTick};
 use crate::driver::run_clients;
 use crate::error::Result;
-use crate::measure::CLIENT_NAME;
 use crate::tables::{self, LoadTimes, Reach, Tables};
 use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
@@ -80,7 +80,7 @@ impl Adapter for Mysql {
         endpoint: &Endpoint,
         observer: &mut dyn Observer,
     ) -> std::result::Result<StepResult, StepError> {
-        run_queue(spec, |_| Connection::connect(endpoint, CLIENT_NAME), observer)
+        Ok(run_queue(spec, |_| Connection::connect(endpoint, CLIENT_NAME), observer)?.0)
     }
 
     fn debt_name(&self) -> &'static str {

@@ -3,8 +3,8 @@
 use super::binlog::drop_binlogs;
 use super::hurry::Hurry;
 use super::reach;
+use crate::adapter::ADMIN_NAME;
 use crate::adapter::{Debt, Look, SettleTick};
-use crate::arm::ADMIN_NAME;
 use crate::error::{Error, Result};
 use crate::tables::on_each_table;
 use crate::write_back::write_back;

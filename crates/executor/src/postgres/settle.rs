@@ -2,8 +2,8 @@
 
 use super::admin::flush_commits;
 use super::reach;
+use crate::adapter::ADMIN_NAME;
 use crate::adapter::{Debt, Look, SettleTick};
-use crate::arm::ADMIN_NAME;
 use crate::error::{Error, Result};
 use crate::tables::on_each_table;
 use crate::write_back::write_back;

@@ -69,7 +69,7 @@ impl Taken {
     pub fn into_observation(self) -> (Option<String>, Observation) {
         let mut observation = Observation::new(Measured::Profile(self.profile));
         observation.metrics = self.cost.metrics().into_iter().collect();
-        observation.connections = connections(&self.cost);
+        observation.connections = connections(&self.cost, &[]);
         let looks = self.waits.looks;
         let wait = |(kind, event, found)| Wait { kind, event, found, looks };
         observation.waits = self.waits.found.into_iter().map(wait).collect();

@@ -1,0 +1,101 @@
+//! Steps of a plan, and the actions that they become.
+
+use rqps_model::{Limit, Role, Warmup};
+
+/// A step after the load.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Pay MVCC and write-back debt down. Named by its number: `settle-1`.
+    Settle(String),
+    Measure(StepDef),
+}
+
+impl Step {
+    pub fn name(&self) -> &str {
+        match self {
+            Step::Settle(name) => name,
+            Step::Measure(step) => &step.name,
+        }
+    }
+}
+
+/// A step that runs a test.
+#[derive(Debug, Clone)]
+pub struct StepDef {
+    /// Unique in the arm: `scan`, `scan.warm`.
+    pub name: String,
+    /// Place among the arm's steps, from 1. Tests depend on what ran before, so this is kept with the result.
+    pub position: u32,
+    pub test: String,
+    /// Section of the tables it is shown in.
+    pub group: String,
+    /// Whether its figures are results.
+    pub role: Role,
+    /// Threads and connections.
+    pub clients: u32,
+    pub limit: Limit,
+    /// It does what base did in the step of the same name, so that both leave the same rows behind; by the limit where
+    /// base has no result.
+    pub as_base: bool,
+    pub warmup: Warmup,
+    /// Open loop: events per second that are due, of all clients together. `None`: closed loop.
+    pub rate_per_second: Option<f64>,
+    /// It also ends when this share of all rows has been removed.
+    pub removed_share_max: Option<f64>,
+    pub writes: bool,
+    /// The rows it removes don't come back.
+    pub shrinks: bool,
+    /// Operations of one event, in the unit of its rate.
+    pub operations_per_event: f64,
+}
+
+/// One thing to do on one arm.
+#[derive(Debug, Clone)]
+pub struct Action {
+    /// Place in the schedule, from 0.
+    pub seq: u32,
+    /// Index in [`Plan::arms`].
+    pub arm: usize,
+    /// Which pass over all steps it belongs to, from 1.
+    pub pass: u32,
+    pub kind: ActionKind,
+}
+
+#[derive(Debug, Clone)]
+pub enum ActionKind {
+    /// Make the arm's data directory when it has none, and start its server.
+    Start,
+    /// Create the tables, fill them, build their indexes.
+    Load,
+    Vacuum,
+    /// Wait until the server has come to rest.
+    Settle(Settle),
+    Measure(StepDef),
+    Stop,
+}
+
+impl ActionKind {
+    /// A short name, unique within an arm: `start`, `load`, `settle-1`, `scan.warm`, `stop`.
+    pub fn name(&self) -> &str {
+        match self {
+            ActionKind::Start => "start",
+            ActionKind::Load => "load",
+            ActionKind::Vacuum => "vacuum",
+            ActionKind::Settle(settle) => &settle.step,
+            ActionKind::Measure(step) => &step.name,
+            ActionKind::Stop => "stop",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settle {
+    /// Its name, unique in the arm: `settle-1`.
+    pub step: String,
+    /// Place among the arm's steps, from 1.
+    pub position: u32,
+    /// It lasts at least this many seconds, from its beginning.
+    pub seconds_min: u32,
+    /// It gives up after this many seconds.
+    pub seconds_max: u32,
+}
