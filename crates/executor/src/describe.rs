@@ -112,7 +112,7 @@ fn method_of_queue(
 fn isolated_steps(plan: &Plan) -> Vec<PlannedStep> {
     let steps = plan.steps().into_iter().enumerate();
     let step = |(at, step): (usize, Step)| {
-        let StepKind::Measure { test, .. } = step.kind else {
+        let StepKind::Measure { test, role, .. } = step.kind else {
             return None;
         };
         Some(PlannedStep {
@@ -126,6 +126,7 @@ fn isolated_steps(plan: &Plan) -> Vec<PlannedStep> {
             kind: "measure".to_owned(),
             test: Some(test.name.to_owned()),
             group: Some(test.group.key().to_owned()),
+            role: Some(role),
         })
     };
     steps.filter_map(step).collect()
@@ -147,6 +148,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             kind: kind.to_owned(),
             test: None,
             group: None,
+            role: None,
             clients: plan.workload.clients,
             amount: String::new(),
         };
@@ -164,6 +166,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             ActionKind::Measure(measure) => PlannedStep {
                 test: Some(measure.test.name.to_owned()),
                 group: Some(measure.test.group.key().to_owned()),
+                role: Some(measure.role),
                 clients: measure.clients,
                 amount: match &measure.limit {
                     Limit::Time(time) => format!("{} s", time.as_secs()),

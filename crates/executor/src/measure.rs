@@ -80,7 +80,7 @@ pub(crate) fn measure_as(
     let watching = Watching {
         // Those of sysbench end with their last event.
         owes_events: driver == Driver::Rqps && !matches!(spec.limit, Limit::Time(_)),
-        progress: (f64::from(measure.test.queries_per_event()), "queries/s"),
+        progress: (measure.test.operations_per_event(plan.workload.rows), measure.test.unit),
         beside: None,
     };
     let mut eyes = Eyes::new(admin, arm, outside, watching);
@@ -147,14 +147,9 @@ fn summary(measure: &Measure, observation: &Observation) -> String {
         return String::new();
     };
     let rate = window.rate().unwrap_or(0.0);
-    let unit = match measure.test.rate_unit {
-        rqps_workloads::RateUnit::Queries => "queries/s",
-        rqps_workloads::RateUnit::KiloRows => "krows/s",
-        rqps_workloads::RateUnit::Rows => "rows/s",
-    };
     let role = match measure.role {
         Role::Test => "",
         Role::Warm | Role::Pre => " (not a result)",
     };
-    format!("{rate:.0} {unit}{role}")
+    format!("{rate:.0} {}/s{role}", window.unit.key)
 }

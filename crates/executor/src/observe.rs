@@ -5,7 +5,7 @@ use rqps_model::{ConnectionCpu, Counter, Series};
 use rqps_plan::Measure;
 use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
-use rqps_store::{Histogram, LatencyFrom, Measured, Observation, RateUnit, Window};
+use rqps_store::{Histogram, LatencyFrom, Measured, Observation, Window};
 use rqps_workloads::expect::TableState;
 
 /// Series that hold one value per client instead of one per second: the events each client did, which other
@@ -52,15 +52,12 @@ pub(crate) fn connections(cost: &WindowCost) -> Vec<ConnectionCpu> {
 
 pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings: &StepFindings) -> Window {
     let result = &findings.result;
-    let rows = match measure.test.rate_unit {
-        rqps_workloads::RateUnit::Queries | rqps_workloads::RateUnit::Rows => {
-            result.rows + result.changed_rows
-        }
-        rqps_workloads::RateUnit::KiloRows => result.events * state.rows,
-    };
+    let read = result.events * state.rows;
+    let rows = if measure.test.scans { read } else { result.rows + result.changed_rows };
     Window {
         test: measure.test.name.to_owned(),
         group: measure.test.group.key().to_owned(),
+        role: measure.role,
         position: measure.position,
         clients: measure.clients,
         seed,
@@ -68,11 +65,8 @@ pub(crate) fn window(measure: &Measure, seed: u64, state: &TableState, findings:
         warmup_us: result.warmup.as_micros() as u64,
         elapsed_us: result.elapsed.as_micros() as u64,
         ended_by: result.ended_by,
-        rate_unit: match measure.test.rate_unit {
-            rqps_workloads::RateUnit::Queries => RateUnit::Queries,
-            rqps_workloads::RateUnit::KiloRows => RateUnit::Rows,
-            rqps_workloads::RateUnit::Rows => RateUnit::Inserts,
-        },
+        unit: measure.test.unit.clone(),
+        operations: measure.test.operations(result.queries, read),
         target_events_per_s: measure.rate_per_second,
         pacer: None,
         events: result.events,

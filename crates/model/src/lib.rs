@@ -9,6 +9,7 @@ mod observed;
 mod server;
 mod source;
 mod step;
+mod unit;
 mod words;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
@@ -16,3 +17,4 @@ pub use observed::{ConnectionCpu, Counter, CounterName, Metrics, Series, Settle,
 pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
+pub use unit::Unit;

@@ -16,7 +16,5 @@ pub mod zipf;
 
 pub use benchmark::Benchmark;
 pub use dialect::Dialect;
-pub use model::{
-    Expect, Group, Key, Param, Part, Protocol, QueryMix, Queue, RateUnit, Statement, Table, Test,
-};
+pub use model::{Expect, Group, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 pub use step::{Seconds, Step, StepError, StepKind};

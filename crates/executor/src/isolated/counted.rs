@@ -19,7 +19,7 @@ use rqps_model::{FixedWork, Limit, Metrics, Warmup};
 use rqps_plan::{Measure, Plan};
 use rqps_servers::{ThreadCounter, instrument};
 use rqps_store::{Count, Measured, Observation, Placement, Run};
-use rqps_workloads::{RateUnit, Test};
+use rqps_workloads::Test;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -190,11 +190,7 @@ impl Lane<'_> {
             test: test.name.to_owned(),
             group: test.group.key().to_owned(),
             events,
-            operations: match test.rate_unit {
-                RateUnit::Queries => all * f64::from(test.queries_per_event()),
-                RateUnit::Rows => all,
-                RateUnit::KiloRows => all * self.plan.workload.rows as f64 / 1000.0,
-            },
+            operations: all * test.operations_per_event(self.plan.workload.rows),
             instructions: instructions_each * all,
             counted_by: self.hand.counting.counted_by.clone().unwrap_or_default(),
         };

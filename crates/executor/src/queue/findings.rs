@@ -6,7 +6,7 @@ use crate::adapter::Adapter;
 use crate::observe::{StepFindings, histograms};
 use rqps_driver::queue::{QueueResult, Role, StreamResult};
 use rqps_model::{ConnectionCpu, Metrics, Series};
-use rqps_store::{LatencyFrom, Measured, Observation, RateUnit, Window};
+use rqps_store::{LatencyFrom, Measured, Observation, Window};
 
 /// The lookups that the deletes need; they are told apart, as metrics.
 const MIN_KIND: &str = "min";
@@ -45,16 +45,18 @@ pub(super) fn observation(
 fn window(work: &Work<'_>, step: &StepFindings) -> Window {
     let (result, measure) = (&step.result, work.measure);
     let inserted = stream(result.queue.as_ref(), Role::Insert).map_or(0, |stream| stream.rows);
-    let (rate_unit, rows) = match work.queue.queries {
-        Some(_) => (RateUnit::Queries, result.rows),
+    let (operations, rows) = match work.queue.queries {
+        Some(_) => (result.queries, result.rows),
         None if work.queue.builds_indexes => {
-            (RateUnit::Inserts, work.stretch.to.inserted * u64::from(work.clients()))
+            let indexed = work.stretch.to.inserted * u64::from(work.clients());
+            (indexed, indexed)
         }
-        None => (RateUnit::Inserts, inserted),
+        None => (inserted, inserted),
     };
     Window {
         test: measure.test.name.to_owned(),
         group: measure.test.group.key().to_owned(),
+        role: measure.role,
         position: measure.position,
         clients: measure.clients,
         seed: work.plan.seed,
@@ -62,7 +64,8 @@ fn window(work: &Work<'_>, step: &StepFindings) -> Window {
         warmup_us: 0,
         elapsed_us: result.elapsed.as_micros() as u64,
         ended_by: result.ended_by,
-        rate_unit,
+        unit: measure.test.unit.clone(),
+        operations: operations as f64,
         target_events_per_s: None,
         pacer: work.queue.rows_per_second.map(|_| work.options.pacer),
         events: result.events,
@@ -160,16 +163,11 @@ fn series(queue: &QueueResult) -> Vec<Series> {
 }
 
 /// The rate in a few words, and whether the background rate was kept.
-pub(super) fn summary(work: &Work<'_>, observation: &Observation) -> String {
+pub(super) fn summary(observation: &Observation) -> String {
     let Measured::Window(window) = &observation.measured else {
         return String::new();
     };
     let rate = window.rate().unwrap_or(0.0);
-    let unit = match work.queue.queries {
-        Some(_) => "queries/s",
-        None if work.queue.builds_indexes => "indexed rows/s",
-        None => "inserts/s",
-    };
     let metric = |name: &str| observation.metrics.get(name).copied();
     let beside = match (metric("background_rows_per_s"), metric("background_target_rows_per_s")) {
         (Some(achieved), Some(target)) if metric("background_kept") == Some(0.0) => {
@@ -178,5 +176,5 @@ pub(super) fn summary(work: &Work<'_>, observation: &Observation) -> String {
         (Some(achieved), _) => format!(" beside {achieved:.0} inserts/s"),
         _ => String::new(),
     };
-    format!("{rate:.0} {unit}{beside}")
+    format!("{rate:.0} {}/s{beside}", window.unit.key)
 }
