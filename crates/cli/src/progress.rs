@@ -107,8 +107,8 @@ impl Watcher for Progress {
         self.draw("");
     }
 
-    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &'static str)>) {
-        let rate = rate.map(|(rate, unit)| format!(" {rate:.0} {unit}")).unwrap_or_default();
+    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>) {
+        let rate = rate.map(|(rate, unit)| format!(" {rate:.0} {unit}/s")).unwrap_or_default();
         self.draw(&format!("{doing} {elapsed_s:.0} s{rate}"));
     }
 

@@ -51,6 +51,7 @@ fn isolated_steps(plan: &Plan) -> Vec<PlannedStep> {
             kind: "measure".to_owned(),
             test: Some(step.test),
             group: Some(step.group),
+            role: Some(step.role),
         })
     };
     steps.filter_map(step).collect()
@@ -72,6 +73,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             kind: kind.to_owned(),
             test: None,
             group: None,
+            role: None,
             clients: plan.workload.clients,
             amount: String::new(),
         };
@@ -89,6 +91,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             ActionKind::Measure(measured) => PlannedStep {
                 test: Some(measured.test.clone()),
                 group: Some(measured.group.clone()),
+                role: Some(measured.role),
                 clients: measured.clients,
                 amount: match &measured.limit {
                     Limit::Time(time) => format!("{} s", time.as_secs()),

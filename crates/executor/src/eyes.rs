@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::outside::Outside;
 use rqps_driver::{Observer, StepError, StepResult};
-use rqps_model::Counter;
+use rqps_model::{Counter, Unit};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::{FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::now_ms;
@@ -31,8 +31,8 @@ struct OpenWindow {
 pub(crate) struct Watching {
     /// Sessions stay after the window.
     pub owes_events: bool,
-    /// What an event, as the load engine counts its progress, stands for, and the rate's unit.
-    pub progress: (f64, &'static str),
+    /// What an event, as the load engine counts its progress, stands for, and what the rate counts.
+    pub progress: (f64, &'static Unit),
     /// A session that looks at the server's debt each second of the window.
     pub beside: Option<Box<dyn Admin>>,
 }
@@ -203,7 +203,7 @@ impl Observer for Eyes<'_, '_> {
         }
         let (stands_for, unit) = self.how.progress;
         let rate = events as f64 * stands_for / elapsed_s.max(1e-3);
-        let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, unit));
+        let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, &*unit.key));
         self.outside.watcher.goes_on(phase, elapsed_s, rate);
     }
 

@@ -85,7 +85,7 @@ pub(crate) fn measure_as(
     let watching = Watching {
         // Those of sysbench end with their last event.
         owes_events: driver == Driver::Rqps && !matches!(spec.limit, Limit::Time(_)),
-        progress: (f64::from(spec.test.queries_per_event()), "queries/s"),
+        progress: (step.operations_per_event, spec.test.unit),
         beside: None,
     };
     let mut eyes = Eyes::new(admin, arm, outside, watching);
@@ -95,7 +95,7 @@ pub(crate) fn measure_as(
     observation.fingerprint = state_before;
     observation.plans = plans;
     Ok(StepOutput {
-        summary: summary(step, &spec, &observation),
+        summary: summary(step, &observation),
         observation,
         work: findings.result.work,
         invalid: findings.result.invalid,
@@ -166,7 +166,7 @@ fn changes_ids(step: &StepDef) -> bool {
     step.shrinks || step.test == "insert"
 }
 
-fn summary(step: &StepDef, spec: &StepSpec, observation: &Observation) -> String {
+fn summary(step: &StepDef, observation: &Observation) -> String {
     let rqps_store::Measured::Window(window) = &observation.measured else {
         return String::new();
     };
@@ -175,5 +175,5 @@ fn summary(step: &StepDef, spec: &StepSpec, observation: &Observation) -> String
         Role::Test => "",
         Role::Warm | Role::Pre => " (not a result)",
     };
-    format!("{rate:.0} {}/s{role}", spec.test.rate_unit.key())
+    format!("{rate:.0} {}/s{role}", window.unit.key)
 }

@@ -5,7 +5,7 @@ use rqps_model::{ConnectionCpu, Counter, Series};
 use rqps_plan::StepDef;
 use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
-use rqps_store::{Histogram, LatencyFrom, Measured, Observation, RateUnit, Window};
+use rqps_store::{Histogram, LatencyFrom, Measured, Observation, Window};
 
 /// Series that hold one value per client instead of one per second: the events each client did, which other
 /// arms repeat.
@@ -59,15 +59,12 @@ pub(crate) fn connections(cost: &WindowCost, sessions: &[(String, u32)]) -> Vec<
 
 pub(crate) fn window(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -> Window {
     let result = &findings.result;
-    let rows = match spec.test.rate_unit {
-        rqps_workloads::RateUnit::Queries | rqps_workloads::RateUnit::Rows => {
-            result.rows + result.changed_rows
-        }
-        rqps_workloads::RateUnit::KiloRows => result.events * spec.state.rows,
-    };
+    let read = result.events * spec.state.rows;
+    let rows = if spec.test.scans { read } else { result.rows + result.changed_rows };
     Window {
         test: step.test.clone(),
         group: step.group.clone(),
+        role: step.role,
         position: step.position,
         clients: step.clients,
         seed: spec.seed,
@@ -75,11 +72,8 @@ pub(crate) fn window(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -
         warmup_us: result.warmup.as_micros() as u64,
         elapsed_us: result.elapsed.as_micros() as u64,
         ended_by: result.ended_by,
-        rate_unit: match spec.test.rate_unit {
-            rqps_workloads::RateUnit::Queries => RateUnit::Queries,
-            rqps_workloads::RateUnit::KiloRows => RateUnit::Rows,
-            rqps_workloads::RateUnit::Rows => RateUnit::Inserts,
-        },
+        unit: spec.test.unit.clone(),
+        operations: spec.test.operations(result.queries, read),
         target_events_per_s: step.rate_per_second,
         pacer: None,
         events: result.events,

@@ -4,8 +4,9 @@
 pub trait Watcher {
     /// An action begins: its place in the schedule, the arm's name and the action's.
     fn begins(&mut self, seq: u32, arm: &str, action: &str);
-    /// It goes on: what it is doing, for how long, and the rate so far with its unit where it has one.
-    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &'static str)>);
+    /// It goes on: what it is doing, for how long, and the rate so far with what it counts in a second,
+    /// where it has one.
+    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>);
     /// It has ended, with its result in a few words.
     fn ends(&mut self, seq: u32, arm: &str, action: &str, result: &str);
     /// A stage of a run without a fixed number of actions is reached.

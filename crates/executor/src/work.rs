@@ -51,7 +51,7 @@ pub(crate) fn load_tables(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<
     let start = Instant::now();
     let loaded = task.arm.adapter.load(&task.arm.endpoint, tables, &mut |what, rows| {
         let elapsed_s = start.elapsed().as_secs_f64();
-        let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows/s"));
+        let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows"));
         outside.watcher.goes_on(what, elapsed_s, rate);
         !outside.stopped()
     });

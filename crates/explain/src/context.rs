@@ -76,7 +76,7 @@ impl<'a> Context<'a> {
     }
 
     /// What an operation of this test is called.
-    pub fn operation(&self) -> &'static str {
-        self.figures.operation
+    pub fn operation(&self) -> &str {
+        self.figures.operation()
     }
 }

@@ -268,7 +268,7 @@ fn beside(figures: &Figures) -> Vec<Evidence> {
     let figure = |(what, unit, metric, scale): (&str, &str, &'static str, f64)| {
         let found = figures.of(|cell| Some(cell.metric(metric)? / scale / cell.operations()))?;
         (found.base.max(found.arm) >= BESIDE_MIN)
-            .then(|| Evidence::of(what, format!("{unit}/{}", figures.operation), &found))
+            .then(|| Evidence::of(what, format!("{unit}/{}", figures.operation()), &found))
     };
     BESIDE.into_iter().filter_map(figure).collect()
 }

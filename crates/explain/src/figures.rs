@@ -8,8 +8,9 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use rqps_model::Unit;
 use rqps_model::{CounterName, EndedBy};
-use rqps_store::{BlockStatus, RateUnit, Recorded, Run, Window};
+use rqps_store::{BlockStatus, Recorded, Run, Window};
 
 use crate::error::Result;
 use crate::quantity::{Quantity, quantity};
@@ -46,8 +47,8 @@ pub(crate) struct Totals {
 
 /// Both arms' totals in one test.
 pub(crate) struct Figures {
-    /// What an operation is called: `query`, `1000 rows`, `row`.
-    pub operation: &'static str,
+    /// What rates count and costs are divided by; none where the test has no window.
+    pub unit: Option<Unit>,
     /// Clients of the arm's windows.
     pub clients: u32,
     /// Whether there are blocks, so that noise is known.
@@ -130,7 +131,6 @@ impl<'a> Reader<'a> {
         control: Option<usize>,
     ) -> Result<Figures> {
         let windows = windows_of(self.run, test, arm);
-        let unit = windows.first().map_or(RateUnit::Queries, |window| window.result.rate_unit);
         let mut blocks: BTreeMap<u32, [Option<Rc<Totals>>; 3]> = BTreeMap::new();
         for (place, arm) in [Some(base), Some(arm), control].into_iter().enumerate() {
             let Some(arm) = arm else { continue };
@@ -139,11 +139,7 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(Figures {
-            operation: match unit {
-                RateUnit::Queries => "query",
-                RateUnit::Rows => "1000 rows",
-                RateUnit::Inserts => "row",
-            },
+            unit: windows.first().map(|window| window.result.unit.clone()),
             clients: windows.first().map_or(1, |window| window.result.clients),
             replicated: !self.run.blocks.is_empty(),
             names: Rc::clone(&self.names),
@@ -167,6 +163,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Figures {
+    /// What an operation is called after a slash: `query`, `1000 rows`, `row`.
+    pub fn operation(&self) -> &str {
+        self.unit.as_ref().map_or("operation", |unit| &unit.per)
+    }
+
     /// The change of a quantity; none where no block has it for both arms.
     pub fn of(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
         let value = |totals: &Option<Rc<Totals>>| {
@@ -233,7 +234,7 @@ impl Figures {
     /// Figures of one client, block by block: base, arm, control.
     pub fn made(blocks: Vec<[Option<Totals>; 3]>) -> Self {
         let blocks = blocks.into_iter().map(|block| block.map(|totals| totals.map(Rc::new))).collect();
-        Self { operation: "query", clients: 1, replicated: true, names: Rc::default(), blocks }
+        Self { unit: None, clients: 1, replicated: true, names: Rc::default(), blocks }
     }
 }
 
@@ -260,7 +261,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
     let mut blocks: BTreeMap<u32, Totals> = BTreeMap::new();
     for window in windows_of(run, test, arm) {
         let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
-        totals.operations += window.result.operations();
+        totals.operations += window.result.operations;
         let elapsed_us = window.result.elapsed_us as f64;
         let foreground = Foreground::of(window);
         let connections = foreground.as_ref().map_or(window.result.clients, |its| its.connections);

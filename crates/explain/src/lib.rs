@@ -25,6 +25,7 @@ mod waits;
 mod words;
 
 use rqps_stats::{Class, Detector, Verdict};
+
 use rqps_store::{Role, Run};
 use rqps_verdicts::RunVerdicts;
 
@@ -96,10 +97,7 @@ fn steps(run: &Run) -> Vec<(String, String)> {
     let mut steps: Vec<(usize, String, String)> = Vec::new();
     for window in &run.windows {
         let (step, group) = (&window.action.step, &window.result.group);
-        if step.ends_with(".warm")
-            || step.ends_with(".warmpre")
-            || steps.iter().any(|(_, _, name)| name == step)
-        {
+        if window.result.role == rqps_model::Role::Warm || steps.iter().any(|(_, _, name)| name == step) {
             continue;
         }
         let is_of_queue = queue::GROUPS.contains(&group.as_str());

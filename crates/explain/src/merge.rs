@@ -10,6 +10,7 @@ use crate::model::{Cause, Evidence, Finding, Word};
 use crate::rank::Item;
 use crate::time::CLIENT_CPU;
 use crate::words;
+use rqps_model::Unit;
 
 /// A cause takes CPU time as its effect only if what it works by changed by at least this share of that.
 const DRIVES: f64 = 0.5;
@@ -123,7 +124,7 @@ fn share(base: f64, arm: f64) -> f64 {
 fn drive(cx: &Context<'_>, item: &Item) -> f64 {
     match item.finding.cause {
         // What deletes take is no part of the queries beside them.
-        Cause::TailEntries if cx.operation() == "query" => 0.0,
+        Cause::TailEntries if cx.figures.unit.as_ref().is_some_and(Unit::is_queries) => 0.0,
         Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
             blocks_touched(cx).map_or(0.0, |found| found.share())
         }

@@ -76,7 +76,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
     let (base, arm) = (by_kind(&base.result, &base_waits), by_kind(&arm.result, &arm_waits));
     let finding = |kind: usize| {
         let at = |waited: &BTreeMap<usize, Waited>| waited.get(&kind).copied().unwrap_or_default();
-        finding(kind, at(&base), at(&arm), base_us, cx.figures.operation)
+        finding(kind, at(&base), at(&arm), base_us, cx.operation())
     };
     Ok((0..KINDS.len()).filter_map(finding).collect())
 }

@@ -11,6 +11,7 @@ mod server;
 mod source;
 mod step;
 mod text;
+mod unit;
 mod words;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
@@ -19,3 +20,4 @@ pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
 pub use text::edit_distance;
+pub use unit::Unit;

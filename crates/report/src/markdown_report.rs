@@ -1,6 +1,7 @@
 //! The whole report of one run: what was compared, on what, how, what came out, and how far to trust it.
 
-use rqps_store::{RateUnit, Run};
+use rqps_model::Unit;
+use rqps_store::{Run, Window};
 
 use crate::document::{Block, Document};
 use crate::error::Result;
@@ -151,18 +152,17 @@ fn legend(run: &Run) -> Vec<String> {
         let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
         lines.push(own.to_owned());
     }
-    if run.windows.iter().any(|window| window.result.rate_unit == RateUnit::Inserts) {
-        lines
-            .push("for l.i0, l.i1 and l.i2 an operation is a row inserted, for l.x a row indexed".to_owned());
-    }
-    let mut rows: Vec<&str> = Vec::new();
-    for window in run.windows.iter().filter(|window| window.result.rate_unit == RateUnit::Rows) {
-        if !rows.contains(&window.result.test.as_str()) {
-            rows.push(&window.result.test);
+    let mut tests: Vec<(&Unit, Vec<&str>)> = Vec::new();
+    for Window { unit, test, .. } in run.windows.iter().map(|window| &window.result) {
+        match tests.iter_mut().find(|(known, _)| *known == unit) {
+            Some((_, tests)) if tests.contains(&test.as_str()) => {}
+            Some((_, tests)) => tests.push(test),
+            None => tests.push((unit, vec![test])),
         }
     }
-    if !rows.is_empty() {
-        lines.push(format!("for {} an operation is a thousand rows, over all clients", rows.join(", ")));
+    for (unit, tests) in tests.into_iter().filter(|(unit, _)| !unit.is_queries()) {
+        let (tests, one, many) = (tests.join(", "), &unit.one, &unit.many);
+        lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, over all clients)"));
     }
     lines
 }

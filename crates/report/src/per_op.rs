@@ -37,7 +37,7 @@ pub(crate) struct Cost<'a> {
 impl<'a> From<&'a Recorded<Window>> for Cost<'a> {
     fn from(window: &'a Recorded<Window>) -> Self {
         Self {
-            operations: window.result.operations(),
+            operations: window.result.operations,
             elapsed_us: window.result.elapsed_us as f64,
             metrics: &window.metrics,
         }

@@ -92,7 +92,7 @@ fn pool(run: &Run) -> Windows {
     for ((arm, step), windows) in all {
         if let Some(mut one) = sum(&windows) {
             if !one.metrics.contains_key(INSTRUCTIONS) {
-                let counted = counted_per_op(run, &arm, &step).map(|per_op| per_op * one.result.operations());
+                let counted = counted_per_op(run, &arm, &step).map(|per_op| per_op * one.result.operations);
                 one.metrics.extend(counted.map(|total| (INSTRUCTIONS.to_owned(), total)));
             }
             pooled.insert((arm, step), one);

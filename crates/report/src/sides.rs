@@ -1,10 +1,10 @@
 //! The arms of a comparison, whichever runs they come from, and the steps they share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::Settle;
+use rqps_model::{self as model, Settle, Unit};
 use rqps_store::{
-    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RateUnit, Recorded, Role, Run, Status, Window,
+    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, Recorded, Role, Run, Status, Window,
 };
 
 use crate::background::Background;
@@ -34,8 +34,8 @@ pub(crate) struct Sides<'a> {
     of_runs: Vec<String>,
     /// What must stand in every table of background writes that were not kept.
     of_rates: Vec<String>,
-    /// Tests to show; all when empty.
-    only: Vec<String>,
+    /// Steps to show; all when none.
+    only: Option<BTreeSet<&'a str>>,
 }
 
 /// Why a window has no value.
@@ -60,6 +60,15 @@ pub(crate) enum Which {
     Tests,
     /// The tests that ran before any write (`.pre`).
     Pre,
+}
+
+impl Which {
+    fn role(self) -> model::Role {
+        match self {
+            Which::Tests => model::Role::Test,
+            Which::Pre => model::Role::Pre,
+        }
+    }
 }
 
 impl<'a> Side<'a> {
@@ -170,12 +179,10 @@ impl<'a> Sides<'a> {
             )?,
         };
         let of_runs = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
-        let mut sides = Self { base, all, of_runs, of_rates: Vec::new(), only: only.to_vec() };
+        let mut sides = Self { base, all, of_runs, of_rates: Vec::new(), only: None };
+        sides.only = sides.steps_of(only)?;
         sides.of_rates = sides.all.iter().filter_map(|side| sides.missed(side)).collect();
-        match only.iter().find(|name| !sides.has(name)) {
-            Some(name) => Err(Error::UnknownTest { name: name.clone() }),
-            None => Ok(sides),
-        }
+        Ok(sides)
     }
 
     /// Warns of the runs, before all other warnings.
@@ -214,7 +221,7 @@ impl<'a> Sides<'a> {
 
     /// Whether no tests were picked out.
     pub fn shows_all(&self) -> bool {
-        self.only.is_empty()
+        self.only.is_none()
     }
 
     /// The runs, each once.
@@ -228,13 +235,23 @@ impl<'a> Sides<'a> {
         runs
     }
 
-    fn has(&self, test: &str) -> bool {
-        self.all.iter().flat_map(|side| &side.run.steps).any(|step| is_of(&step.name, test))
+    /// The steps of these tests; none when all are wanted.
+    fn steps_of(&self, tests: &[String]) -> Result<Option<BTreeSet<&'a str>>> {
+        let mut steps = BTreeSet::new();
+        for test in tests {
+            let planned = self.all.iter().flat_map(|side| &side.run.steps);
+            let found: Vec<&str> = planned.filter(|step| is_of(step, test)).map(|step| &*step.name).collect();
+            if found.is_empty() {
+                return Err(Error::UnknownTest { name: test.clone() });
+            }
+            steps.extend(found);
+        }
+        Ok((!tests.is_empty()).then_some(steps))
     }
 
     /// Whether a step is one of the tests that were picked out.
     pub fn shows(&self, step: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|test| is_of(step, test))
+        self.only.as_ref().is_none_or(|only| only.contains(step))
     }
 
     /// The arms that are compared with the base, in the plan's order.
@@ -282,8 +299,8 @@ impl<'a> Sides<'a> {
     pub fn steps(&self, which: Which) -> Vec<TestStep> {
         let mut steps: Vec<(usize, TestStep)> = Vec::new();
         for side in &self.all {
-            let wanted = |step: &&PlannedStep| role(&step.name) == Some(which) && self.shows(&step.name);
-            for step in side.run.steps.iter().filter(|step| step.kind == "measure").filter(wanted) {
+            let wanted = |step: &&PlannedStep| step.role == Some(which.role()) && self.shows(&step.name);
+            for step in side.run.steps.iter().filter(wanted) {
                 let step =
                     TestStep { name: step.name.clone(), group: step.group.clone().unwrap_or_default() };
                 if !steps.iter().any(|(_, known)| *known == step) {
@@ -297,13 +314,18 @@ impl<'a> Sides<'a> {
         steps.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// Steps whose rate is of that unit.
-    pub fn tests_by(&self, unit: RateUnit, steps: &[TestStep]) -> Vec<String> {
-        let is_of_unit = |step: &TestStep| {
+    /// What the rates of steps count, as they come, and the steps of each unit.
+    pub fn units<'s>(&self, steps: &'s [TestStep]) -> Vec<(&'a Unit, Vec<&'s str>)> {
+        let mut units: Vec<(&'a Unit, Vec<&'s str>)> = Vec::new();
+        for step in steps {
             let mut windows = self.all.iter().filter_map(|side| side.window(&step.name).ok());
-            windows.any(|window| window.result.rate_unit == unit)
-        };
-        steps.iter().filter(|step| is_of_unit(step)).map(|step| step.name.clone()).collect()
+            let Some(window) = windows.next() else { continue };
+            match units.iter_mut().find(|(unit, _)| **unit == window.result.unit) {
+                Some((_, of_unit)) => of_unit.push(&step.name),
+                None => units.push((&window.result.unit, vec![&step.name])),
+            }
+        }
+        units
     }
 }
 
@@ -315,18 +337,9 @@ pub(crate) fn numbered(sides: &[Side<'_>]) -> (Vec<Column>, Vec<String>) {
     (sides.iter().enumerate().map(column).collect(), sides.iter().enumerate().map(line).collect())
 }
 
-/// What a step is for, by the suffix of its name; none for a warm-up.
-fn role(step: &str) -> Option<Which> {
-    match step.rsplit_once('.') {
-        Some((_, "warm" | "warmpre")) => None,
-        Some((_, "pre")) => Some(Which::Pre),
-        _ => Some(Which::Tests),
-    }
-}
-
-/// Whether a step runs that test, or is the step of that name.
-fn is_of(step: &str, test: &str) -> bool {
-    step == test || step.strip_suffix(".pre") == Some(test)
+/// Whether a step is the one of that name, or the early pass of that test.
+fn is_of(step: &PlannedStep, test: &str) -> bool {
+    step.name == test || step.role == Some(model::Role::Pre) && step.test.as_deref() == Some(test)
 }
 
 fn find<'a>(all: &[Side<'a>], name: &str) -> Result<Side<'a>> {

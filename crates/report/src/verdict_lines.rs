@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rqps_stats::{Class, Detector, Tag, Verdict};
-use rqps_store::{RateUnit, Run, counted};
+use rqps_store::{Run, counted};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
 use crate::background::Background;
@@ -41,7 +41,8 @@ pub(crate) struct Line<'a> {
     pub stalls: Option<&'a Verdict>,
     /// What else an operation takes.
     pub resources: Vec<&'a Verdict>,
-    pub unit: RateUnit,
+    /// What an operation is called: `a query`.
+    pub operation: &'a str,
     /// Why it has no verdicts, where the background writes were not the same.
     pub missed: Option<Missed>,
 }
@@ -128,12 +129,12 @@ impl<'a> Judged<'a> {
                 cost: of(Detector::Cost),
                 stalls: of(Detector::Stalls),
                 resources: Detector::RESOURCES.into_iter().filter_map(of).collect(),
-                unit: self
+                operation: self
                     .run
                     .windows
                     .iter()
                     .find(|window| window.action.step == test.name)
-                    .map_or(RateUnit::Queries, |window| window.result.rate_unit),
+                    .map_or("an operation", |window| &window.result.unit.one),
                 missed: self.missed(arm, &test.name),
             };
             if line.rate.is_some() || line.cost.is_some() || line.missed.is_some() {
@@ -270,7 +271,7 @@ impl Line<'_> {
 
     /// What the line says of one verdict.
     pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
-        let (operation, blocks) = (words::operation(self.unit), verdict.blocks);
+        let (operation, blocks) = (self.operation, verdict.blocks);
         let mei = words::percent(verdict.mei);
         let name = words::metric(verdict.metric);
         match (verdict.class, verdict.detector) {

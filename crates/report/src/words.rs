@@ -1,7 +1,6 @@
 //! Verdicts in plain words: what a class, a ratio, a metric or a length of time is called.
 
 use rqps_stats::{Class, Metric, Tag, Verdict};
-use rqps_store::RateUnit;
 use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
 /// A cost is told as a multiple from this ratio on.
@@ -152,15 +151,6 @@ pub(crate) fn interval_of_change(one: &Verdict) -> String {
 /// Whether a metric's name in columns is a plural.
 pub(crate) fn is_plural(metric: Metric) -> bool {
     !matches!(metric, Metric::Rate | Metric::CpuUs | Metric::StallFactor)
-}
-
-/// What one operation of a test is called.
-pub(crate) fn operation(unit: RateUnit) -> &'static str {
-    match unit {
-        RateUnit::Queries => "a query",
-        RateUnit::Rows => "a thousand rows",
-        RateUnit::Inserts => "a row",
-    }
 }
 
 /// A length of time to plan by, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.

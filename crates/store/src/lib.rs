@@ -33,7 +33,7 @@ pub use folder::{RunFolder, RunSummary, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::Standing;
 pub use meta::{Fact, Meta, PlannedStep};
-pub use observation::{Histogram, LatencyFrom, Load, Measured, Observation, RateUnit, Recorded, Window};
+pub use observation::{Histogram, LatencyFrom, Load, Measured, Observation, Recorded, Window};
 pub use profile::{PROFILE_KIND, Profile};
 pub use read::Run;
 pub use schema::VERSION as SCHEMA_VERSION;

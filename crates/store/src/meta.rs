@@ -1,6 +1,6 @@
 //! What a run set out to do: its parameters, the steps in order, and the host it ran on.
 
-use rqps_model::Setting;
+use rqps_model::{Role, Setting};
 use serde::{Deserialize, Serialize};
 
 /// A fact about the host, such as the kernel's version.
@@ -53,6 +53,8 @@ pub struct PlannedStep {
     pub test: Option<String>,
     /// Group of the test, such as `point`.
     pub group: Option<String>,
+    /// What it is for; none for settles.
+    pub role: Option<Role>,
     pub clients: u32,
     /// How long or how much: `600 s`, `1000000 events`; for a settle its cap.
     pub amount: String,

@@ -1,6 +1,8 @@
 //! What a finished action observed: a measured window, a load or a settle, with its metrics and details.
 
-use rqps_model::{ConnectionCpu, Counter, EndedBy, Metrics, Pacer, QueryPlan, Series, Settle, Wait};
+use rqps_model::{
+    ConnectionCpu, Counter, EndedBy, Metrics, Pacer, QueryPlan, Role, Series, Settle, Unit, Wait,
+};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -9,18 +11,6 @@ use crate::block::{Count, Placement};
 use crate::journal::{ActionRecord, Outcome};
 use crate::profile::Profile;
 use crate::text_enum::text_enum;
-
-text_enum! {
-    /// What the rate of a test counts.
-    RateUnit {
-        /// Queries per second, as sysbench counts them (BEGIN and COMMIT are queries).
-        Queries = "queries",
-        /// Rows per second over all clients (`scan`).
-        Rows = "rows",
-        /// Rows inserted, or indexed, per second over all clients (steps of the queue that write as fast as they can).
-        Inserts = "inserts",
-    }
-}
 
 text_enum! {
     /// Where a latency is counted from.
@@ -39,6 +29,8 @@ pub struct Window {
     pub test: String,
     /// Group of the test: `point`, `range`, `range-aggregate`, `write`.
     pub group: String,
+    /// What the step is for: whether its figures are results.
+    pub role: Role,
     /// Place of the step in the workload's order, from 1.
     pub position: u32,
     /// Clients (threads, connections).
@@ -52,8 +44,9 @@ pub struct Window {
     /// Length of the measured stretch, microseconds.
     pub elapsed_us: u64,
     pub ended_by: EndedBy,
-    /// What the rate of this test counts.
-    pub rate_unit: RateUnit,
+    /// What the rate of this test counts, and how much of it was done.
+    pub unit: Unit,
+    pub operations: f64,
     /// Rate asked for in events per second; none in a closed loop.
     pub target_events_per_s: Option<f64>,
     /// How background writes were paced; none where there were none.
@@ -86,20 +79,9 @@ impl Window {
         (self.elapsed_us > 0).then(|| count as f64 / self.elapsed_s())
     }
 
-    /// Operations in the window, in the unit that the tables divide by: queries, thousands of rows for tests that
-    /// read tables, or rows for those that insert.
-    pub fn operations(&self) -> f64 {
-        match self.rate_unit {
-            RateUnit::Queries => self.queries as f64,
-            RateUnit::Rows => self.rows as f64 / 1000.0,
-            RateUnit::Inserts => self.rows as f64,
-        }
-    }
-
-    /// The rate of the test: queries, thousand rows read, or rows inserted per second over all clients. None when the
-    /// window has no length.
+    /// The rate of the test: operations per second over all clients. None when the window has no length.
     pub fn rate(&self) -> Option<f64> {
-        (self.elapsed_us > 0).then(|| self.operations() / self.elapsed_s())
+        (self.elapsed_us > 0).then(|| self.operations / self.elapsed_s())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The queries that read a run back, one for each thing a [`crate::Run`] holds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row};
@@ -9,7 +10,7 @@ use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::{Load, Window};
 use crate::text_enum::{maybe_word, word};
-use rqps_model::{ConnectionCpu, LeftOut, Metrics, ServerSetting, Setting, Settle, SettleCondition};
+use rqps_model::{ConnectionCpu, LeftOut, Metrics, ServerSetting, Setting, Settle, SettleCondition, Unit};
 
 /// All rows of a query, each made by `make`.
 pub(crate) fn rows<T>(
@@ -30,6 +31,10 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) 
     serde_json::from_str(&row.get::<_, String>(index)?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(index, rusqlite::types::Type::Text, Box::new(error))
     })
+}
+
+fn text(row: &Row<'_>, index: usize) -> rusqlite::Result<Cow<'static, str>> {
+    row.get::<_, String>(index).map(Cow::Owned)
 }
 
 pub(crate) fn seed(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
@@ -75,7 +80,7 @@ pub(crate) fn read_host(connection: &Connection) -> rusqlite::Result<Vec<Fact>> 
 pub(crate) fn read_steps(connection: &Connection) -> rusqlite::Result<Vec<PlannedStep>> {
     rows(
         connection,
-        "SELECT position, name, kind, test, test_group, clients, amount FROM steps ORDER BY position",
+        "SELECT position, name, kind, test, test_group, role, clients, amount FROM steps ORDER BY position",
         |row| {
             Ok(PlannedStep {
                 position: row.get(0)?,
@@ -83,8 +88,9 @@ pub(crate) fn read_steps(connection: &Connection) -> rusqlite::Result<Vec<Planne
                 kind: row.get(2)?,
                 test: row.get(3)?,
                 group: row.get(4)?,
-                clients: row.get(5)?,
-                amount: row.get(6)?,
+                role: maybe_word(row, 5)?,
+                clients: row.get(6)?,
+                amount: row.get(7)?,
             })
         },
     )
@@ -208,9 +214,10 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
     }
     rows(
         connection,
-        "SELECT seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, ended_by, \
-         rate_unit, target_events_per_s, pacer, events, queries, statements, statements_working, noop_statements, \
-         rows, errors FROM windows ORDER BY seq",
+        "SELECT w.seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, ended_by, \
+         role, target_events_per_s, pacer, events, queries, statements, statements_working, noop_statements, \
+         rows, errors, operations, u.key, u.one, u.per, u.many \
+         FROM windows w JOIN units u ON u.key = w.unit ORDER BY w.seq",
         |row| {
             let seq = row.get(0)?;
             let window = Window {
@@ -223,7 +230,7 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
                 warmup_us: count(row, 7)?,
                 elapsed_us: count(row, 8)?,
                 ended_by: word(row, 9)?,
-                rate_unit: row.get(10)?,
+                role: word(row, 10)?,
                 target_events_per_s: row.get(11)?,
                 pacer: maybe_word(row, 12)?,
                 events: count(row, 13)?,
@@ -233,6 +240,13 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
                 noop_statements: count(row, 17)?,
                 rows: count(row, 18)?,
                 errors: count(row, 19)?,
+                operations: row.get(20)?,
+                unit: Unit {
+                    key: text(row, 21)?,
+                    one: text(row, 22)?,
+                    per: text(row, 23)?,
+                    many: text(row, 24)?,
+                },
                 retries: retries.remove(&seq).unwrap_or_default(),
             };
             Ok((seq, window))

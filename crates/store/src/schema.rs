@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
     include_str!("schema/006.sql"),
+    include_str!("schema/007.sql"),
 ];
 
 /// The schema version this program writes and reads.
@@ -77,11 +78,12 @@ mod tests {
         assert_eq!(row, (false, "{}".to_owned()));
     }
 
-    /// A window of version 4 with a retry and the CPU of two backends.
-    const WINDOW_OF_4: &str = "INSERT INTO arms (name, role, dbms, build_version, build_hash, build_origin, \
+    const ARM_OF_1: &str = "INSERT INTO arms (name, role, dbms, build_version, build_hash, build_origin, \
         build_version_text, config_name, config_hash, config_text) \
-        VALUES ('a', 'base', 'd', 'v', 'h', 'o', 't', 'c', 'ch', 'ct'); \
-        INSERT INTO actions VALUES (3, 1, 'measure', 'update-index', 1, 1, 2, 'done', NULL); \
+        VALUES ('a', 'base', 'd', 'v', 'h', 'o', 't', 'c', 'ch', 'ct')";
+
+    /// A window of version 4 with a retry and the CPU of two backends.
+    const WINDOW_OF_4: &str = "INSERT INTO actions VALUES (3, 1, 'measure', 'update-index', 1, 1, 2, 'done', NULL); \
         INSERT INTO windows VALUES (3, 'update-index', 'write', 1, 2, '7', 1, 0, 2000000, 'time', 'queries', 5.0, \
         10, 20, 30, 40, 50, 60, 70); \
         INSERT INTO retries VALUES (3, '40001', 9); INSERT INTO backend_cpu VALUES (3, 0, 1.5), (3, 1, 2.5);";
@@ -91,6 +93,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.pragma_update(None, "foreign_keys", true).unwrap();
         apply(&mut connection, 0, &MIGRATIONS[..4]).unwrap();
+        connection.execute_batch(ARM_OF_1).unwrap();
         connection.execute_batch(WINDOW_OF_4).unwrap();
         migrate(&mut connection, Path::new("memory")).unwrap();
         let (_, windows) = crate::read_rows::read_windows(&connection).unwrap().remove(0);
@@ -109,6 +112,54 @@ mod tests {
                 connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
             assert_eq!(left, 0, "{table}");
         }
+    }
+
+    /// Windows of version 6: one of each unit and of each role that a name can have.
+    const WINDOWS_OF_6: [(&str, &str, &str, &str); 5] = [
+        ("point-query", "point-query", "queries", "test"),
+        ("point-query.warm", "point-query", "queries", "warm"),
+        ("scan.warmpre", "scan", "rows", "warm"),
+        ("scan.pre", "scan", "rows", "pre"),
+        ("l.i0", "l.i0", "inserts", "test"),
+    ];
+
+    #[test]
+    fn windows_of_version_6_keep_their_operations_and_steps_know_their_role() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "foreign_keys", true).unwrap();
+        apply(&mut connection, 0, &MIGRATIONS[..6]).unwrap();
+        connection.execute_batch(ARM_OF_1).unwrap();
+        for (seq, (step, test, unit, _)) in (1..).zip(WINDOWS_OF_6) {
+            let sql = format!(
+                "INSERT INTO steps VALUES ({seq}, '{step}', 'measure', '{test}', 'g', 2, '10 s'); \
+                 INSERT INTO actions VALUES ({seq}, 1, 'measure', '{step}', 1, 1, 2, 'done', NULL); \
+                 INSERT INTO windows VALUES ({seq}, '{test}', 'g', 1, 2, '7', 1, 0, 2000000, 'time', '{unit}', NULL, \
+                 'even', 10, 20, 30, 40, 50, 6000, 70); INSERT INTO retries VALUES ({seq}, '40001', 9);"
+            );
+            connection.execute_batch(&sql).unwrap();
+        }
+        connection
+            .execute("INSERT INTO steps VALUES (9, 'settle-1', 'settle', NULL, NULL, 2, '')", [])
+            .unwrap();
+        migrate(&mut connection, Path::new("memory")).unwrap();
+        let windows = crate::read_rows::read_windows(&connection).unwrap();
+        let units: Vec<_> = windows
+            .iter()
+            .map(|(_, window)| {
+                (&*window.unit.key, &*window.unit.per, window.operations, window.rate().unwrap())
+            })
+            .collect();
+        let (queries, scans) = (("queries", "query", 20.0, 10.0), ("krows", "1000 rows", 6.0, 3.0));
+        assert_eq!(units, [queries, queries, scans, scans, ("rows", "row", 6000.0, 3000.0)]);
+        assert!(windows.iter().all(|(_, window)| window.retries["40001"] == 9 && window.errors == 70));
+        let roles = WINDOWS_OF_6.map(|(.., role)| role);
+        assert_eq!(windows.iter().map(|(_, window)| window.role.key()).collect::<Vec<_>>(), roles);
+        let steps = crate::read_rows::read_steps(&connection).unwrap();
+        let of_steps = steps.iter().map(|step| step.role.map(rqps_model::Role::key)).collect::<Vec<_>>();
+        assert_eq!(of_steps, roles.map(Some).into_iter().chain([None]).collect::<Vec<_>>());
+        let sql = "SELECT group_concat(rate || unit, ' ') FROM window_rates";
+        let rates: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(rates, "10.0queries 10.0queries 3.0krows 3.0krows 3000.0rows");
     }
 
     #[test]

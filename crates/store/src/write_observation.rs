@@ -55,15 +55,21 @@ pub(crate) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 }
 
 fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> rusqlite::Result<()> {
+    let unit = &window.unit;
     transaction.execute(
-        "INSERT INTO windows (seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, \
-         ended_by, rate_unit, target_events_per_s, pacer, events, queries, statements, statements_working, \
-         noop_statements, rows, errors) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+        "INSERT INTO units (key, one, per, many) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+        params![unit.key, unit.one, unit.per, unit.many],
+    )?;
+    transaction.execute(
+        "INSERT INTO windows (seq, test, test_group, role, position, clients, seed, started_at_ms, warmup_us, \
+         elapsed_us, ended_by, unit, operations, target_events_per_s, pacer, events, queries, statements, \
+         statements_working, noop_statements, rows, errors) VALUES \
+         (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         params![
             seq,
             window.test,
             window.group,
+            window.role.key(),
             window.position,
             window.clients,
             window.seed.to_string(),
@@ -71,7 +77,8 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
             window.warmup_us as i64,
             window.elapsed_us as i64,
             window.ended_by.key(),
-            window.rate_unit,
+            unit.key,
+            window.operations,
             window.target_events_per_s,
             window.pacer.map(Pacer::key),
             window.events as i64,

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use rqps_model::Role;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::arm::Arm;
@@ -273,9 +274,18 @@ fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<(
 fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlite::Result<()> {
     for step in steps {
         transaction.execute(
-            "INSERT INTO steps (position, name, kind, test, test_group, clients, amount) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![step.position, step.name, step.kind, step.test, step.group, step.clients, step.amount],
+            "INSERT INTO steps (position, name, kind, test, test_group, role, clients, amount) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                step.position,
+                step.name,
+                step.kind,
+                step.test,
+                step.group,
+                step.role.map(Role::key),
+                step.clients,
+                step.amount
+            ],
         )?;
     }
     Ok(())

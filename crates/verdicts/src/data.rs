@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_model::EndedBy;
+use rqps_model::{self as model, EndedBy};
 use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
 use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
 
@@ -85,15 +85,15 @@ pub(crate) fn done_blocks(run: &Run) -> Vec<u32> {
     run.blocks.iter().filter(|block| block.status == BlockStatus::Done).map(|block| block.number).collect()
 }
 
-/// Whether a step's figures are results.
-pub(crate) fn is_result(step: &str) -> bool {
-    !step.ends_with(".warm") && !step.ends_with(".warmpre")
+/// Whether a window's figures are results.
+pub(crate) fn is_result(window: &Recorded<Window>) -> bool {
+    window.result.role != model::Role::Warm
 }
 
 /// Measured steps with their groups, by name.
 fn steps(run: &Run) -> Vec<(&str, &str)> {
     let mut steps: Vec<(&str, &str)> = Vec::new();
-    for window in run.windows.iter().filter(|window| is_result(&window.action.step)) {
+    for window in run.windows.iter().filter(|window| is_result(window)) {
         let step = (window.action.step.as_str(), window.result.group.as_str());
         if !steps.contains(&step) {
             steps.push(step);
@@ -181,7 +181,7 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
         // Made of the latencies of events, not of a total.
         Metric::StallFactor => return None,
     };
-    let operations = window.result.operations();
+    let operations = window.result.operations;
     (operations > 0.0).then_some(window.metric(name)? / operations)
 }
 

@@ -61,7 +61,7 @@ fn contrasts(
 ) -> BTreeMap<&str, BTreeMap<u32, Vec<f64>>> {
     let done = done_blocks(run);
     let mut pairs: BTreeMap<(&str, u32, u32), [Option<f64>; 2]> = BTreeMap::new();
-    for window in run.windows.iter().filter(|window| is_result(&window.action.step)) {
+    for window in run.windows.iter().filter(|window| is_result(window)) {
         let side = [base, control].iter().position(|arm| run.arms[*arm].name == window.action.arm);
         if let (Some(side), Some(at), Some(value)) = (side, window.placement, figure(window, metric))
             && done.contains(&at.block)

@@ -156,7 +156,7 @@ type ByArm<'a> = BTreeMap<(String, usize), Vec<&'a Recorded<Window>>>;
 fn windows_by_arm(run: &Run) -> ByArm<'_> {
     let done = done_blocks(run);
     let mut by_arm = ByArm::new();
-    for window in run.windows.iter().filter(|window| is_result(&window.action.step)) {
+    for window in run.windows.iter().filter(|window| is_result(window)) {
         let arm = run.arms.iter().position(|arm| arm.name == window.action.arm);
         if let (Some(arm), Some(at)) = (arm, window.placement)
             && done.contains(&at.block)

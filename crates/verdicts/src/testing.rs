@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rqps_model::{ConnectionCpu, Counter, EndedBy, Metrics, QueryPlan, ServerSetting, Setting};
 use rqps_store::{
     ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Error, Fact, Measured, Meta, Moment,
-    Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, RateUnit, Result, Role, RunFolder,
-    RunWriter, Status, Window,
+    Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, Result, Role, RunFolder, RunWriter,
+    Status, Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -284,7 +284,9 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
         warmup_us: 100_000,
         elapsed_us: window_us,
         ended_by: EndedBy::Work,
-        rate_unit: RateUnit::Queries,
+        unit: rqps_model::Unit::new("queries", "a query", "query", "queries"),
+        operations: EVENTS as f64,
+        role: rqps_model::Role::Test,
         target_events_per_s: None,
         pacer: None,
         events: EVENTS,
@@ -467,6 +469,7 @@ fn steps() -> Vec<PlannedStep> {
         kind: "measure".into(),
         test: Some((*name).into()),
         group: Some((*group).into()),
+        role: Some(rqps_model::Role::Test),
         clients: 1,
         amount: "10000 events".into(),
     };

@@ -29,11 +29,15 @@ impl Timing {
         if run.meta.protocol == "sequence" {
             return Self { test_s: BTreeMap::new(), overhead_s: spent / blocks };
         }
-        let windows = run.windows.iter().map(|window| (&window.action, window.placement));
+        let windows = run
+            .windows
+            .iter()
+            .filter(|window| is_result(window))
+            .map(|window| (&window.action, window.placement));
         let counts = run.counts.iter().map(|count| (&count.action, count.placement));
         // Seconds by test and block.
         let mut by_test: BTreeMap<&str, BTreeMap<u32, f64>> = BTreeMap::new();
-        for (action, placement) in windows.chain(counts).filter(|(action, _)| is_result(&action.step)) {
+        for (action, placement) in windows.chain(counts) {
             if let Some(block) = placement.map(|at| at.block).filter(|block| done.contains_key(block)) {
                 let took = seconds(action.started_at_ms, action.finished_at_ms);
                 *by_test.entry(&action.step).or_default().entry(block).or_default() += took;

@@ -107,7 +107,7 @@ fn windows(run: &Run) -> impl Iterator<Item = &Recorded<Window>> {
     let has_blocks = !run.blocks.is_empty();
     run.windows.iter().filter(move |window| {
         let counts = window.placement.is_some_and(|at| done.contains(&at.block)) || !has_blocks;
-        counts && is_result(&window.action.step) && is_usable(window)
+        counts && is_result(window) && is_usable(window)
     })
 }
 

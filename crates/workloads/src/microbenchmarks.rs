@@ -8,7 +8,13 @@ pub mod step;
 
 pub use plan::{MicroPlan, Microbenchmarks, WriteWork};
 
-use crate::model::{Expect, Group, Key, Param, Part, Protocol, RateUnit, Statement, Table, Test};
+use crate::model::{Expect, Group, Key, Param, Part, Protocol, Statement, Table, Test};
+use rqps_model::Unit;
+
+/// Statements sent, BEGIN and COMMIT included, as sysbench counts them.
+pub static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
+/// Table rows that full scans read, summed over all clients.
+pub static THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
 
 const fn read(kind: &'static str, sql: &'static str, params: &'static [Param], expect: Expect) -> Statement {
     Statement { kind, sql, params, protocol: Protocol::Prepared, expect }
@@ -89,7 +95,8 @@ const fn test(
         range,
         transaction: false,
         parts,
-        rate_unit: RateUnit::Queries,
+        unit: &QUERIES,
+        scans: false,
         shrinks: false,
         queue: None,
         about,
@@ -233,7 +240,8 @@ pub static TESTS: [Test; 32] = [
                 expect: Expect::Rows(0),
             }],
         }],
-        rate_unit: RateUnit::KiloRows,
+        unit: &THOUSAND_ROWS,
+        scans: true,
         shrinks: false,
         queue: None,
         about: "A full scan that returns no row; each client has its table. The rate is thousand rows per second over all clients.",

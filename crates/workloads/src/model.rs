@@ -1,6 +1,8 @@
 //! The words in which a test is written down: a test repeats an event, an event is an optional transaction around
 //! parts, a part draws a table and a key and sends statements.
 
+use rqps_model::Unit;
+
 /// A test: one event shape, repeated by every client until the step ends.
 #[derive(Debug)]
 pub struct Test {
@@ -14,7 +16,10 @@ pub struct Test {
     pub transaction: bool,
     /// What an event sends, in order.
     pub parts: &'static [Part],
-    pub rate_unit: RateUnit,
+    /// What its rate counts.
+    pub unit: &'static Unit,
+    /// It reads whole tables, and its operations are thousands of their rows; those of others are queries.
+    pub scans: bool,
     /// The rows it deletes don't come back: it stops at the plan's `delete_share_max`.
     pub shrinks: bool,
     /// A step of the Insert Benchmark: how its sessions move the queue. The parts then only list the statements.
@@ -48,28 +53,6 @@ impl Group {
             Group::Write => "write",
             Group::Insert => "insert",
             Group::Background => "background",
-        }
-    }
-}
-
-/// What a test's rate counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RateUnit {
-    /// Statements sent, BEGIN and COMMIT included, as sysbench counts them.
-    Queries,
-    /// Thousands of table rows read by full scans, summed over all clients.
-    KiloRows,
-    /// Rows inserted, or indexed where a step builds indexes.
-    Rows,
-}
-
-impl RateUnit {
-    /// The unit's name in files and tables.
-    pub fn key(self) -> &'static str {
-        match self {
-            RateUnit::Queries => "queries",
-            RateUnit::KiloRows => "krows",
-            RateUnit::Rows => "rows",
         }
     }
 }
@@ -206,6 +189,16 @@ impl Test {
     /// Queries per event as sysbench counts them: every statement, BEGIN and COMMIT.
     pub fn queries_per_event(&self) -> u32 {
         self.statements_per_event() + if self.transaction { 2 } else { 0 }
+    }
+
+    /// Operations in queries that read so many rows of the table.
+    pub fn operations(&self, queries: u64, table_rows_read: u64) -> f64 {
+        if self.scans { table_rows_read as f64 / 1000.0 } else { queries as f64 }
+    }
+
+    /// Operations of an event on tables of so many rows.
+    pub fn operations_per_event(&self, table_rows: u64) -> f64 {
+        self.operations(u64::from(self.queries_per_event()), table_rows)
     }
 
     /// Statements per event without BEGIN and COMMIT.

@@ -2,6 +2,7 @@
 
 use super::ProfiledTests;
 use crate::error::{Error, Result};
+use rqps_model::Role;
 use rqps_plan::{Plan, Step, StepDef};
 use rqps_stats::Class;
 use rqps_store::{Outcome, Run};
@@ -67,8 +68,7 @@ fn by_verdicts(run: &Run) -> Result<BTreeSet<String>> {
 /// Tests that any candidate does at another rate than base.
 fn by_rates(run: &Run, plan: &Plan) -> BTreeSet<String> {
     let is_result = |window: &&rqps_store::Recorded<rqps_store::Window>| {
-        let step = &window.action.step;
-        window.action.outcome == Outcome::Done && !step.ends_with(".warm") && !step.ends_with(".warmpre")
+        window.action.outcome == Outcome::Done && window.result.role != Role::Warm
     };
     let rate = |step: &str, arm: &str| {
         let mut windows = run.windows.iter().filter(is_result);

@@ -165,7 +165,7 @@ impl<'a> Sampling<'a> {
             group: window.group.clone(),
             clients: step.clients,
             events: window.events,
-            operations: window.operations(),
+            operations: window.operations,
             elapsed_us: until.since(from).as_micros() as u64,
             sampled_by: self.perf.version.clone(),
             event: self.perf.event.to_owned(),

@@ -5,7 +5,7 @@ use super::state::State;
 use crate::adapter::Adapter;
 use crate::observe::{self, StepFindings};
 use rqps_model::Series;
-use rqps_store::{Measured, Observation, RateUnit, Window};
+use rqps_store::{Measured, Observation, Window};
 
 /// The lookups that the deletes need; they are told apart, as metrics.
 const MIN_KIND: &str = "min";
@@ -31,16 +31,18 @@ pub(super) fn observation(
 fn window(work: &Work<'_>, step: &StepFindings) -> Window {
     let result = &step.result;
     let inserted = result.changed_rows - result.removed_rows;
-    let (rate_unit, rows) = match work.queue.queries {
-        Some(_) => (RateUnit::Queries, result.rows),
+    let (operations, rows) = match work.queue.queries {
+        Some(_) => (result.queries, result.rows),
         None if work.queue.builds_indexes => {
-            (RateUnit::Inserts, work.stretch.to.inserted * u64::from(work.clients()))
+            let indexed = work.stretch.to.inserted * u64::from(work.clients());
+            (indexed, indexed)
         }
-        None => (RateUnit::Inserts, inserted),
+        None => (inserted, inserted),
     };
     Window {
         test: work.step.test.clone(),
         group: work.step.group.clone(),
+        role: work.step.role,
         position: work.step.position,
         clients: work.step.clients,
         seed: work.plan.seed,
@@ -48,7 +50,8 @@ fn window(work: &Work<'_>, step: &StepFindings) -> Window {
         warmup_us: 0,
         elapsed_us: result.elapsed.as_micros() as u64,
         ended_by: result.ended_by,
-        rate_unit,
+        unit: work.test.unit.clone(),
+        operations: operations as f64,
         target_events_per_s: None,
         pacer: work.queue.rows_per_second.map(|_| work.options.pacer),
         events: result.events,
@@ -63,16 +66,11 @@ fn window(work: &Work<'_>, step: &StepFindings) -> Window {
 }
 
 /// The rate in a few words, and whether the background rate was kept.
-pub(super) fn summary(work: &Work<'_>, observation: &Observation) -> String {
+pub(super) fn summary(observation: &Observation) -> String {
     let Measured::Window(window) = &observation.measured else {
         return String::new();
     };
     let rate = window.rate().unwrap_or(0.0);
-    let unit = match work.queue.queries {
-        Some(_) => "queries/s",
-        None if work.queue.builds_indexes => "indexed rows/s",
-        None => "inserts/s",
-    };
     let metric = |name: &str| observation.metrics.get(name).copied();
     let beside = match (metric("background_rows_per_s"), metric("background_target_rows_per_s")) {
         (Some(achieved), Some(target)) if metric("background_kept") == Some(0.0) => {
@@ -81,5 +79,5 @@ pub(super) fn summary(work: &Work<'_>, observation: &Observation) -> String {
         (Some(achieved), _) => format!(" beside {achieved:.0} inserts/s"),
         _ => String::new(),
     };
-    format!("{rate:.0} {unit}{beside}")
+    format!("{rate:.0} {}/s{beside}", window.unit.key)
 }

@@ -143,10 +143,10 @@ pub(crate) fn measure(
     };
     let watching = Watching {
         owes_events: false,
-        progress: match work.queue.queries {
-            Some(_) => (1.0, "queries/s"),
-            None => (f64::from(work.queue.rows_per_statement), "rows/s"),
-        },
+        progress: (
+            work.queue.queries.map_or(f64::from(work.queue.rows_per_statement), |_| 1.0),
+            work.test.unit,
+        ),
         beside: Some(arm.admin("looking at the debt")?),
     };
     let endpoint = arm.endpoint.clone();
@@ -168,7 +168,7 @@ pub(crate) fn measure(
     observation.fingerprint = fingerprint;
     observation.plans = plans;
     Ok(StepOutput {
-        summary: findings::summary(&work, &observation),
+        summary: findings::summary(&observation),
         observation,
         work: step.result.work,
         invalid: standing.went_on(&work).or(step.result.invalid).or(misplaced),

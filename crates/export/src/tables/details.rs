@@ -26,7 +26,7 @@ pub(crate) static METRICS: Table = Table {
         let run = source.run;
         for window in &run.windows {
             let result = &window.result;
-            metrics(source, window, Some((&result.test, &result.group)), result.operations(), sink)?;
+            metrics(source, window, Some((&result.test, &result.group)), result.operations, sink)?;
         }
         for count in &run.counts {
             let result = &count.result;
@@ -84,7 +84,7 @@ pub(crate) static COUNTERS: Table = Table {
     fill: |source, sink| {
         for window in &source.run.windows {
             let result = &window.result;
-            counters(source, window, Some((&result.test, &result.group)), result.operations(), sink)?;
+            counters(source, window, Some((&result.test, &result.group)), result.operations, sink)?;
         }
         for load in &source.run.loads {
             counters(source, load, None, load.result.rows as f64, sink)?;

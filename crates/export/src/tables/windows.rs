@@ -42,7 +42,7 @@ const FACTS: [Column; 24] = [
     text("ended_by", "`time`, `work`, `share` or `error`"),
     text(
         "rate_unit",
-        "what an operation is: a query (`queries`), a thousand rows (`rows`), or a row inserted or indexed (`inserts`)",
+        "what an operation is, by a word of the benchmark's: `queries`, `krows` (a thousand rows), `rows`",
     ),
     real("rate", "operations/s", "operations per second, all clients together"),
     real("target_events_per_s", "events/s", "rate asked for; null in a closed loop"),
@@ -104,11 +104,11 @@ fn facts(window: &Recorded<Window>) -> [Value<'_>; FACTS.len()] {
         result.warmup_us.into(),
         result.elapsed_us.into(),
         result.ended_by.key().into(),
-        result.rate_unit.key().into(),
+        (&*result.unit.key).into(),
         result.rate().into(),
         result.target_events_per_s.into(),
         result.pacer.map(|pacer| pacer.key()).into(),
-        result.operations().into(),
+        result.operations.into(),
         result.events.into(),
         result.queries.into(),
         result.statements.into(),
@@ -129,7 +129,7 @@ fn per_op(window: &Recorded<Window>, metric: &str) -> Value<'static> {
     if is_hardware && window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0) {
         return Value::Null;
     }
-    window.metric(metric).map(|total| total / window.result.operations()).into()
+    window.metric(metric).map(|total| total / window.result.operations).into()
 }
 
 pub(crate) static COUNTS: Table = Table {

@@ -46,11 +46,11 @@ pub fn write_run(results: &Path, name: &str) -> PathBuf {
         };
         finish("load", "load", load());
         finish("settle", "settle-1", settle());
-        finish("measure", "point-query.warm", window(arm, &TESTS[0]));
+        finish("measure", "point-query.warm", window(arm, "point-query.warm", &TESTS[0]));
         for test in &TESTS {
-            finish("measure", test.0, window(arm, test));
+            finish("measure", test.0, window(arm, test.0, test));
         }
-        finish("measure", "broken", window(arm, &TESTS[0]));
+        finish("measure", "broken", window(arm, "broken", &TESTS[0]));
         let profile = profile(arm);
         if let Measured::Profile(profile) = &profile.measured {
             std::fs::write(folder.path().join(&profile.file), "backend;main;exec 90\nbackend;main 10\n")
@@ -63,7 +63,7 @@ pub fn write_run(results: &Path, name: &str) -> PathBuf {
     folder.path().to_owned()
 }
 
-fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
+fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
     let (name, group, per_second) = *test;
     let is_new = arm.role == Role::Candidate;
     let per_second = if is_new && name == "point-query" { per_second * 9 / 10 } else { per_second };
@@ -130,7 +130,9 @@ fn window(arm: &Arm, test: &(&str, &str, u64)) -> Observation {
             warmup_us: 0,
             elapsed_us: SECONDS * 1_000_000,
             ended_by: EndedBy::Time,
-            rate_unit: RateUnit::Queries,
+            unit: rqps_model::Unit::new("queries", "a query", "query", "queries"),
+            operations: queries as f64,
+            role: if step.ends_with(".warm") { rqps_model::Role::Warm } else { rqps_model::Role::Test },
             target_events_per_s: None,
             pacer: None,
             events: queries,
@@ -274,6 +276,7 @@ fn steps() -> Vec<PlannedStep> {
         kind: "measure".into(),
         test: Some((*name).into()),
         group: Some((*group).into()),
+        role: Some(rqps_model::Role::Test),
         clients: 2,
         amount: "10 s".into(),
     };

@@ -60,7 +60,7 @@ fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>
     let Some(window) = side.first_window(&step.name) else {
         return Ok(values);
     };
-    let operations = window.result.operations();
+    let operations = window.result.operations;
     if operations <= 0.0 {
         return Ok(values);
     }

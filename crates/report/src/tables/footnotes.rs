@@ -1,7 +1,5 @@
-//! What stands below a table of steps: why a cell is empty, which steps were repeated, which rates count rows, which
-//! options a variant ran without.
-
-use rqps_store::RateUnit;
+//! What stands below a table of steps: why a cell is empty, which steps were repeated, which rates count something else
+//! than queries, which options a variant ran without.
 
 use crate::background::{KEPT_MIN, MARK};
 use crate::sides::{Missing, Side, Sides, TestStep};
@@ -50,15 +48,11 @@ pub(crate) fn of_background(sides: &Sides<'_>, steps: &[TestStep]) -> Option<Str
     })
 }
 
-/// Which rates count rows instead of queries.
+/// Which rates do not count queries, and what they count.
 pub(crate) fn of_rates(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
-    let kinds = [
-        (RateUnit::Rows, "thousand rows per second, over all clients"),
-        (RateUnit::Inserts, "rows inserted (l.x: indexed) per second, over all clients"),
-    ];
-    let said = kinds.map(|(unit, said)| (sides.tests_by(unit, steps), said)).into_iter();
-    said.filter(|(tests, _)| !tests.is_empty())
-        .map(|(tests, said)| format!("{}: {said}", tests.join(", ")))
+    let units = sides.units(steps).into_iter().filter(|(unit, _)| !unit.is_queries());
+    units
+        .map(|(unit, tests)| format!("{}: {} per second, over all clients", tests.join(", "), unit.many))
         .collect()
 }
 

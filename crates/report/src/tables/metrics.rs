@@ -2,25 +2,24 @@
 //!
 //! The columns (`cpu/o`, `cpu_us/o`, `cs/o`, `r/o`, `rKB/o`, `w/o`, `wKB/o`, `dw/o`, `fsync/o`, `o/s`, `instr/o`), and
 //! their formulas and the rule for ratios on small values, are in `per_op.rs`. `dbms` is the variant. The load comes
-//! first (an operation is a row), tests that count rows come last (an operation is a thousand rows).
-
-use rqps_store::RateUnit;
+//! first (an operation is a row), then tests by what an operation is, in the order in which units appear.
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::per_op::{self, Cost, LEGEND};
-use crate::sides::{Side, Sides, Which};
+use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 
 /// Two tables for the load and for each test.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
-    let mut steps = sides.steps(which);
-    let rows = sides.tests_by(RateUnit::Rows, &steps);
-    steps.sort_by_key(|step| rows.contains(&step.name));
+    let steps = sides.steps(which);
+    let units = sides.units(&steps);
+    let mut steps: Vec<&TestStep> = steps.iter().collect();
+    steps.sort_by_key(|step| units.iter().position(|(_, tests)| tests.contains(&step.name.as_str())));
     let mut blocks = Vec::new();
     if which == Which::Tests && sides.all.iter().any(|side| side.load().is_some()) && sides.shows_all() {
         blocks.extend(of_test(sides, "load", Vec::new(), |side| side.load().map(Cost::from)));
     }
-    for step in &steps {
+    for step in steps {
         let this = std::slice::from_ref(step);
         let mut notes = footnotes::of_steps(sides, this);
         notes.extend(footnotes::of_rates(sides, this));

@@ -2,7 +2,7 @@
 //! a table can be checked.
 
 use rqps_model::{
-    ConnectionCpu, EndedBy, Metrics, Pacer, Series, ServerSetting, Setting, Settle, SettleCondition,
+    ConnectionCpu, EndedBy, Metrics, Pacer, Series, ServerSetting, Setting, Settle, SettleCondition, Unit,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -187,6 +187,9 @@ fn meta(spec: &InsertSpec, actions_total: u32) -> Meta {
     }
 }
 
+const QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
+const ROWS_WRITTEN: Unit = Unit::new("rows", "a row", "row", "rows inserted (l.x: indexed)");
+
 fn steps(spec: &InsertSpec) -> Vec<PlannedStep> {
     let step = |(index, (name, group, ..)): (usize, &(&str, &str, f64, f64))| PlannedStep {
         position: index as u32 + 1,
@@ -194,6 +197,7 @@ fn steps(spec: &InsertSpec) -> Vec<PlannedStep> {
         kind: if group.is_empty() { "settle" } else { "measure" }.into(),
         test: (!group.is_empty()).then(|| (*name).into()),
         group: (!group.is_empty()).then(|| (*group).into()),
+        role: (!group.is_empty()).then_some(rqps_model::Role::Test),
         clients: spec.clients,
         amount: if group.is_empty() { "at most 60 s".into() } else { "all rows".into() },
     };
@@ -293,7 +297,9 @@ impl Did {
             warmup_us: 0,
             elapsed_us: (self.seconds * 1e6) as u64,
             ended_by: EndedBy::Work,
-            rate_unit: if self.is_query { RateUnit::Queries } else { RateUnit::Inserts },
+            unit: if self.is_query { QUERIES } else { ROWS_WRITTEN },
+            operations: self.operations(),
+            role: rqps_model::Role::Test,
             target_events_per_s: None,
             pacer: self.is_query.then_some(Pacer::Even),
             events: self.queries,

@@ -1,7 +1,8 @@
 //! Run folders made by hand, small enough to check a table by eye.
 
 use rqps_model::{
-    ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, QueryPlan, Series, Setting, Settle, SettleCondition,
+    self as model, ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, QueryPlan, Series, Setting, Settle,
+    SettleCondition, Unit,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -175,6 +176,17 @@ fn host(spec: &RunSpec) -> Vec<Fact> {
     ]
 }
 
+const QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
+const THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
+
+fn role(position: usize) -> model::Role {
+    match STEPS[position].0.rsplit_once('.') {
+        Some((_, "warm")) => model::Role::Warm,
+        Some((_, "pre")) => model::Role::Pre,
+        _ => model::Role::Test,
+    }
+}
+
 fn steps() -> Vec<PlannedStep> {
     let step = |(index, (name, test, group, _)): (usize, &(&str, &str, &str, f64))| PlannedStep {
         position: index as u32 + 1,
@@ -182,6 +194,7 @@ fn steps() -> Vec<PlannedStep> {
         kind: if test.is_empty() { "settle" } else { "measure" }.into(),
         test: (!test.is_empty()).then(|| (*test).into()),
         group: (!test.is_empty()).then(|| (*group).into()),
+        role: (!test.is_empty()).then(|| role(index)),
         clients: 2,
         amount: if test.is_empty() { "at most 60 s" } else { "100 s" }.into(),
     };
@@ -232,7 +245,9 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         warmup_us: 5_000_000,
         elapsed_us: 100_000_000,
         ended_by: EndedBy::Time,
-        rate_unit: if scans { RateUnit::Rows } else { RateUnit::Queries },
+        unit: if scans { THOUSAND_ROWS } else { QUERIES },
+        operations: if scans { rows as f64 / 1000.0 } else { queries as f64 },
+        role: role(position),
         target_events_per_s: None,
         pacer: None,
         events: if test.starts_with("read-only") { queries / 16 } else { queries },
@@ -244,7 +259,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         errors: 0,
         retries: if writes { [("40P01".to_owned(), 3)].into() } else { [].into() },
     };
-    let operations = window.operations();
+    let operations = window.operations;
     let reads = if writes { 0.5 } else { 0.001 * index as f64 };
     let mut metrics = metrics(operations, index, reads);
     if index + 1 == spec.arms.len() {

@@ -31,7 +31,13 @@ pub use tables::{
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::model::{Expect, Group, Key, Part, Protocol, QueryMix, Queue, RateUnit, Statement, Table, Test};
+use crate::model::{Expect, Group, Key, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
+use rqps_model::Unit;
+
+/// Of steps that ask while rows come and go at a rate.
+static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
+/// Of steps that write as fast as they can.
+static ROWS: Unit = Unit::new("rows", "a row", "row", "rows inserted (l.x: indexed)");
 
 /// Rates of the query steps, rows per second and client, in their order.
 pub const RATES: [u32; 3] = [100, 500, 1000];
@@ -86,7 +92,8 @@ const fn write_step(name: &'static str, queue: Queue, parts: &'static [Part], ab
         range: 1,
         transaction: false,
         parts,
-        rate_unit: RateUnit::Rows,
+        unit: &ROWS,
+        scans: false,
         shrinks: false,
         queue: Some(queue),
         about,
@@ -114,7 +121,8 @@ const fn query_step(name: &'static str, mix: QueryMix, rate: u32) -> Test {
         range: ROWS_PER_QUERY,
         transaction: false,
         parts,
-        rate_unit: RateUnit::Queries,
+        unit: &QUERIES,
+        scans: false,
         shrinks: false,
         queue: Some(Queue {
             rows_per_statement: if rate < WRITE_BATCH_ROWS { rate } else { WRITE_BATCH_ROWS },

@@ -15,7 +15,7 @@ use toml::Table;
 
 use super::step::{self, SUFFIXES, test_and_role};
 use super::{SCAN_WARMUP_SECONDS, sequence, test_by_name, tests};
-use crate::model::{RateUnit, Test};
+use crate::model::Test;
 
 const WORKLOAD_KEYS: [&str; 15] = [
     "benchmark",
@@ -190,11 +190,7 @@ impl Workplan for MicroPlan {
             removed_share_max: Some(self.delete_share_max).filter(|share| test.shrinks && *share < 1.0),
             writes: test.writes(),
             shrinks: test.shrinks,
-            operations_per_event: match test.rate_unit {
-                RateUnit::Queries => f64::from(test.queries_per_event()),
-                RateUnit::KiloRows => self.rows as f64 / 1000.0,
-                RateUnit::Rows => 1.0,
-            },
+            operations_per_event: test.operations_per_event(self.rows),
         })
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     by_step(sides, which, &mut table, |_, _, window| {
         let (server, client) = (window.metric("server_cpu_us"), window.metric("client_cpu_us"));
         let share = server.zip(client).map(|(server, client)| 100.0 * client / (server + client));
-        let operations = window.result.operations();
+        let operations = window.result.operations;
         let per_op = |us: Option<f64>| us.map(|us| us / operations).filter(|us| us.is_finite());
         let seconds = |us: Option<f64>| Cell::fixed(us.map(|us| us / 1e6), 2);
         let mut cells = vec![

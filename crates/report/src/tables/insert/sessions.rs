@@ -13,7 +13,7 @@
 //! | `client` | the client, where there are a few; `all` is their sum |
 //! | `dbms`, `step` | the system and the step |
 
-use rqps_store::{RateUnit, Recorded, Window};
+use rqps_store::{Recorded, Window};
 
 use super::by_step;
 use crate::document::{Block, Cell, Column, Table};
@@ -93,10 +93,8 @@ type Divisor = fn(&Recorded<Window>) -> Option<f64>;
 
 /// Rows that the connection which inserts has worked on: in l.x those that it indexed.
 fn inserted(window: &Recorded<Window>) -> Option<f64> {
-    match window.result.rate_unit {
-        RateUnit::Inserts => Some(window.result.rows as f64),
-        RateUnit::Queries | RateUnit::Rows => window.metric("inserted_rows"),
-    }
+    let result = &window.result;
+    if result.unit.is_queries() { window.metric("inserted_rows") } else { Some(result.operations) }
 }
 
 fn per_operation(sides: &Sides<'_>, which: Which) -> Table {
