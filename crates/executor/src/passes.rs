@@ -5,7 +5,7 @@ use crate::arm::ActiveArm;
 use crate::error::Result;
 use crate::outside::Outside;
 use crate::run::Execution;
-use rqps_servers::CpuSet;
+use rqps_builds::CpuSet;
 use rqps_store::{Block, BlockArm, BlockStatus, RunFolder, now_ms};
 use rqps_workloads::random::Stream;
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 //! arm is finished.
 
 use crate::error::{Error, Result};
-use rqps_servers::{Dirs, remove_data_dir};
+use rqps_builds::Dirs;
+use rqps_servers::remove_data_dir;
 use rqps_store::RunFolder;
 use rqps_workloads::random::name_word;
 use std::fs;

@@ -2,8 +2,9 @@
 
 use crate::arm::Ingredients;
 use crate::queue::SESSIONS_PER_CLIENT;
+use rqps_builds::CpuSet;
 use rqps_plan::{Plan, Protocol, Transport, schedule};
-use rqps_servers::{CpuSet, ServerSpec};
+use rqps_servers::ServerSpec;
 use rqps_store::RunFolder;
 use std::path::PathBuf;
 

@@ -5,9 +5,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rqps_builds::dirs::create_open_dir;
 use rustix::fs::OFlags;
 
-use crate::dirs::create_open_dir;
 use crate::error::{Error, Result};
 
 /// How much is read back at most.

@@ -1,16 +1,21 @@
 //! What is to be run, and what a running server tells of itself.
 
-use rqps_model::LeftOut;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use rqps_builds::{Build, CpuSet};
+use rqps_model::LeftOut;
 use serde::{Deserialize, Serialize};
 
-use crate::build::Build;
 use crate::config::Config;
-use crate::cpus::CpuSet;
 use crate::instrument::Instrument;
+
+/// The superuser of every server.
+pub const USER: &str = "rqps";
+
+/// The database made for the work.
+pub const DATABASE: &str = "bench";
 
 /// What is to be run, and where.
 #[derive(Debug, Clone)]
@@ -34,6 +39,15 @@ pub struct ServerSpec {
     /// The most memory that all its processes together may have, the page cache of what they read and write included;
     /// none for what the host has. A host that does not let it be limited refuses the start.
     pub memory_bytes_max: Option<u64>,
+}
+
+/// Where one server listens, and for how many.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    pub socket_dir: PathBuf,
+    pub port: u16,
+    pub tcp: bool,
+    pub clients_max: u32,
 }
 
 /// How a config became the options of a server.

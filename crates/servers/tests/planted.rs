@@ -7,8 +7,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rqps_builds::server_user;
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Server, ServerSpec, remove_data_dir, server_user, snapshot};
+use rqps_servers::{Server, ServerSpec, remove_data_dir, snapshot};
 
 const SECRET: &str = "secret-of-root";
 

@@ -9,10 +9,9 @@ use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
 use crate::seat::{server_spec, session_cpus};
+use rqps_builds::{CpuSet, Pinned, pin_this_thread};
 use rqps_plan::Plan;
-use rqps_servers::{
-    CpuSet, HowCopied, Instrument, Pinned, ServerSpec, config_from_text, pin_this_thread, restore_unless,
-};
+use rqps_servers::{HowCopied, Instrument, ServerSpec, config_from_text, restore_unless};
 use rqps_store::RunFolder;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

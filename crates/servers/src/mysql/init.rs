@@ -10,21 +10,20 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::mysql::Layout;
+use rqps_builds::{Error as BuildError, held_dir};
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
-use super::layout::Layout;
-use super::settings::Settings;
-use super::start::{is_ready, note_shut_down};
-use super::{SOCKET, settings};
+use super::settings::{self, Settings};
+use super::start::{SOCKET, is_ready, note_shut_down};
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
-use crate::init::{Making, PASSED, clone, passed};
-use crate::launch::{Listen, START_MAX};
 use crate::log::{Log, TAIL_LINES};
+use crate::making::{Making, PASSED, clone, passed};
 use crate::process;
-use crate::server::{DATABASE, USER};
-use crate::spec::Applied;
+use crate::spec::{Applied, DATABASE, Listen, USER};
+use crate::system::START_MAX;
 
 /// The first MySQL that makes its system tables itself.
 const INITIALIZES_SINCE: u32 = 50_700;
@@ -38,12 +37,12 @@ const SYSTEM_TABLES: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_table
 /// Where sessions come from.
 const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
 
-/// See [`crate::dbms::System::fill`].
+/// See [`crate::system::System::fill`].
 pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
     let layout = Layout::find(&making.spec.build.root)?;
     let temp_dir = making.staging.join("tmp");
     fs::create_dir(&temp_dir).map_err(Error::file("create", &temp_dir))?;
-    making.user.give(&temp_dir)?;
+    held_dir::give(&temp_dir, making.user)?;
     let settings = Settings {
         build: &making.spec.build,
         layout: &layout,
@@ -94,7 +93,7 @@ impl Work<'_> {
     }
 
     fn by_script(&self) -> Result<()> {
-        let missing = || Error::NotABuild {
+        let missing = || BuildError::NotABuild {
             path: self.layout.basedir.clone(),
             reason: "it has no mariadb-install-db, nor mysql_install_db".to_owned(),
         };
@@ -116,7 +115,7 @@ impl Work<'_> {
     fn by_bootstrap(&self) -> Result<()> {
         let database = self.making.staged.join("mysql");
         fs::create_dir(&database).map_err(Error::file("create", &database))?;
-        self.making.user.give(&database)?;
+        held_dir::give(&database, self.making.user)?;
         let mut sql = "USE mysql;\n".to_owned();
         for name in SYSTEM_TABLES {
             let path = self.layout.share_dir.join(name);

@@ -6,16 +6,15 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::programs;
+use rqps_builds::guard::{DeathSignal, Guarded};
+
 use super::settings::Settings;
 use crate::error::Result;
-use crate::guard::DeathSignal;
-use crate::init::{Making, PASSED, clone, passed};
 use crate::log::TAIL_LINES;
-use crate::server::{DATABASE, USER};
-use crate::spec::Applied;
+use crate::making::{Making, PASSED, clone, passed};
+use crate::spec::{Applied, DATABASE, USER};
 
-/// See [`crate::dbms::System::fill`].
+/// See [`crate::system::System::fill`].
 pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
     let Making { spec, user, staged, .. } = making;
     let work = Work { making };
@@ -35,7 +34,7 @@ impl Work<'_> {
         let Making { spec, user, staged, .. } = self.making;
         let authentication = if spec.build.version_num() < 100_000 { "md5" } else { "scram-sha-256" };
         let (log, file) = self.making.log()?;
-        let mut initdb = programs::program(&spec.build, "initdb", user, DeathSignal::Kill)?;
+        let mut initdb = Guarded::new(&spec.build.bin_dir.join("initdb"), user, DeathSignal::Kill)?;
         initdb
             .command()
             .arg("-D")
@@ -54,7 +53,7 @@ impl Work<'_> {
     fn create_database(&self) -> Result<()> {
         let Making { spec, user, staged, .. } = self.making;
         let (log, file) = self.making.log()?;
-        let mut postgres = programs::program(&spec.build, "postgres", user, DeathSignal::Kill)?;
+        let mut postgres = Guarded::new(&spec.build.bin_dir.join("postgres"), user, DeathSignal::Kill)?;
         postgres
             .command()
             .args(["--single", "-F", "-D"])
