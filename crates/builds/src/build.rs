@@ -20,7 +20,6 @@ pub struct Build {
     /// Where it came from, as a phrase.
     pub origin: String,
     pub root: PathBuf,
-    /// Where its programs are.
     pub bin_dir: PathBuf,
     /// Bytes of the files that the hash covers.
     pub size_bytes: u64,
@@ -41,7 +40,6 @@ impl Build {
         format!("{}-{}", self.dbms, self.version)
     }
 
-    /// See [`Dbms::version_num`].
     pub fn version_num(&self) -> u32 {
         self.dbms.version_num(&self.version)
     }

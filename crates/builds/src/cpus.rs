@@ -49,7 +49,6 @@ impl CpuSet {
         Ok(FIRST.get_or_init(|| usable).clone())
     }
 
-    /// Their numbers, ascending.
     pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().copied()
     }

@@ -28,7 +28,6 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags
 /// How a file is: nobody waits for the other end of a pipe.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// A directory that is held.
 #[derive(Debug)]
 pub struct HeldDir {
     fd: OwnedFd,

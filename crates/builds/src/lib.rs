@@ -15,6 +15,7 @@ pub mod guard;
 pub mod held_dir;
 mod identity;
 mod libraries;
+pub mod log_tail;
 pub mod mysql;
 mod obtain;
 pub mod plain_file;

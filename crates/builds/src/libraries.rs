@@ -33,7 +33,6 @@ const PACKAGES: [(&str, &str); 23] = [
     ("libcrypto.so.1.1", "libssl1.1"),
 ];
 
-/// A library that a program asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Needed {
     /// As the loader names it.

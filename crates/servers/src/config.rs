@@ -3,7 +3,6 @@
 use rqps_builds::Build;
 use serde::{Deserialize, Serialize};
 
-/// A set of server options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// The shipped config's name, or the file's without directory and `.conf`.

@@ -47,7 +47,6 @@ pub(crate) struct Marker {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub process: Identity,
-    socket_dir: PathBuf,
 }
 
 /// A data directory by its absolute path.
@@ -126,7 +125,6 @@ impl DataDir {
         fs::remove_file(&path).map_err(Error::file("remove", &path))
     }
 
-    /// The marker, when there is one.
     pub fn marker(&self) -> Option<Marker> {
         read_marker(&self.path)
     }
@@ -199,11 +197,11 @@ impl DataDir {
     }
 
     /// Notes which process serves this directory.
-    pub fn write_record(&self, pid: u32, socket_dir: &Path) -> Result<()> {
+    pub fn write_record(&self, pid: u32) -> Result<()> {
         let Some(process) = Identity::of(pid) else {
             return Ok(());
         };
-        let record = Record { process, socket_dir: socket_dir.to_path_buf() };
+        let record = Record { process };
         let path = self.record_path();
         let text =
             serde_json::to_string(&record).map_err(|error| Error::file("write", &path)(error.into()))?;

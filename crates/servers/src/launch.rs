@@ -96,7 +96,6 @@ fn free_port() -> Result<u16> {
         .map_err(Error::file("find a free port on", "127.0.0.1"))
 }
 
-/// What a start works with.
 struct Launch<'a> {
     spec: &'a ServerSpec,
     data_dir: &'a DataDir,
@@ -152,7 +151,7 @@ impl Launch<'_> {
             server.program = program;
         }
         environment::check_loaded(&spec.env, server.pid(), &server.log.tail(usize::MAX))?;
-        data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
+        data_dir.write_record(server.pid())?;
         Ok(server)
     }
 
@@ -208,7 +207,7 @@ impl Launch<'_> {
             }
             if progress.look_due() {
                 // A start this long: let a later rqps find the process should this one crash.
-                self.data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
+                self.data_dir.write_record(server.pid())?;
                 progress.look(server);
             }
             if progress.idle() > IDLE_MAX || progress.waited() > START_MAX {

@@ -27,20 +27,6 @@ const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
 /// Ends any server whose marker is gone.
 const ANY_SERVER: Signals = Signals { clean: Signal::TERM, quick: Signal::QUIT, death: DeathSignal::Kill };
 
-/// Ends the server that an rqps which crashed left on this data directory, if there is one: pid, start time and program
-/// must match what was noted, so that no other process is ever ended. Returns whether there was one.
-///
-/// # Errors
-/// When a running rqps uses the directory, or the process cannot be ended.
-pub fn reap_leftover(data_dir: &Path) -> Result<bool> {
-    let data_dir = DataDir::at(data_dir)?;
-    if !data_dir.path.exists() {
-        return Ok(false);
-    }
-    let _lock = data_dir.lock()?;
-    data_dir.reap()
-}
-
 /// Removes a data directory that rqps made, with everything kept beside it; a server left on it is ended before. A
 /// directory that does not exist is no error.
 ///
@@ -205,16 +191,16 @@ mod tests {
     fn only_the_very_process_noted_is_ended() {
         let (_dir, data_dir) = scratch();
         let mut ours = sleeper();
-        data_dir.write_record(ours.id(), &data_dir.socket_dir()).unwrap();
-        assert!(reap_leftover(&data_dir.path).unwrap());
+        data_dir.write_record(ours.id()).unwrap();
+        assert!(data_dir.reap().unwrap());
         assert!(!ours.wait().unwrap().success());
-        assert!(!reap_leftover(&data_dir.path).unwrap());
+        assert!(!data_dir.reap().unwrap());
 
         let mut stranger = sleeper();
-        data_dir.write_record(stranger.id(), &data_dir.socket_dir()).unwrap();
+        data_dir.write_record(stranger.id()).unwrap();
         let record = fs::read_to_string(data_dir.record_path()).unwrap();
         fs::write(data_dir.record_path(), record.replace("\"start_ticks\":", "\"start_ticks\":1")).unwrap();
-        assert!(!reap_leftover(&data_dir.path).unwrap());
+        assert!(!data_dir.reap().unwrap());
         assert!(stranger.try_wait().unwrap().is_none());
         stranger.kill().unwrap();
         stranger.wait().unwrap();

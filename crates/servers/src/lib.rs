@@ -36,7 +36,7 @@ pub use error::{Error, Result};
 pub use host::HostLimits;
 pub use init::data_key;
 pub use instrument::{Instrument, ThreadCounter};
-pub use leftover::{reap_leftover, remove_data_dir};
+pub use leftover::remove_data_dir;
 pub use server::{Onlooker, Server};
 pub use snapshot::{Copied, HowCopied, restore, restore_unless, snapshot, snapshot_unless};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};

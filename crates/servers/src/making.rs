@@ -1,12 +1,12 @@
 //! A data directory that is being made, and the programs that help to make it.
 
-use std::fs::File;
 use std::io::{PipeReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::AtomicBool;
 
 use rqps_builds::ServerUser;
+use rqps_builds::guard::Guarded;
 
 use crate::data_dir::DataDir;
 use crate::error::{Error, Result};
@@ -14,7 +14,6 @@ use crate::log::{Log, TAIL_LINES};
 use crate::process;
 use crate::spec::{Listen, ServerSpec};
 
-/// A data directory that is being made.
 pub(crate) struct Making<'a> {
     pub spec: &'a ServerSpec,
     pub data_dir: &'a DataDir,
@@ -45,16 +44,22 @@ pub(crate) fn passed(text: &str, user: &ServerUser) -> Result<PipeReader> {
 }
 
 impl Making<'_> {
-    /// Where programs that help to make it write.
-    pub fn log(&self) -> Result<(Log, File)> {
-        Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))
+    /// Starts a step's program. What it says goes to a log.
+    pub fn start(&self, mut program: Guarded) -> Result<(Child, Log)> {
+        let (log, file) = Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))?;
+        let errors = file.try_clone().map_err(Error::file("open", &log.path))?;
+        program.command().stdout(file).stderr(errors);
+        Ok((program.spawn()?, log))
     }
 
-    /// Waits for a step's program: nothing, or its failure. A program that somebody does not want to wait for is ended.
-    pub fn wait(&self, step: &'static str, child: &mut Child, log: &Log) -> Result<()> {
-        let ended = process::wait_unless(child, self.interrupted).map_err(Error::file("wait for", step))?;
+    /// Runs a step's program to its end. One that somebody does not want to wait for is ended.
+    pub fn run(&self, step: &'static str, program: Guarded) -> Result<Log> {
+        let (mut child, log) = self.start(program)?;
+        let ended =
+            process::wait_unless(&mut child, self.interrupted).map_err(Error::file("wait for", step))?;
         let status = ended.ok_or_else(|| Error::Interrupted { path: self.data_dir.path.clone() })?;
-        self.outcome(step, status, log)
+        self.outcome(step, status, &log)?;
+        Ok(log)
     }
 
     /// Nothing, or the failure of a step whose program has ended.
@@ -75,9 +80,4 @@ impl Making<'_> {
             tail,
         }
     }
-}
-
-/// The log's file once more, for another stream.
-pub(crate) fn clone(file: &File, log: &Log) -> Result<File> {
-    file.try_clone().map_err(Error::file("open", &log.path))
 }

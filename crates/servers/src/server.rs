@@ -270,7 +270,6 @@ impl Onlooker {
         }
     }
 
-    /// Whether its main process lives.
     pub fn is_alive(&self) -> bool {
         self.process.alive()
     }

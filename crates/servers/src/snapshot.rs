@@ -115,7 +115,6 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
 }
 
 struct Copying<'a> {
-    /// The data directory that is copied.
     from: &'a Path,
     /// Where the copy will be in the end.
     to: &'a Path,

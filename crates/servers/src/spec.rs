@@ -57,14 +57,12 @@ pub struct Applied {
     pub left_out: Vec<LeftOut>,
     /// Options that rqps set itself, with their values.
     pub added: Vec<(String, String)>,
-    /// The whole `postgresql.conf`.
+    /// The text of the server's own file.
     pub config_as_used: String,
 }
 
-/// How to reach a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerEndpoint {
-    /// The directory of its Unix socket.
     pub socket_dir: PathBuf,
     /// Its address, when it listens on TCP.
     pub tcp: Option<IpAddr>,
@@ -72,7 +70,6 @@ pub struct ServerEndpoint {
     pub port: u16,
     pub user: String,
     pub password: String,
-    /// The database for the work.
     pub database: String,
 }
 

@@ -38,7 +38,6 @@ const OWN_PROGRAMS: [&str; 18] = [
     "lib",
 ];
 
-/// See [`crate::resolve`].
 pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
     let layout = Layout::find(path)?;
     let user = server_user()?;

@@ -28,7 +28,6 @@ enum Source<'a> {
     Debian(Offer<'a>),
 }
 
-/// See [`crate::install`].
 pub(crate) fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     let request = Request::parse(dbms, request)?;
     let installer = Installer { dirs, dbms, cache: Cache::of(dirs, dbms), recipes: Recipes::of(dbms)? };
@@ -37,7 +36,6 @@ pub(crate) fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     Ok(build)
 }
 
-/// See [`crate::install_from`].
 pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> Result<Build> {
     let request = Request::parse(dbms, request)?;
     if !request.is_exact() {
@@ -62,7 +60,6 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
     Ok(build)
 }
 
-/// See [`crate::published`].
 pub(crate) fn published(dbms: Dbms) -> Result<Vec<Published>> {
     let recipes = Recipes::of(dbms)?;
     let of_maven = recipes.maven.iter().map(|build| Published {

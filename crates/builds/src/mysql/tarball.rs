@@ -63,7 +63,6 @@ pub(crate) fn fetch(
     )))
 }
 
-/// Unpacks it to `target`.
 pub(crate) fn unpack(tarball: &Tarball, target: &Path) -> Result<()> {
     unpack::tarball(&tarball.path, target, parts::of_archive)
         .map_err(Error::file("unpack", Path::new(&tarball.name)))?;

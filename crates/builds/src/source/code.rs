@@ -30,7 +30,6 @@ pub(crate) struct Site<'a> {
     pub tree: PathBuf,
     /// An empty directory to build in.
     pub build: PathBuf,
-    /// Where the programs are installed.
     pub prefix: PathBuf,
     pub flavour: &'a Flavour,
     /// The flavour's options at this version.
@@ -39,7 +38,6 @@ pub(crate) struct Site<'a> {
     pub jobs: usize,
 }
 
-/// One program that is run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// What it does, as a participle.
@@ -49,7 +47,6 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// From a program and its arguments.
     pub fn new(phase: &'static str, program: impl Into<String>, arguments: &[&str]) -> Step {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         Step { phase, program: program.into(), arguments }

@@ -45,7 +45,6 @@ const SITE_PREFIX: &str = ".building-";
 /// Between two tries to get the lock of a build that another process makes.
 const LOCK_POLL: Duration = Duration::from_millis(200);
 
-/// See [`crate::compile`].
 pub(crate) fn build(
     dirs: &Dirs,
     product: &dyn Product,
@@ -120,7 +119,6 @@ fn log_beside(root: &Path) -> PathBuf {
     root.with_file_name(name)
 }
 
-/// One build to be made.
 struct Job<'a> {
     cache: Cache,
     product: &'a dyn Product,

@@ -16,6 +16,7 @@ use super::tools;
 use super::watch::{BuildProgress, Watch};
 use crate::error::{Error, Result};
 use crate::guard::{DeathSignal, Guarded};
+use crate::log_tail::tail;
 use crate::user::ServerUser;
 
 /// Between two looks at a program that works.
@@ -26,9 +27,6 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Lines of a log that an error shows.
 const TAIL_LINES: usize = 25;
-
-/// Bytes of the log's end that those are looked for in.
-const TAIL_BYTES: u64 = 1 << 16;
 
 /// One build that is being made.
 pub(crate) struct Runner<'a, 'w> {
@@ -44,7 +42,6 @@ pub(crate) struct Runner<'a, 'w> {
 }
 
 impl Runner<'_, '_> {
-    /// Runs one step to its end.
     pub fn run(&mut self, step: &Step) -> Result<()> {
         let mut log = File::options()
             .create(true)
@@ -79,7 +76,7 @@ impl Runner<'_, '_> {
             what: self.what.to_owned(),
             phase: step.phase,
             status: status.to_string(),
-            tail: tail(&self.log),
+            tail: tail(&self.log, 0, TAIL_LINES),
             log: self.log.clone(),
         })
     }
@@ -158,21 +155,6 @@ fn steps_of(line: &str) -> Option<(u32, u32)> {
     }
     let (done, all) = inside.split_once('/')?;
     Some((done.trim().parse().ok()?, all.trim().parse().ok()?))
-}
-
-fn tail(log: &Path) -> String {
-    let mut end = Vec::new();
-    let read = File::open(log).and_then(|mut file| {
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-        file.read_to_end(&mut end)
-    });
-    if let Err(error) = read {
-        return format!("(it cannot be read: {error})");
-    }
-    let text = String::from_utf8_lossy(&end);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
 #[cfg(test)]

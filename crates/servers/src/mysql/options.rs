@@ -21,7 +21,6 @@ const SWITCHES: [&str; 3] = ["skip_", "disable_", "enable_"];
 /// Listing what a build knows needs no data directory.
 const NO_DATA_DIR: &str = "/nonexistent";
 
-/// The options of a build.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Names as rqps writes them, with the values in force where they have one.

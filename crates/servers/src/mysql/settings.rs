@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use rqps_builds::log_tail::last_lines;
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser, held_dir};
 use rqps_model::LeftOut;
@@ -18,7 +19,6 @@ use super::start::SOCKET;
 use crate::applied::{self, Options};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::log::last_lines;
 use crate::private::write_private;
 use crate::spec::{Applied, Listen};
 

@@ -29,7 +29,6 @@ const PROTOCOL: u8 = 10;
 /// The first MySQL that changes the data directory of an older minor version by itself.
 const UPGRADES_ITSELF_SINCE: u32 = 80_000;
 
-/// Names of the server's process.
 const SERVERS: [&str; 2] = ["mysqld", "mariadbd"];
 
 /// Refuses a data directory that the build would upgrade, or could not read.
@@ -58,7 +57,6 @@ fn series(label: &str) -> Vec<&str> {
     label.split('.').take(2).collect()
 }
 
-/// See [`crate::system::System::check_shut_down`].
 pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String> {
     if data_dir.join(SHUT_DOWN).exists() {
         return Ok(());
