@@ -95,7 +95,7 @@ fn major(compiler: &str) -> &str {
 
 /// The flags that decide how fast the code is, each once, in a fixed order. Of flags that exclude each other the last
 /// counts, as for the compiler. `-O0` where there is no level.
-pub fn flags_that_matter(text: &str) -> String {
+fn flags_that_matter(text: &str) -> String {
     let mut level = "-O0".to_owned();
     let (mut frame_pointers, mut lto, mut march, mut mtune) = (None, None, None, None);
     let mut others = BTreeSet::new();

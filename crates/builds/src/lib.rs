@@ -3,14 +3,14 @@
 //!
 //! DBMS-neutral files lie here, what differs between DBMSs in a folder for each.
 
-pub mod build;
+mod build;
 mod cache;
 mod client;
-pub mod cpus;
+mod cpus;
 mod digest;
 pub mod dirs;
-pub mod error;
-pub mod family;
+mod error;
+mod family;
 pub mod guard;
 pub mod held_dir;
 mod identity;
@@ -22,9 +22,9 @@ pub mod plain_file;
 mod postgres;
 mod product;
 mod products;
-pub mod source;
+mod source;
 mod unpack;
-pub mod user;
+mod user;
 
 pub use build::{Address, Build, Published};
 pub use cpus::{CpuSet, Pinned, pin_this_thread};

@@ -1,5 +1,5 @@
-//! The seam between DBMSs: everything that this crate asks of one. Who implements it stands in `products`, which nothing
-//! that an implementer needs may use.
+//! The seam between DBMSs: everything that this crate asks of one. Who implements it stands in `products`, which no
+//! implementer may use, nor anything that one needs.
 
 use std::path::Path;
 

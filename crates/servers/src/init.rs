@@ -25,8 +25,8 @@ pub fn data_key(build: &Build, config: &Config) -> String {
 }
 
 impl Server {
-    /// Makes the data directory, with an empty database [`crate::DATABASE`] and superuser [`crate::USER`]. A directory made by rqps
-    /// before is replaced; any other must be empty or absent.
+    /// Makes the data directory, with an empty database [`crate::DATABASE`] and superuser [`crate::USER`]. A directory
+    /// made by rqps before is replaced; any other must be empty or absent.
     ///
     /// # Errors
     /// Besides failures, a config with a value that the build refuses.

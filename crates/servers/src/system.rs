@@ -1,5 +1,5 @@
-//! The seam between DBMSs: everything that this crate asks of one. Who implements it stands in `systems`, which nothing
-//! that an implementer needs may use.
+//! The seam between DBMSs: everything that this crate asks of one. Who implements it stands in `systems`, which no
+//! implementer may use, nor anything that one needs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
