@@ -26,7 +26,6 @@ const PARTIAL_PREFIX: &str = ".partial-";
 /// The part of a cached build that its hash covers, as a path from its top: all of it.
 const ALL: [&str; 1] = [""];
 
-/// The cache of one DBMS's builds.
 #[derive(Debug)]
 pub(crate) struct Cache {
     dir: PathBuf,
@@ -256,7 +255,6 @@ fn read_manifest(path: &Path) -> Option<Manifest> {
     (manifest.format == FORMAT).then_some(manifest)
 }
 
-/// The files of a cached build.
 pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
     ProgramFiles::collect(root, &ALL)?.filter(|files| files.count() > 0).ok_or_else(|| Error::NotABuild {
         path: root.to_path_buf(),

@@ -35,7 +35,6 @@ const PACKAGES: [(&str, &str); 23] = [
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Needed {
-    /// As the loader names it.
     pub name: String,
     /// The file that the loader takes; none when it finds none.
     pub file: Option<PathBuf>,

@@ -28,6 +28,5 @@ pub(crate) trait Product: Sync {
     /// A directory as a build, see [`crate::resolve`].
     fn directory(&self, path: &Path) -> Result<Build>;
 
-    /// How it is built from source.
     fn source_code(&self) -> &'static dyn SourceCode;
 }

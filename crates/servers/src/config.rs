@@ -41,7 +41,6 @@ pub struct ValueBefore {
     pub value: String,
 }
 
-/// A config that comes with rqps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShippedConfig {
     /// The name to write in a plan. `N` in it stands for a number.

@@ -25,7 +25,6 @@ use crate::memory;
 use crate::private::{read_private, write_private};
 use crate::process::Identity;
 
-/// The marker's name within a data directory.
 pub(crate) const MARKER: &str = "rqps.json";
 
 /// Longest path of a socket directory: the kernel allows 107 bytes for the socket, whose own name takes some.
@@ -222,7 +221,6 @@ pub(crate) fn read_marker(dir: &Path) -> Option<Marker> {
     serde_json::from_slice(&read_private(&dir.join(MARKER), server_user().ok()?.uid).ok()?).ok()
 }
 
-/// Marks a directory as made by rqps.
 pub(crate) fn write_marker(dir: &Path, marker: &Marker, user: &ServerUser) -> Result<()> {
     let path = dir.join(MARKER);
     let text = serde_json::to_string(marker).map_err(|error| Error::file("write", &path)(error.into()))?;

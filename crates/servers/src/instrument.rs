@@ -19,7 +19,6 @@ use crate::private::read_private;
 
 pub use threads::ThreadCounter;
 
-/// A program that a server is run under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instrument {
     /// Valgrind, counting the instructions of each process of the server.

@@ -38,5 +38,5 @@ pub use init::data_key;
 pub use instrument::{Instrument, ThreadCounter};
 pub use leftover::remove_data_dir;
 pub use server::{Onlooker, Server};
-pub use snapshot::{Copied, HowCopied, restore, restore_unless, snapshot, snapshot_unless};
+pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};

@@ -58,7 +58,6 @@ impl Server {
         &self.endpoint
     }
 
-    /// The options it runs with.
     pub fn applied(&self) -> &Applied {
         &self.applied
     }

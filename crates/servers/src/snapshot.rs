@@ -52,17 +52,12 @@ pub struct Copied {
 }
 
 /// Keeps the data directory of a stopped server at `to`, on disk when this returns. What rqps made at `to` before is
-/// replaced; anything else there is refused.
+/// replaced; anything else there is refused. Given up when `interrupted` becomes true: nothing is left of it then.
 ///
 /// # Errors
 /// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery),
 /// and when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
-pub fn snapshot(data_dir: &Path, to: &Path) -> Result<Copied> {
-    snapshot_unless(data_dir, to, &AtomicBool::new(false))
-}
-
-/// As [`snapshot`], given up when `interrupted` becomes true: nothing is left of it then.
-pub fn snapshot_unless(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
+pub fn snapshot(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     copy(data_dir, to, interrupted)
 }
 
@@ -71,12 +66,7 @@ pub fn snapshot_unless(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> 
 ///
 /// # Errors
 /// As [`snapshot`].
-pub fn restore(snapshot: &Path, data_dir: &Path) -> Result<Copied> {
-    restore_unless(snapshot, data_dir, &AtomicBool::new(false))
-}
-
-/// As [`restore`], given up when `interrupted` becomes true: nothing is left of it then.
-pub fn restore_unless(snapshot: &Path, data_dir: &Path, interrupted: &AtomicBool) -> Result<Copied> {
+pub fn restore(snapshot: &Path, data_dir: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     copy(snapshot, data_dir, interrupted)
 }
 

@@ -34,7 +34,6 @@ pub struct ServerSpec {
     pub env: BTreeMap<String, String>,
     /// Where all its processes run; none for wherever the kernel puts them. See [`crate::Server::place_sessions`].
     pub cpus: Option<CpuSet>,
-    /// The program it is run under.
     pub instrument: Option<Instrument>,
     /// The most memory that all its processes together may have, the page cache of what they read and write included;
     /// none for what the host has. A host that does not let it be limited refuses the start.

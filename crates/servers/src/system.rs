@@ -76,7 +76,6 @@ pub(crate) trait System: Sync {
     fn signals(&self) -> Signals;
 }
 
-/// A server that is to be started.
 pub(crate) struct Start<'a> {
     pub spec: &'a ServerSpec,
     pub data_dir: &'a DataDir,
@@ -84,14 +83,12 @@ pub(crate) struct Start<'a> {
     pub listen: &'a Listen,
 }
 
-/// How a server is started.
 pub(crate) struct ServerCommand {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub applied: Applied,
 }
 
-/// The signals that end a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signals {
     /// A clean shutdown: sessions are ended, nothing is left to recover.

@@ -36,7 +36,6 @@ const PLUGIN_DIRS: [&str; 6] = [
     "lib64/plugin",
 ];
 
-/// The parts of one build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// The server program, behind links.

@@ -21,7 +21,6 @@ const INTERPRETERS: [(&str, &str); 3] = [("perl", "perl"), ("bash", "bash"), ("s
 const COMPILED: &str = "docs/INFO_BIN";
 const COMPILED_LINES: [&str; 3] = ["CXX_FLAGS =", "CMAKE_CXX_FLAGS:", "CMAKE_CXX_FLAGS_RELWITHDEBINFO:"];
 
-/// What a server program says of itself.
 pub(crate) struct Identity {
     pub dbms: Dbms,
     /// `8.0.31`.
@@ -56,7 +55,6 @@ fn no_interpreter(interpreter: &Path) -> Error {
     }
 }
 
-/// Asks a server program for its version.
 pub(crate) fn identify(server: &Path) -> Result<Identity> {
     let user = server_user()?;
     let mut guarded = Guarded::new(server, &user, DeathSignal::Kill)?;

@@ -10,7 +10,6 @@ use crate::guard::{DeathSignal, Guarded};
 use crate::libraries;
 use crate::user::{ServerUser, server_user};
 
-/// The programs that a server needs.
 pub(crate) const NEEDED: [&str; 2] = ["postgres", "initdb"];
 
 fn ask_version(program: &Path, user: &ServerUser) -> Result<Output> {
@@ -83,7 +82,6 @@ fn find_long_version(content: &[u8]) -> Option<String> {
     None
 }
 
-/// Position of the first occurrence of `needle`.
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let first = *needle.first()?;
     let mut from = 0;

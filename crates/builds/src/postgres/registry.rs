@@ -18,7 +18,6 @@ const NEAREST_MAX: usize = 3;
 /// More minor versions than any series has.
 const SERIES_MAX: usize = 50;
 
-/// Why a version could not be found.
 #[derive(Debug)]
 pub(crate) enum NotFound {
     /// The registry answered: there is none.

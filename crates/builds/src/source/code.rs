@@ -23,7 +23,6 @@ pub(crate) trait SourceCode: Sync {
     fn steps(&self, site: &Site<'_>) -> Vec<Step>;
 }
 
-/// The place where a build is made.
 #[derive(Debug)]
 pub(crate) struct Site<'a> {
     /// The source, a copy of our own.
@@ -65,7 +64,6 @@ pub(crate) fn file_of(tree: &Path, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&content).into_owned())
 }
 
-/// A path as an argument.
 pub(crate) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -17,7 +17,6 @@ const SHIPPED: [(&str, &str); 4] = [
     ("clang", include_str!("../../../../flavours/clang.toml")),
 ];
 
-/// How many flavours may extend one another.
 const EXTENDS_MAX: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

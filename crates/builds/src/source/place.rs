@@ -30,7 +30,6 @@ const FILE_BYTES_MAX: u64 = 2 << 30;
 /// What an earlier build leaves in a directory that it was made in: the copy's build would mix the two.
 const BUILT_IN: [&str; 2] = ["config.status", "CMakeCache.txt"];
 
-/// Source code that has been found.
 #[derive(Debug)]
 pub(crate) struct Source {
     kind: Kind,
@@ -129,7 +128,6 @@ impl Source {
         })
     }
 
-    /// The commit, of a git repository.
     pub fn commit(&self) -> Option<&str> {
         match &self.kind {
             Kind::Git(repository) => Some(&repository.commit),

@@ -28,7 +28,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Lines of a log that an error shows.
 const TAIL_LINES: usize = 25;
 
-/// One build that is being made.
 pub(crate) struct Runner<'a, 'w> {
     /// What it is, for people.
     pub what: &'a str,
