@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, Color, OutputFormat, Verb, name_of};
 use crate::{EXIT_INTERRUPTED, Usage};
-use rqps_servers::Dirs;
+use rqps_builds::Dirs;
 use rqps_store::RunFolder;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

@@ -36,7 +36,7 @@ impl std::fmt::Display for Usage {
 impl std::error::Error for Usage {}
 
 fn main() -> ExitCode {
-    rqps_servers::run_shim_if_asked();
+    rqps_builds::run_shim_if_asked();
     let cli = Cli::read();
     let outcome = Context::new(&cli).and_then(|context| run(&context, cli.verb));
     match outcome {
@@ -96,17 +96,21 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         || error.downcast_ref().is_some_and(rqps_report::Error::is_usage)
         || error.downcast_ref().is_some_and(Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_calibrate::Error::is_usage)
+        || error.downcast_ref().is_some_and(rqps_builds::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_export::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_store::Error::is_usage);
     if let Some(rqps_export::Error::Stopped) = error.downcast_ref() {
         return EXIT_INTERRUPTED;
     }
-    if error.downcast_ref().is_some_and(rqps_servers::Error::is_interruption) {
+    let is_interruption = error.downcast_ref().is_some_and(rqps_builds::Error::is_interruption)
+        || error.downcast_ref().is_some_and(rqps_servers::Error::is_interruption);
+    if is_interruption {
         return EXIT_INTERRUPTED;
     }
     match error.downcast_ref() {
         Some(Error::Interrupted) => EXIT_INTERRUPTED,
+        Some(Error::Builds(error)) if error.is_interruption() => EXIT_INTERRUPTED,
         Some(Error::Servers(error)) if error.is_interruption() => EXIT_INTERRUPTED,
         _ if is_usage => EXIT_USAGE,
         _ => EXIT_FAILED,

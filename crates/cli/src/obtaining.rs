@@ -4,7 +4,7 @@
 use crate::context::Context;
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use rqps_servers::source::{BuildProgress, FETCHING, Watch};
+use rqps_builds::{BuildProgress, FETCHING, Watch};
 use std::io::IsTerminal;
 use std::time::Duration;
 

@@ -8,12 +8,13 @@ use crate::error::{Error, Result};
 use crate::inputs;
 use crate::run::Execution;
 use crate::seat::memory_bytes_max;
+use rqps_builds::Watch;
+use rqps_builds::{Build, Dirs};
 use rqps_model::BuildSource;
 use rqps_plan::{Arm, Plan, PlanContext, ProfileAfter, Protocol, schedule};
 use rqps_probe::HostFacts;
 use rqps_probe::profile::Perf;
-use rqps_servers::source::Watch;
-use rqps_servers::{Build, Dirs, HostLimits, load_config, load_config_for};
+use rqps_servers::{HostLimits, load_config, load_config_for};
 use rqps_store::{Fact, Run, RunFolder, RunWriter, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,7 +43,7 @@ fn resident(plan: &Plan) -> u64 {
 }
 
 fn resolve_builds(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
-    plan.arms.iter().map(|arm| Ok(rqps_servers::resolve_watched(dirs, &arm.build, watch)?)).collect()
+    plan.arms.iter().map(|arm| Ok(rqps_builds::resolve_watched(dirs, &arm.build, watch)?)).collect()
 }
 
 /// Makes a run folder for a plan below `results`.
@@ -141,7 +142,7 @@ fn reopened(
 ) -> Result<Execution> {
     inputs::check(&run.folder)?;
     let plan_path = run.folder.plan_path();
-    let text = rqps_servers::read_text(&plan_path).map_err(|source| Error::File {
+    let text = rqps_builds::read_text(&plan_path).map_err(|source| Error::File {
         action: "read",
         path: plan_path.clone(),
         source,

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 /// Why a run did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Builds, configs or data directories.
+    #[error(transparent)]
+    Builds(#[from] rqps_builds::Error),
+    /// Configs or data directories.
     #[error(transparent)]
     Servers(#[from] rqps_servers::Error),
     #[error(transparent)]
@@ -203,6 +205,7 @@ impl Error {
             | Self::Sysbench(_)
             | Self::DataGone { .. } => true,
             Self::Store(error) => error.is_usage(),
+            Self::Builds(error) => error.is_usage(),
             Self::Servers(error) => error.is_usage(),
             _ => false,
         }
@@ -210,6 +213,7 @@ impl Error {
 
     /// The arm whose own fault it is, so that others may fare better.
     pub(crate) fn faulty_arm(&self) -> Option<&str> {
+        use rqps_builds::Error as Builds;
         use rqps_servers::Error as Servers;
         match self {
             Self::ServerDied { arm, .. }
@@ -224,8 +228,7 @@ impl Error {
                     | Servers::Died { .. }
                     | Servers::NotReady { .. }
                     | Servers::ConfigRefused { .. }
-                    | Servers::CannotRun { .. }
-                    | Servers::MissingLibraries { .. }
+                    | Servers::Build(Builds::CannotRun { .. } | Builds::MissingLibraries { .. })
                     | Servers::BadVariable { .. }
                     | Servers::BadPreload { .. }
                     | Servers::NotPreloaded { .. }
@@ -244,8 +247,9 @@ impl Error {
     /// With the arm that it is about, where it names none itself.
     pub(crate) fn about(self, arm: &str, doing: &str) -> Self {
         match self {
+            Self::Builds(error) if error.is_interruption() => Self::Interrupted,
             Self::Servers(error) if error.is_interruption() => Self::Interrupted,
-            Self::Servers(_) | Self::Probe(_) => {
+            Self::Builds(_) | Self::Servers(_) | Self::Probe(_) => {
                 Self::Unmeasured { arm: arm.to_owned(), doing: doing.to_owned(), source: Box::new(self) }
             }
             other => other,

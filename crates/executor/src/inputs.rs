@@ -2,8 +2,8 @@
 //! and half by another would stand in one table.
 
 use crate::error::{Error, Result};
+use rqps_builds::sha256_hex;
 use rqps_store::RunFolder;
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const SUMS: &str = "plan.sha256";
 pub(crate) fn keep(folder: &RunFolder, files: &[(String, &str)]) -> Result<()> {
     let path = folder.path().join(SUMS);
     let lines: String =
-        files.iter().map(|(name, text)| format!("{}  {name}\n", sum(text.as_bytes()))).collect();
+        files.iter().map(|(name, text)| format!("{}  {name}\n", sha256_hex(text.as_bytes()))).collect();
     fs::write(&path, lines).map_err(|source| Error::File { action: "write", path, source })
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn check(folder: &RunFolder) -> Result<()> {
     for (then, name) in sums.lines().filter_map(|line| line.split_once("  ")) {
         let path = folder.path().join(name);
         let content = read(&path)?;
-        if sum(&content) != then {
+        if sha256_hex(&content) != then {
             let problem =
                 "it was changed after the run began: undo that, or measure what it says now by a new run";
             return Err(Error::Plan { path, problem: problem.to_owned() });
@@ -37,10 +37,6 @@ pub(crate) fn check(folder: &RunFolder) -> Result<()> {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|source| Error::File { action: "read", path: path.to_owned(), source })
-}
-
-fn sum(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::arm::ActiveArm;
 use crate::error::Result;
 use crate::outside::Outside;
 use crate::run::Execution;
+use rqps_builds::CpuSet;
 use rqps_model::random::Stream;
-use rqps_servers::CpuSet;
 use rqps_store::{Block, BlockArm, BlockStatus, RunFolder, now_ms};
 use std::collections::BTreeMap;
 

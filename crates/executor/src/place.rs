@@ -3,8 +3,9 @@
 //! arm is finished.
 
 use crate::error::{Error, Result};
+use rqps_builds::Dirs;
 use rqps_model::random::name_word;
-use rqps_servers::{Dirs, remove_data_dir};
+use rqps_servers::remove_data_dir;
 use rqps_store::RunFolder;
 use std::fs;
 use std::io::ErrorKind;

@@ -1,8 +1,9 @@
 //! What an arm's server is started with, and on which CPUs its sessions run.
 
 use crate::arm::Ingredients;
+use rqps_builds::CpuSet;
 use rqps_plan::{Plan, Protocol, Transport, schedule};
-use rqps_servers::{CpuSet, ServerSpec};
+use rqps_servers::ServerSpec;
 use rqps_store::RunFolder;
 use std::path::PathBuf;
 

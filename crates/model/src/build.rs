@@ -1,6 +1,6 @@
 //! How a plan names a database program: by version, by the directory it is installed in, or by its source code.
 //!
-//! This is only the name as written. Finding, downloading and hashing the program is the business of `rqps-servers`.
+//! This is only the name as written. Finding, downloading and hashing the program is the business of `rqps-builds`.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -32,6 +32,22 @@ impl Dbms {
             Dbms::Postgres => "postgres",
             Dbms::Mysql => "mysql",
             Dbms::Mariadb => "mariadb",
+        }
+    }
+
+    /// A version as a number, as the server counts: Postgres `18.1` is 180001, `9.6.24` is 90624, `19beta1` is 190000;
+    /// MySQL `8.0.31` is 80031; MariaDB `10.11.5-MariaDB` is 101105. 0 for what is no version.
+    pub fn version_num(self, version: &str) -> u32 {
+        let mut parts = version.split('.').map(|part| {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            part[..digits].parse::<u32>().unwrap_or(0)
+        });
+        let mut next = || parts.next().unwrap_or(0);
+        let (major, minor, patch) = (next(), next(), next());
+        if self == Dbms::Postgres && major >= 10 {
+            major * 10_000 + minor
+        } else {
+            major * 10_000 + minor * 100 + patch
         }
     }
 
@@ -313,6 +329,21 @@ mod tests {
         for bare in ["pg-head", "mysql:/x", "postgres+o2nofp:/x"] {
             let bare = BuildSpec::from_path(Dbms::Postgres, bare);
             assert_eq!(bare.to_string().parse::<BuildSpec>().unwrap().label(), bare.label());
+        }
+    }
+
+    #[test]
+    fn versions_as_servers_count_them() {
+        for (dbms, version, number) in [
+            (Dbms::Postgres, "18.1", 180_001),
+            (Dbms::Postgres, "9.6.24", 90_624),
+            (Dbms::Postgres, "19beta1", 190_000),
+            (Dbms::Mysql, "5.6.14", 50_614),
+            (Dbms::Mysql, "9.7.4", 90_704),
+            (Dbms::Mariadb, "10.11.5-MariaDB-0+deb12u1", 101_105),
+            (Dbms::Mariadb, "unknown", 0),
+        ] {
+            assert_eq!(dbms.version_num(version), number, "{dbms} {version}");
         }
     }
 

@@ -12,9 +12,9 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use conditions::until;
+use rqps_builds::CpuSet;
 use rqps_probe::perf::counts_instructions;
 use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe, WorkIn};
-use rqps_servers::CpuSet;
 
 /// Waits for the start, then burns CPU before the window and in it, in a process that then ends; then in one that is
 /// born and ends in it; then in the first process itself. `times` prints `0m1.230000s 0m0.010000s` for the shell, then
@@ -291,7 +291,7 @@ fn time_without_a_cpu_is_queued_time() {
     );
     let (ready, done) = (Barrier::new(3), Barrier::new(3));
     let work = || {
-        let _pinned = rqps_servers::pin_this_thread(&cpu).unwrap();
+        let _pinned = rqps_builds::pin_this_thread(&cpu).unwrap();
         ready.wait();
         // The window begins meanwhile.
         ready.wait();

@@ -6,11 +6,12 @@ use std::error::Error;
 use std::io::Read;
 use std::process::ExitCode;
 
+use rqps_builds::{Dirs, resolve};
 use rqps_model::BuildSpec;
-use rqps_servers::{Dirs, Server, ServerSpec, load_config, remove_data_dir, resolve};
+use rqps_servers::{Server, ServerSpec, load_config, remove_data_dir};
 
 fn main() -> ExitCode {
-    rqps_servers::run_shim_if_asked();
+    rqps_builds::run_shim_if_asked();
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,12 +1,12 @@
 //! How a config becomes the options of a server, whatever the DBMS: which are left out and why, room for the clients,
 //! and the text of the server's own file.
 
-use crate::build::Build;
+use rqps_builds::Build;
+use rqps_model::LeftOut;
+
 use crate::config::Config;
 use crate::error::Result;
-use crate::launch::Listen;
-use crate::spec::Applied;
-use rqps_model::LeftOut;
+use crate::spec::{Applied, Listen};
 
 /// Connections beyond the clients': probes, monitors, those reserved for superusers.
 const CONNECTIONS_EXTRA: u32 = 20;

@@ -7,8 +7,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rqps_builds::ServerUser;
+
 use crate::error::{Error, Result};
-use crate::user::ServerUser;
 
 /// The variable that names libraries to load before all others.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -101,7 +102,7 @@ fn libraries(env: &BTreeMap<String, String>) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::user::server_user;
+    use rqps_builds::server_user;
 
     fn env(name: &str, value: &str) -> BTreeMap<String, String> {
         BTreeMap::from([(name.to_owned(), value.to_owned())])

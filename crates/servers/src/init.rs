@@ -1,39 +1,59 @@
 //! Making a data directory: beside its place, renamed when it is whole. What it is filled with is its DBMS's business.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{PipeReader, Read, Write};
+use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use crate::data_dir::{DataDir, Marker, write_marker};
-use crate::dbms;
-use crate::error::{Error, Result};
-use crate::launch::Listen;
-use crate::log::{Log, TAIL_LINES};
-use crate::process;
-use crate::spec::{Applied, ServerSpec};
-use crate::user::ServerUser;
+use rqps_builds::{Build, ServerUser, held_dir};
 
-/// A data directory that is being made.
-pub(crate) struct Making<'a> {
-    pub spec: &'a ServerSpec,
-    pub data_dir: &'a DataDir,
-    pub user: &'a ServerUser,
-    /// Where the finished server would listen.
-    pub listen: &'a Listen,
-    /// What is removed in the end: for files that are needed meanwhile.
-    pub staging: PathBuf,
-    /// The directory to fill, in `staging`.
-    pub staged: PathBuf,
-    pub password: String,
-    /// Set by somebody else when the making is to be given up.
-    pub interrupted: &'a AtomicBool,
+use crate::config::Config;
+use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
+use crate::error::{Error, Result};
+use crate::launch::listen;
+use crate::making::Making;
+use crate::server::Server;
+use crate::spec::{Applied, Listen, ServerSpec};
+use crate::system::System;
+use crate::systems;
+
+/// What a data directory that this build makes with this config depends on: arms whose keys are equal can share one.
+/// Whether a build really reads another's shows when it is started: builds from source may differ in what they write.
+pub fn data_key(build: &Build, config: &Config) -> String {
+    systems::of(build.dbms).data_key(build, config)
+}
+
+impl Server {
+    /// Makes the data directory, with an empty database [`crate::DATABASE`] and superuser [`crate::USER`]. A directory
+    /// made by rqps before is replaced; any other must be empty or absent.
+    ///
+    /// # Errors
+    /// Besides failures, a config with a value that the build refuses.
+    pub fn init(spec: &ServerSpec) -> Result<Applied> {
+        Server::init_unless(spec, &AtomicBool::new(false))
+    }
+
+    /// As [`Server::init`], given up when `interrupted` becomes true (a server's own program makes system tables for up
+    /// to a minute).
+    pub fn init_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Applied> {
+        let data_dir = DataDir::at(&spec.data_dir)?;
+        let user = prepare_parent(&data_dir)?;
+        let _lock = data_dir.lock()?;
+        data_dir.reap()?;
+        data_dir.remove()?;
+        let listen = listen(spec, data_dir.socket_dir())?;
+        let made = init(spec, &data_dir, &user, &listen, interrupted);
+        if made.is_err() {
+            // The first error is the one to tell.
+            let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
+        }
+        made
+    }
 }
 
 /// Makes the data directory of `spec`, which must not exist or be empty. It appears only when it is whole.
-pub(crate) fn init(
+fn init(
     spec: &ServerSpec,
     data_dir: &DataDir,
     user: &ServerUser,
@@ -47,10 +67,11 @@ pub(crate) fn init(
     create_dir(&staging, 0o755)?;
     write_marker(&staging, &marker, user)?;
     create_dir(&staged, 0o700)?;
-    user.give(&staged)?;
+    held_dir::give(&staged, user)?;
     let making =
         Making { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
-    let applied = dbms::of(spec.build.dbms).fill(&making)?;
+    let system = systems::of(spec.build.dbms);
+    let applied = system.fill(&making).map_err(|error| with_hint(error, system))?;
     let Making { staging, staged, .. } = making;
     write_marker(&staged, &marker, user)?;
     data_dir.keep_password(&password)?;
@@ -58,6 +79,14 @@ pub(crate) fn init(
         .map_err(Error::file("move the new data directory to", &data_dir.path))?;
     fs::remove_dir_all(&staging).map_err(Error::file("remove", &staging))?;
     Ok(applied)
+}
+
+/// A step that failed, with advice where its last words show a cause that is known.
+fn with_hint(mut error: Error, system: &dyn System) -> Error {
+    if let Error::Init { tail, hint, .. } = &mut error {
+        *hint = system.hint(tail);
+    }
+    error
 }
 
 fn create_dir(path: &Path, mode: u32) -> Result<()> {
@@ -71,56 +100,4 @@ fn random_password() -> Result<String> {
         .and_then(|mut file| file.read_exact(&mut bytes))
         .map_err(Error::file("read", source))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// What a program reads that a secret is passed to: its standard input.
-pub(crate) const PASSED: &str = "/dev/stdin";
-
-/// A few lines for one program alone, on no disk. The program opens what it reads by [`PASSED`], so that belongs to its
-/// user.
-pub(crate) fn passed(text: &str, user: &ServerUser) -> Result<PipeReader> {
-    let pipe = Path::new("a pipe");
-    let (reader, mut writer) = std::io::pipe().map_err(Error::file("make", pipe))?;
-    user.give_open(&reader, pipe)?;
-    // It fits into the pipe, so nobody has to read yet.
-    writer.write_all(format!("{text}\n").as_bytes()).map_err(Error::file("write", pipe))?;
-    Ok(reader)
-}
-
-impl Making<'_> {
-    /// Where programs that help to make it write.
-    pub fn log(&self) -> Result<(Log, File)> {
-        Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))
-    }
-
-    /// Waits for a step's program: nothing, or its failure. A program that somebody does not want to wait for is ended.
-    pub fn wait(&self, step: &'static str, child: &mut Child, log: &Log) -> Result<()> {
-        let ended = process::wait_unless(child, self.interrupted).map_err(Error::file("wait for", step))?;
-        let status = ended.ok_or_else(|| Error::Interrupted { path: self.data_dir.path.clone() })?;
-        self.outcome(step, status, log)
-    }
-
-    /// Nothing, or the failure of a step whose program has ended.
-    pub fn outcome(&self, step: &'static str, status: ExitStatus, log: &Log) -> Result<()> {
-        if status.success() {
-            return Ok(());
-        }
-        Err(self.failed(step, &status.to_string(), log.tail(TAIL_LINES)))
-    }
-
-    /// The failure of a step.
-    pub fn failed(&self, step: &'static str, status: &str, tail: String) -> Error {
-        Error::Init {
-            step,
-            path: self.data_dir.path.clone(),
-            status: status.to_owned(),
-            hint: dbms::of(self.spec.build.dbms).hint(&tail),
-            tail,
-        }
-    }
-}
-
-/// The log's file once more, for another stream.
-pub(crate) fn clone(file: &File, log: &Log) -> Result<File> {
-    file.try_clone().map_err(Error::file("open", &log.path))
 }

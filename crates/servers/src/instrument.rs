@@ -11,14 +11,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::data_dir::read_private;
-use crate::dirs::create_open_dir;
+use rqps_builds::dirs::create_open_dir;
+use rqps_builds::{Error as BuildError, ServerUser, held_dir, server_user};
+
 use crate::error::{Error, Result};
-use crate::user::{ServerUser, server_user};
+use crate::private::read_private;
 
 pub use threads::ThreadCounter;
 
-/// A program that a server is run under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instrument {
     /// Valgrind, counting the instructions of each process of the server.
@@ -68,8 +68,8 @@ impl Instrument {
     pub(crate) fn prepare(&self, user: &ServerUser) -> Result<()> {
         let counts_dir = self.counts_dir();
         create_open_dir(counts_dir)?;
-        user.give(counts_dir)?;
-        user.check_reachable(counts_dir, "name another directory for the counts")
+        held_dir::give(counts_dir, user)?;
+        Ok(user.check_reachable(counts_dir, "name another directory for the counts")?)
     }
 }
 
@@ -99,7 +99,11 @@ pub fn available() -> Option<String> {
 pub fn instructions_of(counts_dir: &Path, pid: u32) -> Result<Option<u64>> {
     match read_private(&counts_dir.join(pid.to_string()), server_user()?.uid) {
         Ok(content) => Ok(summary(&content)),
-        Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(Error::Build(BuildError::File { source, .. }))
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

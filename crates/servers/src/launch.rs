@@ -1,4 +1,4 @@
-//! One attempt to start a server, and waiting until it accepts sessions.
+//! Starting a server, and waiting until it accepts sessions.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
@@ -7,38 +7,82 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rqps_builds::guard::Guarded;
+use rqps_builds::{ServerUser, server_user};
+
 use crate::data_dir::DataDir;
-use crate::dbms::{self, Start, System};
 use crate::environment;
 use crate::error::{Error, Result};
-use crate::guard::Guarded;
 use crate::log::{Log, TAIL_LINES};
 use crate::memory::MemoryGroup;
 use crate::process;
-use crate::server::{DATABASE, Server, USER};
-use crate::spec::{ServerEndpoint, ServerSpec};
-use crate::user::ServerUser;
+use crate::server::Server;
+use crate::spec::{DATABASE, Listen, ServerEndpoint, ServerSpec, USER};
+use crate::system::{START_MAX, Start, System};
+use crate::systems;
 
 /// A start is given up after this long without a sign of progress (a longer log, CPU time used).
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
-/// A start is given up after this long in any case: recovery of some 100 GB of WAL fits in.
-pub(crate) const START_MAX: Duration = Duration::from_secs(2 * 3600);
+/// How often a start is tried when its cause of failure may pass.
+const STARTS_MAX: u32 = 10;
 
-/// Where one server listens, and for how many.
-#[derive(Debug, Clone)]
-pub(crate) struct Listen {
-    pub socket_dir: PathBuf,
-    pub port: u16,
-    pub tcp: bool,
-    pub clients_max: u32,
+impl Server {
+    /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions.
+    /// The config is applied anew, so it may be another than at init.
+    pub fn start(spec: &ServerSpec) -> Result<Server> {
+        Server::start_unless(spec, &AtomicBool::new(false))
+    }
+
+    /// As [`Server::start`], given up when `interrupted` becomes true (crash recovery may take minutes).
+    pub fn start_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Server> {
+        let data_dir = DataDir::at(&spec.data_dir)?;
+        let user = server_user()?;
+        let Some(marker) = data_dir.marker() else {
+            return Err(if data_dir.path.exists() {
+                Error::NotOurs { path: data_dir.path }
+            } else {
+                Error::BadDataDir {
+                    path: data_dir.path,
+                    reason: "it does not exist: init comes first".to_owned(),
+                }
+            });
+        };
+        let lock = data_dir.lock()?;
+        data_dir.reap()?;
+        if marker.dbms != spec.build.dbms {
+            return Err(Error::BadDataDir {
+                path: data_dir.path,
+                reason: format!(
+                    "it was made by {} and the build is {}: take a build of the same DBMS, or make it anew",
+                    marker.build,
+                    spec.build.label()
+                ),
+            });
+        }
+        let system = systems::of(spec.build.dbms);
+        system.check_data_dir(&data_dir, &spec.build, &marker)?;
+        let password = data_dir.password()?;
+        let launch =
+            Launch { spec, data_dir: &data_dir, user: &user, password: &password, lock: &lock, interrupted };
+        let mut attempt = 1;
+        loop {
+            match launch.once() {
+                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.may_retry(&tail) => {
+                    attempt += 1;
+                    thread::sleep(Duration::from_millis(500));
+                }
+                other => return other,
+            }
+        }
+    }
 }
 
 /// Where a server will listen.
 pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
     Ok(Listen {
         socket_dir,
-        port: if spec.tcp { free_port()? } else { dbms::of(spec.build.dbms).socket_port() },
+        port: if spec.tcp { free_port()? } else { systems::of(spec.build.dbms).socket_port() },
         tcp: spec.tcp,
         clients_max: spec.clients_max,
     })
@@ -52,20 +96,19 @@ fn free_port() -> Result<u16> {
         .map_err(Error::file("find a free port on", "127.0.0.1"))
 }
 
-/// What a start works with.
-pub(crate) struct Launch<'a> {
-    pub spec: &'a ServerSpec,
-    pub data_dir: &'a DataDir,
-    pub user: &'a ServerUser,
-    pub password: &'a str,
-    pub lock: &'a File,
+struct Launch<'a> {
+    spec: &'a ServerSpec,
+    data_dir: &'a DataDir,
+    user: &'a ServerUser,
+    password: &'a str,
+    lock: &'a File,
     /// Set by somebody else when the start is to be given up.
-    pub interrupted: &'a AtomicBool,
+    interrupted: &'a AtomicBool,
 }
 
 impl Launch<'_> {
     /// Starts it and waits until it is ready. The server of a failed attempt is gone when this returns.
-    pub fn once(&self) -> Result<Server> {
+    fn once(&self) -> Result<Server> {
         let Launch { spec, data_dir, user, .. } = *self;
         let listen = listen(spec, data_dir.create_socket_dir(user)?)?;
         let command = self.system().command(&Start { spec, data_dir, user, listen: &listen })?;
@@ -108,12 +151,12 @@ impl Launch<'_> {
             server.program = program;
         }
         environment::check_loaded(&spec.env, server.pid(), &server.log.tail(usize::MAX))?;
-        data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
+        data_dir.write_record(server.pid())?;
         Ok(server)
     }
 
     fn system(&self) -> &'static dyn System {
-        dbms::of(self.spec.build.dbms)
+        systems::of(self.spec.build.dbms)
     }
 
     /// The program, after what sets its environment and what it is run under.
@@ -164,7 +207,7 @@ impl Launch<'_> {
             }
             if progress.look_due() {
                 // A start this long: let a later rqps find the process should this one crash.
-                self.data_dir.write_record(server.pid(), &server.endpoint.socket_dir)?;
+                self.data_dir.write_record(server.pid())?;
                 progress.look(server);
             }
             if progress.idle() > IDLE_MAX || progress.waited() > START_MAX {

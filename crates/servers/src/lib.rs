@@ -1,61 +1,42 @@
-//! Database servers: obtaining builds, applying configs, init, start and stop.
+//! Database servers: configs, data directories, start and stop.
 //!
 //! DBMS-neutral files lie here, what differs between DBMSs in a folder for each.
 
 mod applied;
-pub mod build;
-mod cache;
-mod client;
-pub mod config;
-pub mod cpus;
+mod config;
+mod configs;
 mod data_dir;
-mod dbms;
-pub mod dirs;
 mod environment;
-pub mod error;
-pub mod family;
+mod error;
 mod freeze;
-pub mod guard;
-mod held_dir;
-pub mod host;
-mod identity;
+mod host;
 mod init;
 pub mod instrument;
 mod launch;
-mod libraries;
+mod leftover;
 mod log;
+mod making;
 mod memory;
 mod mysql;
 mod option;
-mod plain_file;
 mod postgres;
+mod private;
 mod process;
-pub mod server;
-pub mod snapshot;
-pub mod source;
-pub mod spec;
+mod server;
+mod snapshot;
+mod spec;
+mod system;
+mod systems;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod unpack;
-pub mod user;
 
-pub use build::{
-    Address, Build, Published, check_known, install, install_from, list_builds, published, resolve,
-    resolve_watched,
-};
-pub use config::{
-    Config, ShippedConfig, ValueBefore, config_from_text, load_config, load_config_for, shipped_configs,
-};
-pub use cpus::{CpuSet, Pinned, pin_this_thread};
-pub use data_dir::{reap_leftover, remove_data_dir};
-pub use dirs::Dirs;
+pub use config::{Config, ShippedConfig, ValueBefore};
+pub use configs::{config_from_text, load_config, load_config_for, shipped_configs};
 pub use error::{Error, Result};
-pub use family::Family;
-pub use guard::run_shim_if_asked;
 pub use host::HostLimits;
+pub use init::data_key;
 pub use instrument::{Instrument, ThreadCounter};
-pub use plain_file::read_text;
-pub use server::{DATABASE, Onlooker, Server, USER, data_key};
-pub use snapshot::{Copied, HowCopied, restore, restore_unless, snapshot, snapshot_unless};
-pub use spec::{Applied, ServerEndpoint, ServerSpec};
-pub use user::{ServerUser, server_user};
+pub use leftover::remove_data_dir;
+pub use server::{Onlooker, Server};
+pub use snapshot::{Copied, HowCopied, restore, snapshot};
+pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};

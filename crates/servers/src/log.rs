@@ -1,17 +1,14 @@
 //! A server's log file: appended to over restarts, read back from its end.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rqps_builds::dirs::create_open_dir;
+use rqps_builds::log_tail::tail;
 use rustix::fs::OFlags;
 
-use crate::dirs::create_open_dir;
 use crate::error::{Error, Result};
-
-/// How much is read back at most.
-const TAIL_BYTES_MAX: u64 = 64 * 1024;
 
 /// How many lines an error shows.
 pub(crate) const TAIL_LINES: usize = 15;
@@ -45,23 +42,6 @@ impl Log {
 
     /// The last lines since this start; an error reading them is told in their place.
     pub fn tail(&self, lines: usize) -> String {
-        let read = || -> std::io::Result<Vec<u8>> {
-            let mut file = File::open(&self.path)?;
-            let end = file.metadata()?.len();
-            file.seek(SeekFrom::Start(self.start_bytes.max(end.saturating_sub(TAIL_BYTES_MAX))))?;
-            let mut bytes = Vec::new();
-            file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        match read() {
-            Ok(bytes) => last_lines(&String::from_utf8_lossy(&bytes), lines),
-            Err(error) => format!("(the log cannot be read: {error})"),
-        }
+        tail(&self.path, self.start_bytes, lines)
     }
-}
-
-/// The last lines of a text.
-pub(crate) fn last_lines(text: &str, lines: usize) -> String {
-    let all: Vec<&str> = text.trim_end().lines().collect();
-    all[all.len().saturating_sub(lines)..].join("\n")
 }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rqps_builds::sha256_hex;
+
 use crate::error::{Error, Result};
-use crate::identity::sha256_hex;
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 const OWN_GROUPS: &str = "/proc/self/cgroup";

@@ -11,7 +11,6 @@ pub(crate) enum Line {
     Other(String),
 }
 
-/// An option and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// In lower case, words joined by `_`.

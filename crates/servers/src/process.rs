@@ -52,7 +52,6 @@ pub(crate) fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Sends a signal to one process.
 pub(crate) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(kill_process(pid, signal)?)
@@ -78,11 +77,20 @@ pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Re
 }
 
 /// Every process that runs this program with this working directory.
-pub(crate) fn running_in(directory: &Path, exe: &Path) -> Vec<u32> {
+fn running_in(directory: &Path, exe: &Path) -> Vec<u32> {
     let Ok(exe) = fs::canonicalize(exe) else {
         return Vec::new();
     };
     working_in(directory).into_iter().filter(|pid| exe_of(*pid).is_some_and(|its| its == exe)).collect()
+}
+
+/// Ends processes of a server whose main process is gone: they run its program, in its data directory. They
+/// would notice by themselves, but not before their present query ends.
+pub(crate) fn end_stragglers(data_dir: &Path, exe: &Path) {
+    for pid in running_in(data_dir, exe) {
+        // It may end by itself at this moment.
+        let _sent = signal(pid, Signal::KILL);
+    }
 }
 
 /// Every process with this working directory.

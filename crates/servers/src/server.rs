@@ -1,4 +1,4 @@
-//! A server's life: made, started, watched, stopped.
+//! A running server: watched, held still, stopped. `init` makes its data directory, `launch` starts it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,31 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rqps_builds::{CpuSet, server_user};
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
-use crate::build::Build;
-use crate::config::Config;
-use crate::cpus::CpuSet;
-use crate::data_dir::{self, DataDir, prepare_parent};
-use crate::dbms;
+use crate::data_dir::DataDir;
 use crate::error::{Error, Result};
 use crate::freeze;
-use crate::init;
-use crate::launch::{Launch, listen};
 use crate::log::{Log, TAIL_LINES};
 use crate::process::{self, Identity};
-use crate::spec::{Applied, ServerEndpoint, ServerSpec};
-use crate::user::server_user;
-
-/// The superuser of every server.
-pub const USER: &str = "rqps";
-
-/// The database made for the work.
-pub const DATABASE: &str = "bench";
-
-/// How often a start is tried when its cause of failure may pass.
-const STARTS_MAX: u32 = 10;
+use crate::spec::{Applied, ServerEndpoint};
+use crate::system::Signals;
+use crate::systems;
 
 /// How long a clean shutdown may take, a checkpoint of a large cache included.
 const CLEAN_MAX: Duration = Duration::from_secs(600);
@@ -61,88 +48,7 @@ pub struct Server {
     pub(crate) _lock: File,
 }
 
-/// What a data directory that this build makes with this config depends on: arms whose keys are equal can share one.
-/// Whether a build really reads another's shows when it is started: builds from source may differ in what they write.
-pub fn data_key(build: &Build, config: &Config) -> String {
-    dbms::of(build.dbms).data_key(build, config)
-}
-
 impl Server {
-    /// Makes the data directory, with an empty database [`DATABASE`] and superuser [`USER`]. A directory made by rqps
-    /// before is replaced; any other must be empty or absent.
-    ///
-    /// # Errors
-    /// Besides failures, a config with a value that the build refuses.
-    pub fn init(spec: &ServerSpec) -> Result<Applied> {
-        Server::init_unless(spec, &AtomicBool::new(false))
-    }
-
-    /// As [`Server::init`], given up when `interrupted` becomes true (a server's own program makes system tables for up
-    /// to a minute).
-    pub fn init_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Applied> {
-        let data_dir = DataDir::at(&spec.data_dir)?;
-        let user = prepare_parent(&data_dir)?;
-        let _lock = data_dir.lock()?;
-        data_dir.reap()?;
-        data_dir.remove()?;
-        let listen = listen(spec, data_dir.socket_dir())?;
-        let made = init::init(spec, &data_dir, &user, &listen, interrupted);
-        if made.is_err() {
-            // The first error is the one to tell.
-            let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
-        }
-        made
-    }
-
-    /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions.
-    /// The config is applied anew, so it may be another than at init.
-    pub fn start(spec: &ServerSpec) -> Result<Server> {
-        Server::start_unless(spec, &AtomicBool::new(false))
-    }
-
-    /// As [`Server::start`], given up when `interrupted` becomes true (crash recovery may take minutes).
-    pub fn start_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Server> {
-        let data_dir = DataDir::at(&spec.data_dir)?;
-        let user = server_user()?;
-        let Some(marker) = data_dir.marker() else {
-            return Err(if data_dir.path.exists() {
-                Error::NotOurs { path: data_dir.path }
-            } else {
-                Error::BadDataDir {
-                    path: data_dir.path,
-                    reason: "it does not exist: init comes first".to_owned(),
-                }
-            });
-        };
-        let lock = data_dir.lock()?;
-        data_dir.reap()?;
-        if marker.dbms != spec.build.dbms {
-            return Err(Error::BadDataDir {
-                path: data_dir.path,
-                reason: format!(
-                    "it was made by {} and the build is {}: take a build of the same DBMS, or make it anew",
-                    marker.build,
-                    spec.build.label()
-                ),
-            });
-        }
-        let system = dbms::of(spec.build.dbms);
-        system.check_data_dir(&data_dir, &spec.build, &marker)?;
-        let password = data_dir.password()?;
-        let launch =
-            Launch { spec, data_dir: &data_dir, user: &user, password: &password, lock: &lock, interrupted };
-        let mut attempt = 1;
-        loop {
-            match launch.once() {
-                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.may_retry(&tail) => {
-                    attempt += 1;
-                    thread::sleep(Duration::from_millis(500));
-                }
-                other => return other,
-            }
-        }
-    }
-
     /// Pid of the server's main process.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -152,7 +58,6 @@ impl Server {
         &self.endpoint
     }
 
-    /// The options it runs with.
     pub fn applied(&self) -> &Applied {
         &self.applied
     }
@@ -179,7 +84,7 @@ impl Server {
             && let Ok(Some(status)) = self.child.try_wait()
         {
             self.exit = Some(status);
-            data_dir::end_stragglers(&self.data_dir.path, &self.program);
+            process::end_stragglers(&self.data_dir.path, &self.program);
         }
         self.exit.is_none()
     }
@@ -198,7 +103,7 @@ impl Server {
     /// # Errors
     /// When the server has ended, or none of these CPUs is there.
     pub fn place_sessions(&self, cpus: &CpuSet) -> Result<()> {
-        cpus.place(self.pid())
+        Ok(cpus.place(self.pid())?)
     }
 
     /// Stops all its processes where they are, until [`Server::thaw`]: returns when none of them runs. What would have
@@ -275,7 +180,7 @@ impl Server {
         let status = self.exit.map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
         let clean = how.is_none() && self.exit.is_some_and(|status| status.success());
         if clean {
-            return dbms::of(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
+            return systems::of(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
         }
         Err(Error::UncleanStop {
             path: self.data_dir.path.clone(),
@@ -285,8 +190,8 @@ impl Server {
         })
     }
 
-    fn signals(&self) -> dbms::Signals {
-        dbms::of(self.dbms).signals()
+    fn signals(&self) -> Signals {
+        systems::of(self.dbms).signals()
     }
 
     /// The child has not been waited for, so its pid is still its own.
@@ -364,7 +269,6 @@ impl Onlooker {
         }
     }
 
-    /// Whether its main process lives.
     pub fn is_alive(&self) -> bool {
         self.process.alive()
     }

@@ -8,6 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rqps_builds::ServerUser;
+use rqps_builds::held_dir::HeldDir;
 use rustix::fs::{
     FileType, Mode, SeekFrom, copy_file_range, fchmod, fdatasync, fstat, ioctl_ficlone, seek, syncfs,
 };
@@ -15,10 +17,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
-use crate::dbms;
 use crate::error::{Error, Result};
-use crate::held_dir::HeldDir;
-use crate::user::ServerUser;
+use crate::systems;
 
 /// Between two looks at whether a copy is still wanted: a second of a slow disk.
 const PIECE_BYTES: u64 = 128 << 20;
@@ -52,17 +52,12 @@ pub struct Copied {
 }
 
 /// Keeps the data directory of a stopped server at `to`, on disk when this returns. What rqps made at `to` before is
-/// replaced; anything else there is refused.
+/// replaced; anything else there is refused. Given up when `interrupted` becomes true: nothing is left of it then.
 ///
 /// # Errors
 /// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery),
 /// and when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
-pub fn snapshot(data_dir: &Path, to: &Path) -> Result<Copied> {
-    snapshot_unless(data_dir, to, &AtomicBool::new(false))
-}
-
-/// As [`snapshot`], given up when `interrupted` becomes true: nothing is left of it then.
-pub fn snapshot_unless(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
+pub fn snapshot(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     copy(data_dir, to, interrupted)
 }
 
@@ -71,12 +66,7 @@ pub fn snapshot_unless(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> 
 ///
 /// # Errors
 /// As [`snapshot`].
-pub fn restore(snapshot: &Path, data_dir: &Path) -> Result<Copied> {
-    restore_unless(snapshot, data_dir, &AtomicBool::new(false))
-}
-
-/// As [`restore`], given up when `interrupted` becomes true: nothing is left of it then.
-pub fn restore_unless(snapshot: &Path, data_dir: &Path, interrupted: &AtomicBool) -> Result<Copied> {
+pub fn restore(snapshot: &Path, data_dir: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     copy(snapshot, data_dir, interrupted)
 }
 
@@ -89,7 +79,7 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let marker = from.marker().ok_or_else(|| cannot("there is no data directory made by rqps"))?;
     let _from_lock = from.lock()?;
     from.reap()?;
-    dbms::of(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
+    systems::of(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
     let password = from.password()?;
     let user = prepare_parent(&to)?;
     let _to_lock = to.lock()?;
@@ -115,7 +105,6 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
 }
 
 struct Copying<'a> {
-    /// The data directory that is copied.
     from: &'a Path,
     /// Where the copy will be in the end.
     to: &'a Path,
@@ -161,7 +150,7 @@ impl Copying<'_> {
         let mode = fstat(from).map_err(|error| Error::file("examine", from.path())(error.into()))?.st_mode;
         fchmod(to, Mode::from_raw_mode(mode & 0o7777))
             .map_err(|error| Error::file("set permissions of", to.path())(error.into()))?;
-        self.user.give_open(to, to.path())
+        Ok(self.user.give_open(to, to.path())?)
     }
 
     fn cannot(&self, reason: String) -> Error {
@@ -212,7 +201,7 @@ impl Copying<'_> {
             .map_err(Error::file("set permissions of", &to))?;
         self.files += 1;
         self.bytes += meta.len();
-        self.user.give_open(&target, &to)
+        Ok(self.user.give_open(&target, &to)?)
     }
 }
 

@@ -1,16 +1,21 @@
 //! What is to be run, and what a running server tells of itself.
 
-use rqps_model::LeftOut;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use rqps_builds::{Build, CpuSet};
+use rqps_model::LeftOut;
 use serde::{Deserialize, Serialize};
 
-use crate::build::Build;
 use crate::config::Config;
-use crate::cpus::CpuSet;
 use crate::instrument::Instrument;
+
+/// The superuser of every server.
+pub const USER: &str = "rqps";
+
+/// The database made for the work.
+pub const DATABASE: &str = "bench";
 
 /// What is to be run, and where.
 #[derive(Debug, Clone)]
@@ -29,11 +34,19 @@ pub struct ServerSpec {
     pub env: BTreeMap<String, String>,
     /// Where all its processes run; none for wherever the kernel puts them. See [`crate::Server::place_sessions`].
     pub cpus: Option<CpuSet>,
-    /// The program it is run under.
     pub instrument: Option<Instrument>,
     /// The most memory that all its processes together may have, the page cache of what they read and write included;
     /// none for what the host has. A host that does not let it be limited refuses the start.
     pub memory_bytes_max: Option<u64>,
+}
+
+/// Where one server listens, and for how many.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    pub socket_dir: PathBuf,
+    pub port: u16,
+    pub tcp: bool,
+    pub clients_max: u32,
 }
 
 /// How a config became the options of a server.
@@ -43,14 +56,12 @@ pub struct Applied {
     pub left_out: Vec<LeftOut>,
     /// Options that rqps set itself, with their values.
     pub added: Vec<(String, String)>,
-    /// The whole `postgresql.conf`.
+    /// The text of the server's own file.
     pub config_as_used: String,
 }
 
-/// How to reach a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerEndpoint {
-    /// The directory of its Unix socket.
     pub socket_dir: PathBuf,
     /// Its address, when it listens on TCP.
     pub tcp: Option<IpAddr>,
@@ -58,7 +69,6 @@ pub struct ServerEndpoint {
     pub port: u16,
     pub user: String,
     pub password: String,
-    /// The database for the work.
     pub database: String,
 }
 

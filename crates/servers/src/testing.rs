@@ -5,15 +5,16 @@ use std::fs::Permissions;
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::PermissionsExt;
 
+use rqps_builds::{Build, Dirs, install, list_builds};
 use rqps_model::Dbms;
 use rqps_wire::{Endpoint, Host};
 
-use crate::config::{Config, load_config_for};
-use crate::dirs::Dirs;
+use crate::config::Config;
+use crate::configs::load_config_for;
+use crate::error::{Error, Result};
 use crate::host::HostLimits;
 use crate::server::Server;
 use crate::spec::ServerSpec;
-use crate::{Build, Result, build};
 
 /// A running server in a temporary directory. It dereferences to its [`Server`].
 pub struct Scratch {
@@ -55,7 +56,7 @@ impl Scratch {
             .prefix("rqps-scratch-")
             .permissions(Permissions::from_mode(0o755))
             .tempdir()
-            .map_err(crate::Error::file("create a directory in", std::env::temp_dir()))?;
+            .map_err(Error::file("create a directory in", std::env::temp_dir()))?;
         let spec = ServerSpec {
             build: cached_or_installed(dbms, version)?,
             config: small_config(dbms)?,
@@ -101,11 +102,11 @@ pub fn by_socket(server: &Server) -> Endpoint {
 fn cached_or_installed(dbms: Dbms, version: &str) -> Result<Build> {
     let dirs = Dirs::from_env();
     let of_series = format!("{version}.");
-    let cached = build::list_builds(&dirs)?
+    let cached = list_builds(&dirs)?
         .into_iter()
         .filter(|build| build.dbms == dbms)
         .find(|build| build.version == version || build.version.starts_with(&of_series));
-    cached.map_or_else(|| build::install(&dirs, dbms, version), Ok)
+    Ok(cached.map_or_else(|| install(&dirs, dbms, version), Ok)?)
 }
 
 /// The options of `sized` for a host with 512 MB.

@@ -4,9 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use rqps_builds::{Dirs, resolve};
 use rqps_model::{BuildSpec, Dbms};
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Dirs, resolve};
 
 fn open_dir() -> tempfile::TempDir {
     let everybody = Permissions::from_mode(0o755);
@@ -24,7 +24,7 @@ fn a_directory_is_the_same_build_as_its_copy_and_its_link() {
     let dirs = dirs(scratch.path());
     let by_path = resolve(&dirs, &BuildSpec::from_path(Dbms::Postgres, &build.root)).unwrap();
     assert_eq!((&by_path.hash, &by_path.version), (&build.hash, &build.version));
-    assert!(by_path.compiler().unwrap().starts_with("gcc"), "{by_path:?}");
+    assert!(by_path.version_text.contains("compiled by gcc"), "{by_path:?}");
     fs::create_dir(scratch.path().join("bin")).unwrap();
     for program in ["postgres", "initdb"] {
         symlink(build.bin_dir.join(program), scratch.path().join("bin").join(program)).unwrap();

@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rqps_builds::CpuSet;
 use rqps_model::Dbms;
 use rqps_servers::testing::{Scratch, by_socket};
-use rqps_servers::{CpuSet, Error, Instrument, Server, ServerSpec, instrument};
+use rqps_servers::{Error, Instrument, Server, ServerSpec, instrument};
 use rqps_wire::Session;
 use rqps_wire::postgres::Connection;
 

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rqps_builds::run_shim_if_asked;
 use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Instrument, Server, instrument, run_shim_if_asked};
+use rqps_servers::{Instrument, Server, instrument};
 
 const POSTGRES: (Dbms, &str) = (Dbms::Postgres, "18");
 const MYSQL: (Dbms, &str) = (Dbms::Mysql, "5.7.22");

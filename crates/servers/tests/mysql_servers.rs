@@ -5,12 +5,16 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Applied, Error, Server, ServerEndpoint, config_from_text, restore, snapshot};
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Host};
+
+/// Nobody gives up.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn endpoint(at: &ServerEndpoint) -> Endpoint {
     Endpoint {
@@ -78,18 +82,18 @@ fn live(dbms: Dbms, version: &str) {
     }
     let message = server.restart().unwrap_err().to_string();
     assert!(message.contains("had ended before"), "{message}");
-    let message = snapshot(&spec.data_dir, &kept).unwrap_err().to_string();
+    let message = snapshot(&spec.data_dir, &kept, &NEVER).unwrap_err().to_string();
     assert!(message.contains("start it and stop it first"), "{message}");
 
     let recovered = Server::start(&spec).unwrap();
     assert_eq!(ask(&recovered, "SELECT COUNT(*) FROM t"), "2");
     assert!(matches!(Server::start(&spec), Err(Error::InUse { .. })));
     recovered.stop().unwrap();
-    snapshot(&spec.data_dir, &kept).unwrap();
+    snapshot(&spec.data_dir, &kept, &NEVER).unwrap();
     let mut elsewhere = spec.clone();
     elsewhere.data_dir = spec.data_dir.with_file_name("side-b");
     elsewhere.tcp = false;
-    restore(&kept, &elsewhere.data_dir).unwrap();
+    restore(&kept, &elsewhere.data_dir, &NEVER).unwrap();
     let mut copy = Server::start(&elsewhere).unwrap();
     copy.freeze().unwrap();
     copy.thaw();

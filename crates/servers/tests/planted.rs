@@ -6,9 +6,14 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
+use rqps_builds::server_user;
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Server, ServerSpec, remove_data_dir, server_user, snapshot};
+use rqps_servers::{Server, ServerSpec, remove_data_dir, snapshot};
+
+/// Nobody gives up.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 const SECRET: &str = "secret-of-root";
 
@@ -110,7 +115,8 @@ fn no_start_reads_or_changes_a_file_elsewhere() {
             assert!(says.iter().any(|words| message.contains(words)), "{read}: {message}");
         }
         let to = scene.dir.path().join("copy");
-        let copy = || snapshot(&scene.spec.data_dir, &to).map(|_| ()).map_err(|error| error.to_string());
+        let copy =
+            || snapshot(&scene.spec.data_dir, &to, &NEVER).map(|_| ()).map_err(|error| error.to_string());
         let message = scene.with("base/planted", hard, copy).unwrap_err();
         assert!(["leads out of it", "another name"].iter().any(|words| message.contains(words)), "{message}");
     }
@@ -150,7 +156,7 @@ fn the_password_is_nowhere_that_servers_can_read() {
     assert_eq!(readable, [(place, own, 0o600)], "the server's user is {}", user.name);
     server.stop().unwrap();
     let kept = scene.dir.path().join("kept");
-    snapshot(&scene.spec.data_dir, &kept).unwrap();
+    snapshot(&scene.spec.data_dir, &kept, &NEVER).unwrap();
     let copy = Server::start(&ServerSpec { data_dir: kept.clone(), ..scene.spec.clone() }).unwrap();
     assert_eq!(copy.endpoint().password, password);
     copy.stop().unwrap();

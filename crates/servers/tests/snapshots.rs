@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use rqps_servers::testing::Scratch;
-use rqps_servers::{Error, Server, remove_data_dir, restore, snapshot, snapshot_unless};
+use rqps_servers::{Error, Server, remove_data_dir, restore, snapshot};
+
+/// Nobody gives up.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Content, mode and owner of every file and directory, by path from the root.
 fn state_of(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
@@ -34,7 +37,7 @@ fn a_restored_directory_is_the_same_and_starts_at_another_path() {
     Server::init(&spec).unwrap();
     let server = Server::start(&spec).unwrap();
     let kept = dir.path().join("kept");
-    assert!(matches!(snapshot(&spec.data_dir, &kept), Err(Error::InUse { .. })));
+    assert!(matches!(snapshot(&spec.data_dir, &kept, &NEVER), Err(Error::InUse { .. })));
     server.stop().unwrap();
     let sparse = File::create(spec.data_dir.join("base/sparse")).unwrap();
     sparse.set_len(64 << 20).unwrap();
@@ -43,7 +46,7 @@ fn a_restored_directory_is_the_same_and_starts_at_another_path() {
     chown(spec.data_dir.join("base/sparse"), Some(owner.uid()), Some(owner.gid())).unwrap();
     symlink("../base", spec.data_dir.join("pg_tblspc/inside")).unwrap();
 
-    let copied = snapshot(&spec.data_dir, &kept).unwrap();
+    let copied = snapshot(&spec.data_dir, &kept, &NEVER).unwrap();
     assert!(copied.files > 900 && copied.bytes > 64 << 20, "{copied:?}");
     let before = state_of(&kept);
     assert!(before == state_of(&spec.data_dir), "the snapshot differs from what it was taken of");
@@ -52,7 +55,7 @@ fn a_restored_directory_is_the_same_and_starts_at_another_path() {
 
     let other = dir.path().join("side-b");
     for _ in 0..2 {
-        restore(&kept, &other).unwrap();
+        restore(&kept, &other, &NEVER).unwrap();
         assert!(before == state_of(&other), "the restored directory differs from the snapshot");
         spec.data_dir = other.clone();
         let server = Server::start(&spec).unwrap();
@@ -69,22 +72,22 @@ fn what_would_not_be_the_same_each_time_is_refused() {
     let kept = dir.path().join("kept");
     Server::init(&spec).unwrap();
     Server::start(&spec).unwrap().stop_immediately();
-    let message = snapshot(&spec.data_dir, &kept).unwrap_err().to_string();
+    let message = snapshot(&spec.data_dir, &kept, &NEVER).unwrap_err().to_string();
     assert!(message.contains("start it and stop it first"), "{message}");
     Server::start(&spec).unwrap().stop().unwrap();
 
     fs::create_dir(&kept).unwrap();
     fs::write(kept.join("precious"), "").unwrap();
-    assert!(matches!(snapshot(&spec.data_dir, &kept), Err(Error::NotOurs { .. })));
+    assert!(matches!(snapshot(&spec.data_dir, &kept, &NEVER), Err(Error::NotOurs { .. })));
     assert!(kept.join("precious").exists());
     fs::remove_dir_all(&kept).unwrap();
 
     symlink(dir.path(), spec.data_dir.join("pg_tblspc/16400")).unwrap();
-    let message = snapshot(&spec.data_dir, &kept).unwrap_err().to_string();
+    let message = snapshot(&spec.data_dir, &kept, &NEVER).unwrap_err().to_string();
     assert!(message.contains("leads out of it"), "{message}");
     assert!(!kept.exists());
     fs::remove_file(spec.data_dir.join("pg_tblspc/16400")).unwrap();
-    snapshot(&spec.data_dir, &kept).unwrap();
+    snapshot(&spec.data_dir, &kept, &NEVER).unwrap();
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn a_copy_that_is_given_up_leaves_nothing() {
     let (_dir, spec) = Scratch::prepare("18").unwrap();
     Server::init(&spec).unwrap();
     let to = spec.data_dir.with_file_name("copy");
-    let error = snapshot_unless(&spec.data_dir, &to, &AtomicBool::new(true)).unwrap_err();
+    let error = snapshot(&spec.data_dir, &to, &AtomicBool::new(true)).unwrap_err();
     assert!(error.is_interruption(), "{error}");
     assert!(!to.exists() && !to.with_file_name("copy.initdb").exists());
 }

@@ -14,10 +14,10 @@ pub fn run(context: &Context, args: &BuildArgs) -> anyhow::Result<ExitCode> {
     let spec = spec(args)?;
     let what = format!("building {dbms} from {}", args.source);
     let build = obtaining(context, &what, args.jobs, |watch| {
-        rqps_servers::source::build(&context.dirs, dbms, &spec, watch)
+        rqps_builds::compile(&context.dirs, dbms, &spec, watch)
     })?;
     out::tell(&format!("origin  {}", build.origin));
-    if let Some(log) = rqps_servers::source::log_of(&build) {
+    if let Some(log) = rqps_builds::log_of(&build) {
         out::tell(&format!("log     {}", log.display()));
     }
     list(context, &[build])?;

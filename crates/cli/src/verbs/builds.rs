@@ -3,11 +3,11 @@
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{human, out};
-use rqps_servers::Build;
+use rqps_builds::Build;
 use std::process::ExitCode;
 
 pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
-    let builds = rqps_servers::list_builds(&context.dirs)?;
+    let builds = rqps_builds::list_builds(&context.dirs)?;
     if builds.is_empty() {
         let cache = context.dirs.cache.display();
         out::tell(&format!("no build in {cache}; `rqps install postgres 18` obtains one"));

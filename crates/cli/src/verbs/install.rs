@@ -6,8 +6,8 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::progress::doing;
 use crate::{Usage, out};
+use rqps_builds::Address;
 use rqps_model::Dbms;
-use rqps_servers::Address;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
@@ -19,8 +19,8 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let mut builds = Vec::new();
     for version in &args.versions {
         let build = doing(&format!("obtaining {dbms} {version}"), || match &from {
-            Some(from) => rqps_servers::install_from(&context.dirs, dbms, version, from),
-            None => rqps_servers::install(&context.dirs, dbms, version),
+            Some(from) => rqps_builds::install_from(&context.dirs, dbms, version, from),
+            None => rqps_builds::install(&context.dirs, dbms, version),
         })?;
         for note in &build.notes {
             out::tell(&format!("note: {note}"));
@@ -50,7 +50,7 @@ fn address(args: &InstallArgs) -> anyhow::Result<Option<Address>> {
 }
 
 fn list_published(context: &Context, dbms: Dbms) -> anyhow::Result<ExitCode> {
-    let Some(published) = rqps_servers::published(dbms)? else {
+    let Some(published) = rqps_builds::published(dbms)? else {
         let advice = format!("name a version of {dbms}, such as 18.1, or 18 for the newest 18");
         return Err(Usage(advice).into());
     };

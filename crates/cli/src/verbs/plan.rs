@@ -96,7 +96,7 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
 pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     let is_file = Path::new(name).exists() || name.contains('/') || name.ends_with(".toml");
     let text = if is_file {
-        rqps_servers::read_text(Path::new(name))
+        rqps_builds::read_text(Path::new(name))
             .map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
     } else {
         shipped(name)
@@ -126,5 +126,5 @@ fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
 
 /// Directories are looked into, sources must be there; whether a version exists is known only once it is fetched.
 fn known_build(spec: &BuildSpec) -> Result<(), String> {
-    rqps_servers::check_known(spec).map_err(|error| error.to_string())
+    rqps_builds::check_known(spec).map_err(|error| error.to_string())
 }

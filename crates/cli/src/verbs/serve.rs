@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
     let build = obtaining(context, &format!("obtaining {}", args.build), None, |watch| {
-        rqps_servers::resolve_watched(&context.dirs, &build, watch)
+        rqps_builds::resolve_watched(&context.dirs, &build, watch)
     })?;
     let place = rqps_executor::serve_dir(&context.dirs);
     let spec = ServerSpec {

@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rqps_builds::Dirs;
 use rqps_model::Dbms;
-use rqps_servers::Dirs;
 use rqps_store::{Outcome, Run, RunFolder};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -38,10 +38,10 @@ pub fn exact_version(series: &str) -> String {
     }
     let dirs = Dirs::from_env();
     let of_series = format!("{series}.");
-    let builds = rqps_servers::list_builds(&dirs).unwrap().into_iter();
+    let builds = rqps_builds::list_builds(&dirs).unwrap().into_iter();
     let mut cached = builds.filter(|build| build.dbms == Dbms::Postgres);
     let build = cached.find(|build| build.version.starts_with(&of_series));
-    let build = build.unwrap_or_else(|| rqps_servers::install(&dirs, Dbms::Postgres, series).unwrap());
+    let build = build.unwrap_or_else(|| rqps_builds::install(&dirs, Dbms::Postgres, series).unwrap());
     known.insert(series.to_owned(), build.version.clone());
     build.version
 }

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use rqps_builds::Dirs;
 use rqps_model::{BuildSpec, Dbms};
-use rqps_servers::{Dirs, Server, ServerSpec, load_config};
+use rqps_servers::{Server, ServerSpec, load_config};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
 
@@ -23,7 +24,7 @@ pub fn kept(bench: &Bench, arm: &str) -> (Server, Dbms) {
     let config = run.folder.path().join("configs").join(format!("{arm}.conf"));
     let spec = ServerSpec {
         config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
-        build: rqps_servers::resolve(&Dirs::from_env(), &build).unwrap(),
+        build: rqps_builds::resolve(&Dirs::from_env(), &build).unwrap(),
         data_dir: root.join(arm).join("data"),
         log_dir: bench.path().join("kept-logs"),
         clients_max: 10,

@@ -34,7 +34,7 @@ fn an_ordinary_user_runs_and_resumes() {
             .args(arguments)
             .current_dir(bench.path())
             .env("HOME", bench.path().join("home"))
-            .env("RQPS_CACHE", rqps_servers::Dirs::from_env().cache)
+            .env("RQPS_CACHE", rqps_builds::Dirs::from_env().cache)
             .env("RQPS_WORK", bench.work())
             .stdin(Stdio::null());
         command

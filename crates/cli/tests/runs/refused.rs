@@ -43,10 +43,10 @@ fn a_run_or_its_data_in_use_are_left_alone() {
     let data = cut_off(&bench);
     // Somebody else's server on the same data.
     let build = &bench.run().arms[0].build_hash[..12].to_owned();
-    let cache = rqps_servers::Dirs::from_env().cache.join("postgres");
+    let cache = rqps_builds::Dirs::from_env().cache.join("postgres");
     let mut builds = fs::read_dir(cache).unwrap().flatten().map(|entry| entry.path());
     let root = builds.find(|path| path.is_dir() && path.to_string_lossy().ends_with(build)).unwrap();
-    let user = rqps_servers::server_user().unwrap();
+    let user = rqps_builds::server_user().unwrap();
     let mut foreign = Command::new("setpriv");
     if user.switches {
         foreign.args(["--clear-groups", &format!("--reuid={}", user.uid), &format!("--regid={}", user.gid)]);

@@ -9,10 +9,9 @@ use crate::error::{Error, Result};
 use crate::outside::Outside;
 use crate::place::Place;
 use crate::seat::{server_spec, session_cpus};
+use rqps_builds::{CpuSet, Pinned, pin_this_thread};
 use rqps_plan::Plan;
-use rqps_servers::{
-    CpuSet, HowCopied, Instrument, Pinned, ServerSpec, config_from_text, pin_this_thread, restore_unless,
-};
+use rqps_servers::{HowCopied, Instrument, ServerSpec, config_from_text, restore};
 use rqps_store::RunFolder;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -89,7 +88,7 @@ impl Data {
     ) -> Result<HowCopied> {
         let snapshot = self.place.data_dir(&self.origins[arm].made(seat.load).dir_name(blocks.plan));
         let data_dir = self.place.data_dir(&side_name(seat.side));
-        let restored = restore_unless(&snapshot, &data_dir, outside.stop);
+        let restored = restore(&snapshot, &data_dir, outside.stop);
         Ok(restored.map_err(not_started(&blocks.plan.arms[arm].name, &data_dir))?.how)
     }
 

@@ -13,7 +13,7 @@ use crate::outside::Outside;
 use crate::work::{Task, after_load, load_tables, settle};
 use rqps_plan::Plan;
 use rqps_plan::isolated::LOADS;
-use rqps_servers::{Server, ServerSpec, data_key, restore_unless, snapshot_unless};
+use rqps_servers::{Server, ServerSpec, data_key, restore, snapshot};
 use rqps_store::{Observation, Outcome, Run, now_ms};
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ impl Data {
         let spec = ServerSpec { env: BTreeMap::new(), ..spec };
         if made.changed {
             let from = blocks.place.data_dir(&origin.loaded(made.load).dir_name(plan));
-            restore_unless(&from, &data_dir, outside.stop).map_err(not_started(&name, &data_dir))?;
+            restore(&from, &data_dir, outside.stop).map_err(not_started(&name, &data_dir))?;
         } else {
             Server::init_unless(&spec, outside.stop).map_err(not_started(&name, &data_dir))?;
             blocks.place.sign()?;
@@ -235,7 +235,7 @@ impl Data {
         })?;
         active.server.stop_unless(outside.stop).map_err(not_started(&name, &data_dir))?;
         let to = blocks.place.data_dir(&made.dir_name(plan));
-        snapshot_unless(&data_dir, &to, outside.stop).map_err(not_started(&name, &to))?;
+        snapshot(&data_dir, &to, outside.stop).map_err(not_started(&name, &to))?;
         blocks.place.remove_arm(&name)?;
         if let Some(open) = open {
             blocks.writer.add_note(Some(&name), &format!("{step}: not at rest when it was kept: {open}"))?;

@@ -14,9 +14,10 @@ use crate::outside::Outside;
 use crate::place::Place;
 use crate::seat::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
+use rqps_builds::CpuSet;
 use rqps_plan::{Plan, ProfileAfter, Protocol, StepDef};
 use rqps_probe::profile::{CallGraph, Perf};
-use rqps_servers::{CpuSet, Server, ServerSpec, restore_unless, snapshot_unless};
+use rqps_servers::{Server, ServerSpec, restore, snapshot};
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, counted, now_ms};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -208,7 +209,7 @@ impl Profiles<'_> {
         let has_threads = !active.adapter.session_is_a_process();
         active.server.stop_unless(outside.stop).map_err(not_started(name, &spec.data_dir))?;
         let to = self.place.data_dir(LOADED);
-        snapshot_unless(&spec.data_dir, &to, outside.stop).map_err(not_started(name, &to))?;
+        snapshot(&spec.data_dir, &to, outside.stop).map_err(not_started(name, &to))?;
         let told = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
         let flags = told.unwrap_or_else(|| spec.build.family.flags.clone());
         Ok(CallGraph::of_build(&flags, has_threads))
@@ -219,7 +220,7 @@ impl Profiles<'_> {
         let name = &self.plan.arms[index].name;
         let mut spec = self.spec(index, AT_WORK);
         let loaded = self.place.data_dir(LOADED);
-        restore_unless(&loaded, &spec.data_dir, outside.stop).map_err(not_started(name, &spec.data_dir))?;
+        restore(&loaded, &spec.data_dir, outside.stop).map_err(not_started(name, &spec.data_dir))?;
         if self.plan.protocol == Protocol::Isolated {
             let online = CpuSet::online()?;
             let sessions = session_cpus(&online, self.plan.workload.clients, 0);

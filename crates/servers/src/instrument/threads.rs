@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::data_dir::read_private;
+use rqps_builds::{ServerUser, server_user};
+
 use crate::error::{Error, Result};
-use crate::user::{ServerUser, server_user};
+use crate::private::read_private;
 
 /// How long the server may take to obey; it does within seconds, on a busy machine too.
 const OBEYED_WITHIN: Duration = Duration::from_secs(120);

@@ -1,6 +1,7 @@
 //! The syntax of `my.cnf`: reading a line.
 
-use super::version;
+use rqps_model::Dbms;
+
 use crate::option::{ANNOTATION, Line, Setting, value_before};
 
 const INCLUDE: &str = "!include";
@@ -47,7 +48,7 @@ fn parse_option(line: &str) -> Result<Setting, String> {
         return Err(format!("`{name}` is not the name of an option: write name = value"));
     }
     let comment = comment.and_then(|comment| comment.strip_prefix(ANNOTATION));
-    let is_version = |text: &str| version::number(text) > 0;
+    let is_version = |text: &str| Dbms::Mysql.version_num(text) > 0;
     let before = comment.map(|comment| value_before(comment, is_version, |_| true)).transpose()?;
     Ok(Setting { name: canonical(name), value, before })
 }

@@ -10,21 +10,20 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::mysql::Layout;
+use rqps_builds::{Error as BuildError, held_dir};
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
-use super::layout::Layout;
-use super::settings::Settings;
-use super::start::{is_ready, note_shut_down};
-use super::{SOCKET, settings};
+use super::settings::{self, Settings};
+use super::start::{SOCKET, is_ready, note_shut_down};
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
-use crate::init::{Making, PASSED, clone, passed};
-use crate::launch::{Listen, START_MAX};
-use crate::log::{Log, TAIL_LINES};
+use crate::log::TAIL_LINES;
+use crate::making::{Making, PASSED, passed};
 use crate::process;
-use crate::server::{DATABASE, USER};
-use crate::spec::Applied;
+use crate::spec::{Applied, DATABASE, Listen, USER};
+use crate::system::START_MAX;
 
 /// The first MySQL that makes its system tables itself.
 const INITIALIZES_SINCE: u32 = 50_700;
@@ -38,12 +37,11 @@ const SYSTEM_TABLES: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_table
 /// Where sessions come from.
 const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
 
-/// See [`crate::dbms::System::fill`].
 pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
     let layout = Layout::find(&making.spec.build.root)?;
     let temp_dir = making.staging.join("tmp");
     fs::create_dir(&temp_dir).map_err(Error::file("create", &temp_dir))?;
-    making.user.give(&temp_dir)?;
+    held_dir::give(&temp_dir, making.user)?;
     let settings = Settings {
         build: &making.spec.build,
         layout: &layout,
@@ -94,12 +92,11 @@ impl Work<'_> {
     }
 
     fn by_script(&self) -> Result<()> {
-        let missing = || Error::NotABuild {
+        let missing = || BuildError::NotABuild {
             path: self.layout.basedir.clone(),
             reason: "it has no mariadb-install-db, nor mysql_install_db".to_owned(),
         };
         let script = self.layout.install_db.as_ref().ok_or_else(missing)?;
-        let (log, file) = self.making.log()?;
         let mut guarded = Guarded::new(script, self.making.user, DeathSignal::Kill)?;
         guarded
             .command()
@@ -107,16 +104,14 @@ impl Work<'_> {
             .arg(format!("--basedir={}", self.layout.basedir.display()))
             .arg(format!("--datadir={}", self.making.staged.display()))
             // Without asking for the host's name.
-            .args(["--force", "--skip-name-resolve"])
-            .stdout(clone(&file, &log)?)
-            .stderr(file);
-        self.making.wait("install-db", &mut guarded.spawn()?, &log)
+            .args(["--force", "--skip-name-resolve"]);
+        self.making.run("install-db", guarded).map(|_log| ())
     }
 
     fn by_bootstrap(&self) -> Result<()> {
         let database = self.making.staged.join("mysql");
         fs::create_dir(&database).map_err(Error::file("create", &database))?;
-        self.making.user.give(&database)?;
+        held_dir::give(&database, self.making.user)?;
         let mut sql = "USE mysql;\n".to_owned();
         for name in SYSTEM_TABLES {
             let path = self.layout.share_dir.join(name);
@@ -131,16 +126,9 @@ impl Work<'_> {
     }
 
     fn by_server(&self, step: &'static str, option: &str, stdin: Stdio) -> Result<()> {
-        let (log, file) = self.making.log()?;
         let mut guarded = Guarded::new(&self.layout.server, self.making.user, DeathSignal::Kill)?;
-        guarded
-            .command()
-            .arg(self.defaults_file())
-            .arg(option)
-            .stdin(stdin)
-            .stdout(clone(&file, &log)?)
-            .stderr(file);
-        self.making.wait(step, &mut guarded.spawn()?, &log)
+        guarded.command().arg(self.defaults_file()).arg(option).stdin(stdin);
+        self.making.run(step, guarded).map(|_log| ())
     }
 
     /// Has a server execute the statements, and stops it. It stops by itself at the first that fails, or goes on
@@ -148,16 +136,13 @@ impl Work<'_> {
     fn accounts(&self) -> Result<()> {
         let Making { data_dir, user, staged, .. } = self.making;
         let socket = data_dir.create_socket_dir(user)?.join(SOCKET);
-        let (log, file) = self.making.log()?;
         let mut guarded = Guarded::new(&self.layout.server, user, DeathSignal::Kill)?;
         guarded
             .command()
             .arg(self.defaults_file())
             .arg(format!("--init-file={PASSED}"))
-            .stdin(passed(&self.statements(), user)?)
-            .stdout(clone(&file, &log)?)
-            .stderr(file);
-        let mut child = guarded.spawn()?;
+            .stdin(passed(&self.statements(), user)?);
+        let (mut child, log) = self.making.start(guarded)?;
         let start = Instant::now();
         let mut told = false;
         let status = loop {
@@ -182,15 +167,11 @@ impl Work<'_> {
             }
             thread::sleep(Duration::from_millis(10));
         };
-        self.made(&log, status)?;
+        self.making.outcome("create accounts", status, &log)?;
         if staged.join(DATABASE).is_dir() {
             return Ok(());
         }
         Err(self.making.failed("create accounts", "a statement failed", log.tail(TAIL_LINES)))
-    }
-
-    fn made(&self, log: &Log, status: std::process::ExitStatus) -> Result<()> {
-        self.making.outcome("create accounts", status, log)
     }
 
     /// One statement a line. The accounts that the system tables came with go. From 8.0 on such a session does not have

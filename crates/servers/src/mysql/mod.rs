@@ -1,49 +1,30 @@
-//! MySQL, 5.6 and later, and MariaDB, 10.2 and later: where they differ, the code asks which it is.
+//! Servers of MySQL, 5.6 and later, and MariaDB, 10.2 and later: where they differ, the code asks which it is.
 
-mod apt;
-pub(crate) mod conf;
-mod debian;
-mod directory;
+mod conf;
 mod init;
-mod install;
-pub(crate) mod layout;
-mod maven;
 mod options;
-mod parts;
-mod programs;
-mod recipe;
-mod relocate;
 mod settings;
 mod shipped;
-pub(crate) mod source;
 mod start;
-mod tarball;
-pub(crate) mod version;
 
 use std::path::Path;
 
+use rqps_builds::guard::DeathSignal;
+use rqps_builds::mysql::Layout;
+use rqps_builds::{Build, ServerUser};
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
-use crate::build::{Address, Build, Published};
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
-use crate::dbms::{ServerCommand, Signals, Start, System};
-use crate::dirs::Dirs;
 use crate::error::Result;
-use crate::guard::DeathSignal;
 use crate::host::HostLimits;
-use crate::init::Making;
+use crate::making::Making;
 use crate::option::Line;
-use crate::source::SourceCode;
 use crate::spec::Applied;
-use crate::user::ServerUser;
-use layout::Layout;
+use crate::system::{ServerCommand, Signals, Start, System};
 use settings::Settings;
-use source::MysqlSource;
-
-/// The socket's name in its directory.
-const SOCKET: &str = "mysqld.sock";
+use start::SOCKET;
 
 /// One of the two behind the seam.
 pub(crate) struct Mysql {
@@ -57,38 +38,6 @@ impl Mysql {
 }
 
 impl System for Mysql {
-    fn version_num(&self, version: &str) -> u32 {
-        version::number(version)
-    }
-
-    fn check_version(&self, request: &str) -> Result<()> {
-        version::Request::parse(self.dbms, request).map(|_request| ())
-    }
-
-    fn check_directory(&self, path: &Path) -> Result<()> {
-        layout::Layout::find(path).map(|_layout| ())
-    }
-
-    fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
-        install::install(dirs, self.dbms, request)
-    }
-
-    fn install_from(&self, dirs: &Dirs, request: &str, from: &Address) -> Result<Build> {
-        install::install_from(dirs, self.dbms, request, from)
-    }
-
-    fn published(&self) -> Result<Option<Vec<Published>>> {
-        install::published(self.dbms).map(Some)
-    }
-
-    fn directory(&self, path: &Path) -> Result<Build> {
-        directory::resolve(self.dbms, path)
-    }
-
-    fn source_code(&self) -> &'static dyn SourceCode {
-        if self.is_mariadb() { &MysqlSource { is_mariadb: true } } else { &MysqlSource { is_mariadb: false } }
-    }
-
     fn shipped(&self) -> &'static [(&'static str, &'static str)] {
         if self.is_mariadb() { &shipped::MARIADB } else { &shipped::MYSQL }
     }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::{Arc, Mutex};
 
+use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::mysql::Layout;
+use rqps_builds::{Build, Error as BuildError, ServerUser};
+
 use super::conf::canonical;
-use super::layout::Layout;
-use crate::build::Build;
 use crate::error::Result;
-use crate::guard::{DeathSignal, Guarded};
-use crate::user::ServerUser;
 
 /// Starts the lines that show an option and not its value.
 const OPTION_LINE: &str = "  ";
@@ -21,7 +21,6 @@ const SWITCHES: [&str; 3] = ["skip_", "disable_", "enable_"];
 /// Listing what a build knows needs no data directory.
 const NO_DATA_DIR: &str = "/nonexistent";
 
-/// The options of a build.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// Names as rqps writes them, with the values in force where they have one.
@@ -76,11 +75,12 @@ pub(crate) fn known(build: &Build, layout: &Layout, user: &ServerUser) -> Result
     let listing = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR))?;
     let known = Known::parse(&String::from_utf8_lossy(&listing.stdout));
     if known.values.len() < 100 {
-        return Err(crate::Error::CannotRun {
+        return Err(BuildError::CannotRun {
             program: layout.server.clone(),
             user: user.name.clone(),
             reason: format!("it lists no options: {}", String::from_utf8_lossy(&listing.stderr).trim()),
-        });
+        }
+        .into());
     }
     let known = Arc::new(known);
     lock().insert(key, Arc::clone(&known));
@@ -108,7 +108,7 @@ fn list(layout: &Layout, user: &ServerUser, defaults: &str, data_dir: &Path) -> 
         .arg(format!("--lc-messages-dir={}", layout.share_dir.display()))
         .arg(format!("--datadir={}", data_dir.display()))
         .args(["--verbose", "--help"]);
-    guarded.output()
+    Ok(guarded.output()?)
 }
 
 #[cfg(test)]

@@ -8,19 +8,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::conf::rendered;
-use super::layout::Layout;
-use super::options::{self, Known};
-use crate::applied::{self, Options};
-use crate::build::Build;
-use crate::config::Config;
-use crate::data_dir::write_private;
-use crate::error::{Error, Result};
-use crate::launch::Listen;
-use crate::log::last_lines;
-use crate::spec::Applied;
-use crate::user::ServerUser;
+use rqps_builds::log_tail::last_lines;
+use rqps_builds::mysql::Layout;
+use rqps_builds::{Build, ServerUser, held_dir};
 use rqps_model::LeftOut;
+
+use super::conf::rendered;
+use super::options::{self, Known};
+use super::start::SOCKET;
+use crate::applied::{self, Options};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::private::write_private;
+use crate::spec::{Applied, Listen};
 
 /// The file in a data directory that holds the server's options.
 pub(crate) const FILE: &str = "my.cnf";
@@ -106,7 +106,7 @@ impl Settings<'_> {
     /// Writes the file; returns what the build makes of it. Values that it changes are added to those left out.
     fn write(&self, path: &Path, config: &Config, kept: &Options, applied: &mut Applied) -> Result<Known> {
         applied.config_as_used = applied.rendered(config, kept, "[mysqld]\n", rendered);
-        write_private(path, applied.config_as_used.as_bytes(), self.user)?;
+        write_private(path, applied.config_as_used.as_bytes(), Some(self.user))?;
         let (taken, output) = self.read_by_build(path)?;
         let said = String::from_utf8_lossy(&output.stderr);
         let complaints = complaints(&said);
@@ -129,7 +129,7 @@ impl Settings<'_> {
     fn read_by_build(&self, path: &Path) -> Result<(Known, Output)> {
         let scratch = self.temp_dir.join("read");
         fs::create_dir(&scratch).map_err(Error::file("create", &scratch))?;
-        self.user.give(&scratch)?;
+        held_dir::give(&scratch, self.user)?;
         let read = options::with_file(self.layout, self.user, path, &scratch);
         fs::remove_dir_all(&scratch).map_err(Error::file("remove", &scratch))?;
         read
@@ -160,7 +160,7 @@ impl Settings<'_> {
             ("datadir", shown(self.data_dir)),
             ("lc_messages_dir", shown(share_dir)),
             ("tmpdir", shown(&self.temp_dir)),
-            ("socket", shown(&listen.socket_dir.join(super::SOCKET))),
+            ("socket", shown(&listen.socket_dir.join(SOCKET))),
             ("pid_file", shown(&listen.socket_dir.join("mysqld.pid"))),
             ("slow_query_log_file", "slow.log".to_owned()),
         ];

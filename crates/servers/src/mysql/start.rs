@@ -6,15 +6,18 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rqps_builds::{Build, ServerUser};
 use rqps_model::Dbms;
 
-use crate::build::Build;
-use crate::data_dir::{DataDir, Marker, write_private};
-use crate::dbms::advice;
+use crate::data_dir::{DataDir, Marker};
 use crate::error::{Error, Result};
 use crate::instrument;
+use crate::private::write_private;
 use crate::process;
-use crate::user::ServerUser;
+use crate::system::advice;
+
+/// The socket's name in its directory.
+pub(crate) const SOCKET: &str = "mysqld.sock";
 
 /// Is in a data directory whose server was shut down cleanly: InnoDB's files say so in a way that changes from version
 /// to version.
@@ -26,7 +29,6 @@ const PROTOCOL: u8 = 10;
 /// The first MySQL that changes the data directory of an older minor version by itself.
 const UPGRADES_ITSELF_SINCE: u32 = 80_000;
 
-/// Names of the server's process.
 const SERVERS: [&str; 2] = ["mysqld", "mariadbd"];
 
 /// Refuses a data directory that the build would upgrade, or could not read.
@@ -55,7 +57,6 @@ fn series(label: &str) -> Vec<&str> {
     label.split('.').take(2).collect()
 }
 
-/// See [`crate::dbms::System::check_shut_down`].
 pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String> {
     if data_dir.join(SHUT_DOWN).exists() {
         return Ok(());
@@ -64,7 +65,7 @@ pub(crate) fn check_shut_down(data_dir: &Path) -> std::result::Result<(), String
 }
 
 pub(crate) fn note_shut_down(data_dir: &Path, user: &ServerUser) -> Result<()> {
-    write_private(&data_dir.join(SHUT_DOWN), b"", user)
+    write_private(&data_dir.join(SHUT_DOWN), b"", Some(user))
 }
 
 /// Takes the note away: what is started may end in any way.

@@ -1,5 +1,7 @@
 //! The syntax of `postgresql.conf`: reading a line.
 
+use rqps_model::Dbms;
+
 use crate::option::{ANNOTATION, Line, Setting, value_before};
 
 /// Reads one line: `name value` or `name = value`, the value in single quotes or bare, a comment behind it.
@@ -43,7 +45,7 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     if name.starts_with("include_") {
         return Err(format!("{name} is not supported: write include 'file.conf'"));
     }
-    let is_version = |text: &str| super::version::number(text) > 0;
+    let is_version = |text: &str| Dbms::Postgres.version_num(text) > 0;
     let before = after
         .strip_prefix(ANNOTATION)
         .map(|comment| value_before(comment, is_version, |value| bare(value).is_ok()))

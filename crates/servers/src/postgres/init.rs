@@ -3,19 +3,14 @@
 //! Clusters are made with UTF8 and the C locale (no system locale differs between hosts), data checksums, password
 //! authentication (scram-sha-256, md5 before 10) and without waiting for the disk.
 
-use std::io::Write;
-use std::process::Stdio;
+use rqps_builds::guard::{DeathSignal, Guarded};
 
-use super::programs;
 use super::settings::Settings;
 use crate::error::Result;
-use crate::guard::DeathSignal;
-use crate::init::{Making, PASSED, clone, passed};
 use crate::log::TAIL_LINES;
-use crate::server::{DATABASE, USER};
-use crate::spec::Applied;
+use crate::making::{Making, PASSED, passed};
+use crate::spec::{Applied, DATABASE, USER};
 
-/// See [`crate::dbms::System::fill`].
 pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
     let Making { spec, user, staged, .. } = making;
     let work = Work { making };
@@ -34,8 +29,7 @@ impl Work<'_> {
     fn initdb(&self) -> Result<()> {
         let Making { spec, user, staged, .. } = self.making;
         let authentication = if spec.build.version_num() < 100_000 { "md5" } else { "scram-sha-256" };
-        let (log, file) = self.making.log()?;
-        let mut initdb = programs::program(&spec.build, "initdb", user, DeathSignal::Kill)?;
+        let mut initdb = Guarded::new(&spec.build.bin_dir.join("initdb"), user, DeathSignal::Kill)?;
         initdb
             .command()
             .arg("-D")
@@ -44,32 +38,21 @@ impl Work<'_> {
             // Not a file: whoever runs code as the server's user could read it.
             .args(["--pwfile", PASSED])
             .stdin(passed(&self.making.password, user)?)
-            .args(["--encoding=UTF8", "--no-locale", "--data-checksums", "-N"])
-            .stdout(clone(&file, &log)?)
-            .stderr(file);
-        self.making.wait("initdb", &mut initdb.spawn()?, &log)
+            .args(["--encoding=UTF8", "--no-locale", "--data-checksums", "-N"]);
+        self.making.run("initdb", initdb).map(|_log| ())
     }
 
     /// In single-user mode, which needs no client.
     fn create_database(&self) -> Result<()> {
         let Making { spec, user, staged, .. } = self.making;
-        let (log, file) = self.making.log()?;
-        let mut postgres = programs::program(&spec.build, "postgres", user, DeathSignal::Kill)?;
+        let mut postgres = Guarded::new(&spec.build.bin_dir.join("postgres"), user, DeathSignal::Kill)?;
         postgres
             .command()
             .args(["--single", "-F", "-D"])
             .arg(staged)
             .arg("postgres")
-            .stdin(Stdio::piped())
-            .stdout(clone(&file, &log)?)
-            .stderr(file);
-        let mut child = postgres.spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A server that does not read has ended, which its status and log tell better.
-            let _written = writeln!(stdin, "CREATE DATABASE {DATABASE}");
-        }
-        self.making.wait("create database", &mut child, &log)?;
-        let tail = log.tail(TAIL_LINES);
+            .stdin(passed(&format!("CREATE DATABASE {DATABASE}"), user)?);
+        let tail = self.making.run("create database", postgres)?.tail(TAIL_LINES);
         if tail.contains("ERROR:") {
             return Err(self.making.failed("create database", "a statement failed", tail));
         }

@@ -1,71 +1,30 @@
-//! PostgreSQL, 9.6 to 18.
+//! Servers of PostgreSQL, 9.6 to 18.
 
-pub(crate) mod conf;
-pub(crate) mod directory;
-pub(crate) mod init;
-pub(crate) mod install;
-pub(crate) mod programs;
-pub(crate) mod registry;
-pub(crate) mod settings;
-pub(crate) mod shipped;
-pub(crate) mod source;
-pub(crate) mod start;
-pub(crate) mod version;
+mod conf;
+mod init;
+mod settings;
+mod shipped;
+mod start;
 
 use std::path::Path;
 
-use rqps_model::Dbms;
+use rqps_builds::Build;
+use rqps_builds::guard::DeathSignal;
 use rustix::process::Signal;
 
-use crate::build::{Address, Build, Published};
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
-use crate::dbms::{ServerCommand, Signals, Start, System};
-use crate::dirs::Dirs;
-use crate::error::{Error, Result};
-use crate::guard::DeathSignal;
+use crate::error::Result;
 use crate::host::HostLimits;
-use crate::init::Making;
+use crate::making::Making;
 use crate::option::Line;
-use crate::source::SourceCode;
 use crate::spec::Applied;
+use crate::system::{ServerCommand, Signals, Start, System};
 use settings::Settings;
 
 pub(crate) struct Postgres;
 
 impl System for Postgres {
-    fn version_num(&self, version: &str) -> u32 {
-        version::number(version)
-    }
-
-    fn check_version(&self, request: &str) -> Result<()> {
-        version::Request::parse(request).map(|_request| ())
-    }
-
-    fn check_directory(&self, path: &Path) -> Result<()> {
-        directory::check(path)
-    }
-
-    fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
-        install::install(dirs, request)
-    }
-
-    fn install_from(&self, _dirs: &Dirs, request: &str, _from: &Address) -> Result<Build> {
-        Err(Error::NoAddress { dbms: Dbms::Postgres, request: request.to_owned() })
-    }
-
-    fn published(&self) -> Result<Option<Vec<Published>>> {
-        Ok(None)
-    }
-
-    fn directory(&self, path: &Path) -> Result<Build> {
-        directory::resolve(path)
-    }
-
-    fn source_code(&self) -> &'static dyn SourceCode {
-        &source::PostgresSource
-    }
-
     fn shipped(&self) -> &'static [(&'static str, &'static str)] {
         &shipped::FILES
     }

@@ -10,17 +10,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
 
-use super::programs;
-use crate::applied::{self, Options};
-use crate::build::Build;
-use crate::config::Config;
-use crate::data_dir::{read_private, write_private};
-use crate::error::{Error, Result};
-use crate::launch::Listen;
-use crate::option::quoted;
-use crate::spec::Applied;
-use crate::user::ServerUser;
+use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::{Build, Error as BuildError, ServerUser};
 use rqps_model::LeftOut;
+
+use crate::applied::{self, Options};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::option::quoted;
+use crate::private::{read_private, write_private};
+use crate::spec::{Applied, Listen};
 
 /// The stock file of initdb, kept in the data directory for the next start.
 const STOCK: &str = "rqps-stock.conf";
@@ -53,7 +52,7 @@ impl Settings<'_> {
     pub fn keep_stock(&self) -> Result<()> {
         let path = self.data_dir.join("postgresql.conf");
         let stock = read_private(&path, self.user.uid)?;
-        write_private(&self.data_dir.join(STOCK), &stock, self.user)
+        write_private(&self.data_dir.join(STOCK), &stock, Some(self.user))
     }
 
     /// Writes the server's `postgresql.conf` and has the build check it.
@@ -78,7 +77,7 @@ impl Settings<'_> {
     }
 
     fn write(&self, text: &str) -> Result<()> {
-        write_private(&self.data_dir.join("postgresql.conf"), text.as_bytes(), self.user)
+        write_private(&self.data_dir.join("postgresql.conf"), text.as_bytes(), Some(self.user))
     }
 
     /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
@@ -93,7 +92,7 @@ impl Settings<'_> {
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {
-        let output = programs::run(self.build, "postgres", self.user, &["--describe-config"])?;
+        let output = self.ask(&["--describe-config"])?;
         let text = String::from_utf8_lossy(&output.stdout);
         let names: BTreeSet<String> = text
             .lines()
@@ -101,11 +100,12 @@ impl Settings<'_> {
             .map(|(name, _)| name.to_ascii_lowercase())
             .collect();
         if names.is_empty() {
-            return Err(Error::CannotRun {
+            return Err(BuildError::CannotRun {
                 program: self.build.bin_dir.join("postgres"),
                 user: self.user.name.clone(),
                 reason: format!("it lists no options: {}", String::from_utf8_lossy(&output.stderr).trim()),
-            });
+            }
+            .into());
         }
         Ok(names)
     }
@@ -119,7 +119,13 @@ impl Settings<'_> {
 
     fn ask_for(&self, option: &str) -> Result<Output> {
         let data_dir = self.data_dir.to_string_lossy();
-        programs::run(self.build, "postgres", self.user, &["-D", &data_dir, "-C", option])
+        self.ask(&["-D", &data_dir, "-C", option])
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Result<Output> {
+        let mut postgres = Guarded::new(&self.build.bin_dir.join("postgres"), self.user, DeathSignal::Kill)?;
+        postgres.command().args(arguments);
+        Ok(postgres.output()?)
     }
 
     /// Has the build read the whole file; it tells `max_connections` only when every line is right.

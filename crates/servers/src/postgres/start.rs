@@ -7,16 +7,16 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use super::version;
-use crate::build::Build;
+use rqps_builds::held_dir::HeldDir;
+use rqps_builds::{Build, server_user};
+
 use crate::config::Config;
-use crate::data_dir::{DataDir, end_stragglers, read_private};
-use crate::dbms::advice;
+use crate::data_dir::DataDir;
 use crate::error::{Error, Result};
-use crate::held_dir::HeldDir;
 use crate::instrument;
-use crate::process;
-use crate::user::server_user;
+use crate::private::read_private;
+use crate::process::{self, end_stragglers};
+use crate::system::advice;
 
 /// Holds the pid and the state of the server at work.
 const PID_FILE: &str = "postmaster.pid";
@@ -45,7 +45,7 @@ const OPTIONS_OF_DATA: [&str; 5] = [
 
 /// The major version, and what of the config the files depend on.
 pub(crate) fn data_key(build: &Build, config: &Config) -> String {
-    let number = version::number(&build.version);
+    let number = build.version_num();
     let mut key = format!("postgres {}", if number >= 100_000 { number / 10_000 } else { number / 100 });
     for (name, value) in config.options.iter().filter(|(name, _)| OPTIONS_OF_DATA.contains(&name.as_str())) {
         key.push_str(&format!(" {name}={value}"));

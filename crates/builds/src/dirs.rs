@@ -1,0 +1,134 @@
+//! Where builds are cached and where servers keep their data.
+
+use std::env;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The two directories rqps writes to beside a run's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dirs {
+    /// Builds, kept between runs.
+    pub cache: PathBuf,
+    /// Data directories of servers, kept while a run lasts.
+    pub work: PathBuf,
+}
+
+impl Dirs {
+    /// The directories for this user: `RQPS_CACHE` or `/var/cache/rqps` as root, else `$XDG_CACHE_HOME/rqps` or
+    /// `~/.cache/rqps`; `RQPS_WORK` or `/var/tmp/rqps-<uid>`. Nothing is created yet.
+    pub fn from_env() -> Dirs {
+        let uid = rustix::process::geteuid();
+        let cache = env_path("RQPS_CACHE").unwrap_or_else(|| {
+            if uid.is_root() {
+                PathBuf::from("/var/cache/rqps")
+            } else if let Some(xdg) = env_path("XDG_CACHE_HOME") {
+                xdg.join("rqps")
+            } else if let Some(home) = env_path("HOME") {
+                home.join(".cache/rqps")
+            } else {
+                PathBuf::from(format!("/var/tmp/rqps-cache-{}", uid.as_raw()))
+            }
+        });
+        let work =
+            env_path("RQPS_WORK").unwrap_or_else(|| PathBuf::from(format!("/var/tmp/rqps-{}", uid.as_raw())));
+        Dirs { cache, work }
+    }
+
+    /// Creates the work directory, or checks that the one there is ours, and as root that nobody else can put another
+    /// in its place: what lies in it is written and removed as this user.
+    pub fn create_work(&self) -> Result<()> {
+        create_open_dir(&self.work)?;
+        let bad = |reason: String| Error::BadWorkDir { path: self.work.clone(), reason };
+        let own = rustix::process::geteuid();
+        let link = fs::symlink_metadata(&self.work).map_err(Error::file("examine", &self.work))?;
+        if link.uid() != own.as_raw() {
+            return Err(bad("belongs to another user".to_owned()));
+        }
+        let real = fs::canonicalize(&self.work).map_err(Error::file("examine", &self.work))?;
+        let meta = fs::metadata(&real).map_err(Error::file("examine", &real))?;
+        if meta.uid() != own.as_raw() {
+            return Err(bad(format!("leads to {}, which belongs to another user", real.display())));
+        }
+        if !own.is_root() {
+            return Ok(());
+        }
+        for above in self.work.ancestors().chain(real.ancestors()) {
+            let meta = fs::metadata(above).map_err(Error::file("examine", above))?;
+            // What others make in a directory with the sticky bit they cannot put in place of what is there, but names
+            // in the work directory itself can be foreseen. Where access lists are, the group's bits show their most.
+            let is_work = above == self.work || above == real;
+            let may_write = if is_work || meta.mode() & 0o1000 == 0 { meta.mode() & 0o022 } else { 0 };
+            let why = match (meta.uid() == own.as_raw(), may_write) {
+                (true, 0) => continue,
+                (true, 0o020) => "is open to its group's writes: chmod g-w",
+                (true, _) => "is open to everybody's writes: chmod go-w",
+                (false, _) => "belongs to another user",
+            };
+            return Err(bad(format!("can be replaced or filled by others, since {} {why}", above.display())));
+        }
+        Ok(())
+    }
+}
+
+fn env_path(variable: &str) -> Option<PathBuf> {
+    let value = env::var_os(variable)?;
+    (!value.is_empty()).then(|| std::path::absolute(&value).unwrap_or_else(|_| value.into()))
+}
+
+/// Creates a directory and its missing parents so that every user can enter them, whatever the umask: as root, servers
+/// run as another user and must get to their programs and data.
+pub fn create_open_dir(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        create_open_dir(parent)?;
+    }
+    match DirBuilder::new().mode(0o755).create(path) {
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755))
+            .map_err(Error::file("set permissions of", path)),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(Error::file("create directory", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{chown, symlink};
+
+    #[test]
+    fn a_work_directory_that_another_user_has_or_could_replace_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = |work: &Path| Dirs { cache: dir.path().join("cache"), work: work.to_path_buf() };
+        let refusal = |work: &Path| dirs(work).create_work().map_err(|error| error.to_string());
+        let (parent, work) = (dir.path().join("parent"), dir.path().join("parent/work"));
+        refusal(&work).unwrap();
+        let link = dir.path().join("link");
+        symlink(&work, &link).unwrap();
+        refusal(&link).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        chown(&work, Some(4711), None).unwrap();
+        assert!(refusal(&work).unwrap_err().contains("belongs to another user"));
+        assert!(refusal(&link).unwrap_err().contains("belongs to another user"));
+        chown(&work, Some(0), None).unwrap();
+        fs::set_permissions(&parent, Permissions::from_mode(0o777)).unwrap();
+        assert!(refusal(&work).unwrap_err().contains("open to everybody's writes"));
+        fs::set_permissions(&parent, Permissions::from_mode(0o1777)).unwrap();
+        refusal(&work).unwrap();
+        for (place, mode) in [(&parent, 0o770), (&work, 0o770), (&work, 0o1777)] {
+            let before = fs::metadata(place).unwrap().permissions();
+            fs::set_permissions(place, Permissions::from_mode(mode)).unwrap();
+            assert!(refusal(&work).unwrap_err().contains("writes"), "{} {mode:o}", place.display());
+            assert!(refusal(&link).unwrap_err().contains("writes"), "{} {mode:o}", place.display());
+            fs::set_permissions(place, before).unwrap();
+        }
+        chown(&parent, Some(4711), None).unwrap();
+        assert!(refusal(&work).unwrap_err().contains("parent belongs to another user"));
+    }
+}

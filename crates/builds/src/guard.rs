@@ -1,0 +1,220 @@
+//! Ties the life of every server to the life of rqps: a process started here ends when rqps does, even when rqps is
+//! killed and can clean up nothing.
+//!
+//! Linux sends a process a chosen signal when its parent dies, but only the process itself can ask for that, after the
+//! fork, and a change of user would cancel it. So rqps starts itself again, as the server's user, with a hidden first
+//! argument; that second rqps, the shim, asks for the signal, checks that its parent is still there, and turns into the
+//! server by `exec`. A program without the shim (a test, say) uses `setpriv` of util-linux for the same.
+//!
+//! The signal is tied to the parent *thread*, so all processes are started by one thread that lives as long
+//! as the program.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, OnceLock};
+use std::thread;
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::cpus::{CpuSet, pin_this_thread};
+use crate::error::{Error, Result};
+use crate::user::ServerUser;
+
+const SHIM_ARGUMENT: &str = "__exec-server";
+
+/// Exit code of a shim that could not become its program (the shell's code for a command that cannot run).
+const SHIM_FAILED: i32 = 126;
+
+static CARRIES_SHIM: AtomicBool = AtomicBool::new(false);
+
+/// The signal a guarded process gets when rqps dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeathSignal {
+    /// For servers that shut down at once on SIGQUIT and take their children along.
+    Quit,
+    /// For programs that hold nothing.
+    Kill,
+}
+
+impl DeathSignal {
+    const ALL: [DeathSignal; 2] = [DeathSignal::Quit, DeathSignal::Kill];
+
+    fn name(self) -> &'static str {
+        match self {
+            DeathSignal::Quit => "QUIT",
+            DeathSignal::Kill => "KILL",
+        }
+    }
+
+    fn signal(self) -> Signal {
+        match self {
+            DeathSignal::Quit => Signal::QUIT,
+            DeathSignal::Kill => Signal::KILL,
+        }
+    }
+}
+
+/// To be called first in `main` of a program that starts servers. When the program was started as the shim, this turns
+/// it into the server and never returns; else it notes that this program carries the shim.
+pub fn run_shim_if_asked() {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_none_or(|first| first != SHIM_ARGUMENT) {
+        CARRIES_SHIM.store(true, Ordering::Relaxed);
+        return;
+    }
+    let reason = become_server(arguments);
+    eprintln!("rqps {SHIM_ARGUMENT}: {reason}");
+    std::process::exit(SHIM_FAILED);
+}
+
+/// Arguments: pid of the parent, name of the signal, program, its arguments. Returns only on failure.
+fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
+    let mut text = || arguments.next().and_then(|argument| argument.into_string().ok());
+    let parent: Option<i32> = text().and_then(|pid| pid.parse().ok());
+    let signal_name = text();
+    let signal = DeathSignal::ALL.into_iter().find(|signal| Some(signal.name()) == signal_name.as_deref());
+    let (Some(parent), Some(signal), Some(program)) = (parent, signal, arguments.next()) else {
+        return "for use by rqps itself only".to_owned();
+    };
+    if let Err(error) = set_parent_process_death_signal(Some(signal.signal())) {
+        return format!("cannot ask for a signal at the parent's death: {error}");
+    }
+    if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(parent) {
+        return "the program that started this one has already ended".to_owned();
+    }
+    let error = Command::new(&program).args(arguments).exec();
+    format!("cannot run {}: {error}", Path::new(&program).display())
+}
+
+/// A program of a build, to be run as the server's user in a clean environment, in a process group of its own (so that
+/// Ctrl-C in a terminal reaches rqps alone), and not to outlive rqps.
+pub struct Guarded {
+    command: Command,
+    program: PathBuf,
+    user: ServerUser,
+    cpus: Option<CpuSet>,
+}
+
+impl Guarded {
+    /// Standard streams are closed until set with [`Guarded::command`].
+    pub fn new(program: &Path, user: &ServerUser, signal: DeathSignal) -> Result<Guarded> {
+        let mut command = shim_command(signal)?;
+        command
+            .arg(program)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("LANG", "POSIX")
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        user.apply(&mut command);
+        Ok(Guarded { command, program: program.to_path_buf(), user: user.clone(), cpus: None })
+    }
+
+    /// To add arguments and streams.
+    pub fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Where it and all it starts will run, from its first instruction on.
+    pub fn place(&mut self, cpus: Option<&CpuSet>) {
+        self.cpus = cpus.cloned();
+    }
+
+    pub fn spawn(self) -> Result<Child> {
+        let (program, user) = (self.program, self.user);
+        keeper_spawn(self.command, self.cpus)?.map_err(|error| Error::CannotRun {
+            reason: format!("{error}{}", permission_advice(&error)),
+            program,
+            user: user.name,
+        })
+    }
+
+    /// Runs it to its end and keeps what it printed.
+    pub fn output(mut self) -> Result<Output> {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = self.program.clone();
+        let child = self.spawn()?;
+        child.wait_with_output().map_err(Error::file("read the output of", program))
+    }
+}
+
+/// The command up to the program's own name.
+pub(crate) fn shim_command(signal: DeathSignal) -> Result<Command> {
+    let shim = if CARRIES_SHIM.load(Ordering::Relaxed) {
+        Some(OsString::from("/proc/self/exe"))
+    } else {
+        std::env::var_os("RQPS_SHIM").filter(|path| !path.is_empty())
+    };
+    if let Some(shim) = shim {
+        let mut command = Command::new(shim);
+        command.arg(SHIM_ARGUMENT);
+        command.arg(std::process::id().to_string()).arg(signal.name());
+        return Ok(command);
+    }
+    let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"]
+        .into_iter()
+        .find(|path| Path::new(path).exists())
+        .ok_or(Error::NoShim)?;
+    let mut command = Command::new(setpriv);
+    command.args(["--pdeathsig", signal.name(), "--"]);
+    Ok(command)
+}
+
+fn permission_advice(error: &io::Error) -> String {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return String::new();
+    }
+    let own =
+        std::env::current_exe().map_or_else(|_| "rqps itself".to_owned(), |exe| exe.display().to_string());
+    format!(
+        "; that user must be able to read and execute it and {own}: check their modes, the directories above, and that \
+         their file system is not mounted noexec"
+    )
+}
+
+/// The outer failure is that of placing it.
+type Spawned = Result<io::Result<Child>>;
+
+type SpawnRequest = (Command, Option<CpuSet>, Sender<Spawned>);
+
+/// Hands the command to the thread that starts everything.
+fn keeper_spawn(command: Command, cpus: Option<CpuSet>) -> Spawned {
+    static KEEPER: OnceLock<Mutex<Sender<SpawnRequest>>> = OnceLock::new();
+    let gone = || Ok(Err(io::Error::other("the thread that starts processes has ended")));
+    let keeper = KEEPER.get_or_init(|| {
+        let (requests, inbox) = channel::<SpawnRequest>();
+        // Without the thread the channel is closed, and every request below is answered with an error.
+        let _detached = thread::Builder::new().name("keeper".to_owned()).spawn(move || {
+            for (mut command, cpus, reply) in inbox {
+                if let Err(unclaimed) = reply.send(spawn_placed(&mut command, cpus.as_ref()))
+                    && let Ok(Ok(mut child)) = unclaimed.0
+                {
+                    let _ended = child.kill().and_then(|()| child.wait());
+                }
+            }
+        });
+        Mutex::new(requests)
+    });
+    let (reply, answer) = channel();
+    let asked = keeper.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).send((command, cpus, reply));
+    match asked {
+        Ok(()) => answer.recv().unwrap_or_else(|_| gone()),
+        Err(_) => gone(),
+    }
+}
+
+/// The child inherits where this thread may run at that moment.
+fn spawn_placed(command: &mut Command, cpus: Option<&CpuSet>) -> Spawned {
+    let _pinned = cpus.map(pin_this_thread).transpose()?;
+    Ok(command.spawn())
+}

@@ -1,0 +1,65 @@
+//! Builds of MySQL, 5.6 and later, and MariaDB, 10.2 and later: where they differ, the code asks which it is.
+
+mod apt;
+mod debian;
+mod directory;
+mod install;
+mod layout;
+mod maven;
+mod parts;
+mod programs;
+mod recipe;
+mod relocate;
+mod source;
+mod tarball;
+mod version;
+
+use std::path::Path;
+
+use rqps_model::Dbms;
+
+use crate::build::{Address, Build, Published};
+use crate::dirs::Dirs;
+use crate::error::Result;
+use crate::product::Product;
+use crate::source::code::SourceCode;
+pub use layout::Layout;
+use source::MysqlSource;
+
+/// One of the two behind the seam.
+pub(crate) struct Mysql {
+    pub dbms: Dbms,
+}
+
+impl Product for Mysql {
+    fn check_version(&self, request: &str) -> Result<()> {
+        version::Request::parse(self.dbms, request).map(|_request| ())
+    }
+
+    fn check_directory(&self, path: &Path) -> Result<()> {
+        Layout::find(path).map(|_layout| ())
+    }
+
+    fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
+        install::install(dirs, self.dbms, request)
+    }
+
+    fn install_from(&self, dirs: &Dirs, request: &str, from: &Address) -> Result<Build> {
+        install::install_from(dirs, self.dbms, request, from)
+    }
+
+    fn published(&self) -> Result<Option<Vec<Published>>> {
+        install::published(self.dbms).map(Some)
+    }
+
+    fn directory(&self, path: &Path) -> Result<Build> {
+        directory::resolve(self.dbms, path)
+    }
+
+    fn source_code(&self) -> &'static dyn SourceCode {
+        match self.dbms {
+            Dbms::Mariadb => &MysqlSource { is_mariadb: true },
+            _ => &MysqlSource { is_mariadb: false },
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Running the server program of a build, and finding out beforehand whether it can run.
+
+use std::fs;
+use std::path::Path;
+
+use rqps_model::Dbms;
+
+use super::layout::Layout;
+use super::version;
+use crate::build::Build;
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::guard::{DeathSignal, Guarded};
+use crate::libraries;
+use crate::user::server_user;
+
+/// Packages of the interpreters that programs which make data directories are written for.
+const INTERPRETERS: [(&str, &str); 3] = [("perl", "perl"), ("bash", "bash"), ("sh", "dash")];
+
+/// Where a maker's build says how it was compiled, below its base directory, and the lines that do.
+const COMPILED: &str = "docs/INFO_BIN";
+const COMPILED_LINES: [&str; 3] = ["CXX_FLAGS =", "CMAKE_CXX_FLAGS:", "CMAKE_CXX_FLAGS_RELWITHDEBINFO:"];
+
+pub(crate) struct Identity {
+    pub dbms: Dbms,
+    /// `8.0.31`.
+    pub version: String,
+    /// Without the program's path: `Ver 8.0.31 for Linux on x86_64 (MySQL Community Server - GPL)`.
+    pub text: String,
+}
+
+/// Checks that the server program and what makes data directories can run.
+pub(crate) fn check_runnable(build: &Build, layout: &Layout) -> Result<()> {
+    let user = server_user()?;
+    user.check_reachable(
+        &build.bin_dir,
+        "move the build to where everybody can enter (the cache: with RQPS_CACHE)",
+    )?;
+    libraries::check(&layout.server, &user)?;
+    // From 5.7 on, MySQL makes data directories itself.
+    let needs_script = build.dbms == Dbms::Mariadb || build.version_num() < 50_700;
+    match layout.install_db_interpreter() {
+        Some(interpreter) if needs_script && !interpreter.exists() => Err(no_interpreter(&interpreter)),
+        _ => Ok(()),
+    }
+}
+
+fn no_interpreter(interpreter: &Path) -> Error {
+    let name = interpreter.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let package = INTERPRETERS.iter().find(|(known, _)| *known == name).map(|(_, package)| *package);
+    Error::NoProgram {
+        program: interpreter.display().to_string(),
+        package: package.unwrap_or("of the same name"),
+        purpose: "make data directories of this build",
+    }
+}
+
+pub(crate) fn identify(server: &Path) -> Result<Identity> {
+    let user = server_user()?;
+    let mut guarded = Guarded::new(server, &user, DeathSignal::Kill)?;
+    guarded.command().args(["--no-defaults", "--version"]);
+    let output = guarded.output()?;
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    identity(&said).ok_or_else(|| {
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let reason = format!("`--version` ended with {}: {said}{stderr}", output.status);
+        Error::CannotRun { program: server.to_path_buf(), user: user.name.clone(), reason }
+    })
+}
+
+/// From `/path/mysqld  Ver 8.0.31 for Linux on x86_64 (MySQL Community Server - GPL)`.
+fn identity(said: &str) -> Option<Identity> {
+    let text = &said[said.find("Ver ")?..];
+    let full_version = text.split_whitespace().nth(1)?;
+    let version = version::plain(full_version);
+    let dbms = if text.contains("MariaDB") { Dbms::Mariadb } else { Dbms::Mysql };
+    (dbms.version_num(version) > 0).then(|| Identity {
+        dbms,
+        version: version.to_owned(),
+        text: text.trim().to_owned(),
+    })
+}
+
+/// How a build was compiled, as far as the program, a file of its maker or else a recipe tells.
+pub(crate) fn family(
+    build: &Build,
+    layout: &Layout,
+    recipe_flags: Option<&str>,
+    compiler: Option<&str>,
+) -> Family {
+    let mut family = Family::of_build(&build.bin_dir, &build.root, &build.version_text);
+    if family.compiler == Family::default().compiler
+        && let Some(compiler) = compiler
+    {
+        family.compiler = compiler.to_owned();
+    }
+    let told = fs::read_to_string(layout.basedir.join(COMPILED)).ok().as_deref().and_then(flags_told);
+    match told.as_deref().or(recipe_flags) {
+        Some(flags) => family.with_flags(flags),
+        None => family,
+    }
+}
+
+/// The flags of C++, of which the server is.
+fn flags_told(info: &str) -> Option<String> {
+    let lines = info.lines().map(str::trim);
+    let told = lines.filter_map(|line| COMPILED_LINES.iter().find_map(|start| line.strip_prefix(start)));
+    let flags = told.collect::<Vec<_>>().join(" ");
+    (!flags.trim().is_empty()).then_some(flags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_say_what_they_are() {
+        for (said, dbms, version) in [
+            ("bin/mysqld  Ver 5.6.14 for linux-glibc2.5 on x86_64 (MySQL)", Dbms::Mysql, "5.6.14"),
+            ("/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", Dbms::Mysql, "9.7.4"),
+            ("mysqld  Ver 10.2.11-MariaDB for Linux on x86_64 (MariaDB Server)", Dbms::Mariadb, "10.2.11"),
+            ("mariadbd from 11.8.6-MariaDB, client  Ver 11.8.6-MariaDB-0 for x", Dbms::Mariadb, "11.8.6"),
+        ] {
+            let identity = identity(said).unwrap();
+            assert_eq!((identity.dbms, identity.version.as_str()), (dbms, version), "{said}");
+        }
+        assert!(identity("postgres (PostgreSQL) 18.1").is_none());
+    }
+
+    #[test]
+    fn the_flags_of_the_server_are_found_in_either_form() {
+        let before_8 = "C_FLAGS =  -O1\nCXX_FLAGS =  -fPIC -O3 -fno-omit-frame-pointer\n";
+        assert!(
+            flags_told(before_8).unwrap().contains("-O3") && !flags_told(before_8).unwrap().contains("-O1")
+        );
+        let from_8 = "CMAKE_C_FLAGS: -O0\nCMAKE_CXX_FLAGS: -fPIC\nCMAKE_CXX_FLAGS_RELWITHDEBINFO: -O2 -g\n";
+        assert!(flags_told(from_8).unwrap().ends_with("-O2 -g"));
+        assert_eq!(flags_told("nothing"), None);
+    }
+}

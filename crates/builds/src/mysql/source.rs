@@ -1,0 +1,87 @@
+//! How MySQL and MariaDB are built from their sources: both by cmake, with a file of the same form for the version.
+
+use std::path::Path;
+
+use crate::source::code::{Site, SourceCode, Step, file_of, text};
+use crate::source::flavour::System;
+
+/// The source code of one of the two.
+pub(crate) struct MysqlSource {
+    pub is_mariadb: bool,
+}
+
+impl SourceCode for MysqlSource {
+    fn systems(&self) -> &'static [System] {
+        &[System::Cmake]
+    }
+
+    /// MariaDB's file alone says how mature the server is; MySQL's was called `VERSION` too until 8.0.
+    fn version(&self, tree: &Path) -> Option<String> {
+        let files = ["MYSQL_VERSION", "VERSION"];
+        let file = files.iter().find_map(|name| file_of(tree, name))?;
+        let value = |key: &str| {
+            let line = file.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))?;
+            Some(line.trim().trim_matches('"').to_owned())
+        };
+        if value("SERVER_MATURITY").is_some() != self.is_mariadb {
+            return None;
+        }
+        let part = |name: &str| value(&format!("MYSQL_VERSION_{name}"));
+        Some(format!("{}.{}.{}", part("MAJOR")?, part("MINOR")?, part("PATCH")?))
+    }
+
+    fn shown_by(&self) -> &'static str {
+        if self.is_mariadb {
+            "`VERSION` with SERVER_MATURITY, as MariaDB's source has"
+        } else {
+            "`MYSQL_VERSION` or `VERSION`, as MySQL's source has"
+        }
+    }
+
+    fn programs(&self, _site: &Site<'_>) -> Vec<&'static str> {
+        vec!["cmake", "ninja", "bison", "perl"]
+    }
+
+    fn steps(&self, site: &Site<'_>) -> Vec<Step> {
+        let flavour = site.flavour;
+        let build = text(&site.build);
+        let configure =
+            Step::new("configuring", "cmake", &["-G", "Ninja", "-S", &text(&site.tree), "-B", &build])
+                .and([
+                    format!("-DCMAKE_INSTALL_PREFIX={}", text(&site.prefix)),
+                    format!("-DCMAKE_C_COMPILER={}", flavour.cc),
+                    format!("-DCMAKE_CXX_COMPILER={}", flavour.cxx),
+                ])
+                .and(linker_options(&flavour.ldflags))
+                .and(site.options.iter().cloned());
+        let jobs = site.jobs.to_string();
+        vec![
+            configure,
+            Step::new("compiling", "cmake", &["--build", &build, "-j", &jobs]),
+            Step::new("installing", "cmake", &["--install", &build]),
+        ]
+    }
+}
+
+fn linker_options(ldflags: &str) -> Vec<String> {
+    let kinds: &[&str] = if ldflags.is_empty() { &[] } else { &["EXE", "SHARED", "MODULE"] };
+    kinds.iter().map(|kind| format!("-DCMAKE_{kind}_LINKER_FLAGS={ldflags}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_two_are_told_apart_by_their_version_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let version = |is_mariadb: bool| MysqlSource { is_mariadb }.version(dir.path());
+        let numbers =
+            "MYSQL_VERSION_MAJOR=10\nMYSQL_VERSION_MINOR=11\nMYSQL_VERSION_PATCH=6\nMYSQL_VERSION_EXTRA=\n";
+        fs::write(dir.path().join("VERSION"), format!("{numbers}SERVER_MATURITY=stable\n")).unwrap();
+        assert_eq!((version(true).as_deref(), version(false)), (Some("10.11.6"), None));
+        fs::write(dir.path().join("VERSION"), numbers).unwrap();
+        assert_eq!((version(true), version(false).as_deref()), (None, Some("10.11.6")));
+    }
+}

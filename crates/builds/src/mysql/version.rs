@@ -1,0 +1,110 @@
+//! Version numbers of MySQL and MariaDB as people write them: `8.0.31`, or `8.0` for a series.
+
+use rqps_model::Dbms;
+
+use crate::error::{Error, Result};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub dbms: Dbms,
+    pub text: String,
+    /// Two numbers: the newest of that series. Three: that version.
+    exact: bool,
+}
+
+impl Request {
+    pub fn parse(dbms: Dbms, text: &str) -> Result<Request> {
+        let bad = |remedy: String| Error::BadVersion { dbms, request: text.to_owned(), remedy };
+        let (example, series, oldest) = match dbms {
+            Dbms::Mariadb => ("10.11.5", "10.11", (10, 2)),
+            _ => ("8.0.31", "8.0", (5, 6)),
+        };
+        let Some(numbers) = numbers(text) else {
+            return Err(bad(format!("write one such as {example}, or {series} for the newest of a series")));
+        };
+        let &[major, minor, ..] = numbers.as_slice() else {
+            return Err(bad(format!("a series has two numbers: write one such as {series}")));
+        };
+        if dbms == Dbms::Mysql && major >= 10 {
+            return Err(bad(format!("MySQL has no such series; is it mariadb {text}?")));
+        }
+        if (major, minor) < oldest {
+            return Err(bad(format!("rqps works with {}.{} and later", oldest.0, oldest.1)));
+        }
+        Ok(Request { dbms, text: text.to_owned(), exact: numbers.len() == 3 })
+    }
+
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// Whether a version (three numbers) answers the request.
+    pub fn matches(&self, version: &str) -> bool {
+        version == self.text || (!self.exact && series_of(version) == self.text)
+    }
+
+    /// The series that the version is of, or that is asked for.
+    pub fn series(&self) -> &str {
+        series_of(&self.text)
+    }
+}
+
+pub(crate) fn series_of(version: &str) -> &str {
+    let end = version.match_indices('.').nth(1).map_or(version.len(), |(at, _)| at);
+    &version[..end]
+}
+
+/// Two or three numbers with points between them and nothing else; one number is taken as the start of such.
+fn numbers(text: &str) -> Option<Vec<u32>> {
+    let parts: Option<Vec<u32>> = text
+        .split('.')
+        .map(|part| {
+            let digits =
+                !part.is_empty() && part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| part.parse().ok()).flatten()
+        })
+        .collect();
+    parts.filter(|parts| parts.len() <= 3)
+}
+
+/// The numbers at the start of a version, without what packagers add: `11.8.9` of `11.8.9+ds-4`.
+pub(crate) fn plain(version: &str) -> &str {
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    version[..end].trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_say_what_is_wrong_with_them() {
+        for (dbms, bad, advice) in [
+            (Dbms::Mysql, "8", "two numbers"),
+            (Dbms::Mysql, "8.0.31.1", "such as 8.0.31"),
+            (Dbms::Mysql, "8.0x", "such as 8.0.31"),
+            (Dbms::Mysql, "5.5", "5.6 and later"),
+            (Dbms::Mysql, "10.11", "mariadb 10.11"),
+            (Dbms::Mariadb, "10.1.2", "10.2 and later"),
+            (Dbms::Mariadb, "", "such as 10.11.5"),
+        ] {
+            let message = Request::parse(dbms, bad).unwrap_err().to_string();
+            assert!(message.contains(advice), "{dbms} {bad}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_series_is_answered_by_its_versions_only() {
+        let series = Request::parse(Dbms::Mariadb, "10.1").map(|_| ());
+        assert!(series.is_err());
+        let series = Request::parse(Dbms::Mariadb, "10.2").unwrap();
+        assert!(series.matches("10.2.11") && !series.matches("10.20.1") && !series.is_exact());
+        let exact = Request::parse(Dbms::Mysql, "8.0.3").unwrap();
+        assert!(exact.matches("8.0.3") && !exact.matches("8.0.31") && exact.series() == "8.0");
+    }
+
+    #[test]
+    fn what_packagers_add_is_left_out() {
+        assert_eq!(plain("11.8.9+ds-4"), "11.8.9");
+    }
+}

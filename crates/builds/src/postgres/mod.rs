@@ -1,0 +1,50 @@
+//! Builds of PostgreSQL, 9.6 to 18.
+
+mod directory;
+mod install;
+mod programs;
+mod registry;
+mod source;
+mod version;
+
+use std::path::Path;
+
+use rqps_model::Dbms;
+
+use crate::build::{Address, Build, Published};
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::product::Product;
+use crate::source::code::SourceCode;
+
+pub(crate) struct Postgres;
+
+impl Product for Postgres {
+    fn check_version(&self, request: &str) -> Result<()> {
+        version::Request::parse(request).map(|_request| ())
+    }
+
+    fn check_directory(&self, path: &Path) -> Result<()> {
+        directory::check(path)
+    }
+
+    fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
+        install::install(dirs, request)
+    }
+
+    fn install_from(&self, _dirs: &Dirs, request: &str, _from: &Address) -> Result<Build> {
+        Err(Error::NoAddress { dbms: Dbms::Postgres, request: request.to_owned() })
+    }
+
+    fn published(&self) -> Result<Option<Vec<Published>>> {
+        Ok(None)
+    }
+
+    fn directory(&self, path: &Path) -> Result<Build> {
+        directory::resolve(path)
+    }
+
+    fn source_code(&self) -> &'static dyn SourceCode {
+        &source::PostgresSource
+    }
+}

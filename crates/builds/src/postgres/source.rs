@@ -1,0 +1,109 @@
+//! How Postgres is built from its source: by `configure` and make, or by meson from 16 on.
+
+use std::path::Path;
+
+use crate::source::code::{Site, SourceCode, Step, file_of, text};
+use crate::source::flavour::System;
+
+/// Extensions that tell what is in tables, indexes and the buffer pool, where the release has them.
+const EXTENSIONS: [&str; 6] =
+    ["amcheck", "pageinspect", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgstattuple"];
+
+/// The installed programs look for their libraries beside themselves, so that a build may be moved. make turns `$$`
+/// into `$`, the quotes keep it from the shell.
+const RPATH_FOR_MAKE: &str = "-Wl,-rpath,'$$ORIGIN/../lib'";
+
+/// The same for meson, which quotes by itself.
+const RPATH: &str = "-Wl,-rpath,$ORIGIN/../lib";
+
+pub(crate) struct PostgresSource;
+
+impl SourceCode for PostgresSource {
+    fn systems(&self) -> &'static [System] {
+        &[System::Configure, System::Meson]
+    }
+
+    fn version(&self, tree: &Path) -> Option<String> {
+        let is_postgres = |text: &str| text.contains("PostgreSQL") || text.contains("postgresql");
+        let configure = file_of(tree, "configure").unwrap_or_default();
+        if let Some((_, rest)) = configure.split_once("PACKAGE_VERSION='")
+            && is_postgres(&configure)
+        {
+            return rest.split('\'').next().map(str::to_owned);
+        }
+        let meson = file_of(tree, "meson.build")?;
+        let (_, rest) = meson.split_once("version: '").filter(|_| is_postgres(&meson))?;
+        rest.split('\'').next().map(str::to_owned)
+    }
+
+    fn shown_by(&self) -> &'static str {
+        "`configure` or `meson.build` of Postgres"
+    }
+
+    fn programs(&self, site: &Site<'_>) -> Vec<&'static str> {
+        let mut programs = match site.flavour.system {
+            System::Meson => vec!["meson", "ninja"],
+            _ => vec!["make"],
+        };
+        // Tarballs before 17 bring what bison and flex make; repositories never do, and meson makes it again.
+        let is_generated = |file: &str| site.tree.join(file).is_file();
+        if site.flavour.system == System::Meson || !is_generated("src/backend/parser/gram.c") {
+            programs.extend(["bison", "flex"]);
+        }
+        if site.flavour.system == System::Meson || !is_generated("src/backend/catalog/postgres.bki") {
+            programs.push("perl");
+        }
+        programs
+    }
+
+    fn steps(&self, site: &Site<'_>) -> Vec<Step> {
+        match site.flavour.system {
+            System::Meson => with_meson(site),
+            _ => with_make(site),
+        }
+    }
+}
+
+fn with_make(site: &Site<'_>) -> Vec<Step> {
+    let flavour = site.flavour;
+    let configure = Step::new("configuring", text(&site.tree.join("configure")), &["--disable-rpath"]).and(
+        [format!("--prefix={}", text(&site.prefix))].into_iter().chain(site.options.iter().cloned()).chain([
+            format!("CC={}", flavour.cc),
+            format!("CXX={}", flavour.cxx),
+            format!("CFLAGS={}", flavour.cflags),
+            format!("CXXFLAGS={}", flavour.cxxflags),
+            format!("LDFLAGS={} {RPATH_FOR_MAKE}", flavour.ldflags).replace("= ", "="),
+        ]),
+    );
+    let jobs = format!("-j{}", site.jobs);
+    let mut steps = vec![
+        configure,
+        Step::new("compiling", "make", &[&jobs]),
+        Step::new("installing", "make", &["install"]),
+    ];
+    for name in EXTENSIONS {
+        let folder = format!("contrib/{name}");
+        if site.tree.join(&folder).is_dir() {
+            steps.push(Step::new("installing extensions", "make", &[&jobs, "-C", &folder, "install"]));
+        }
+    }
+    steps
+}
+
+/// The compiler's name comes by the environment: meson has no option for it.
+fn with_meson(site: &Site<'_>) -> Vec<Step> {
+    let setup = Step::new("configuring", "meson", &["setup", &text(&site.build), &text(&site.tree)]);
+    let prefix = format!("--prefix={}", text(&site.prefix));
+    let flavour = site.flavour;
+    let setup = setup.and([prefix, "--libdir=lib".to_owned()]).and(site.options.iter().cloned()).and([
+        format!("-Dc_args={}", flavour.cflags),
+        format!("-Dc_link_args={} {RPATH}", flavour.ldflags).replace("= ", "="),
+    ]);
+    let build = text(&site.build);
+    let jobs = site.jobs.to_string();
+    vec![
+        setup,
+        Step::new("compiling", "ninja", &["-C", &build, "-j", &jobs]),
+        Step::new("installing", "ninja", &["-C", &build, "install"]),
+    ]
+}

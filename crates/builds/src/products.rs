@@ -1,0 +1,15 @@
+//! The one place of this crate that tells DBMSs apart.
+
+use rqps_model::Dbms;
+
+use crate::mysql::Mysql;
+use crate::postgres::Postgres;
+use crate::product::Product;
+
+pub(crate) fn of(dbms: Dbms) -> &'static dyn Product {
+    match dbms {
+        Dbms::Postgres => &Postgres,
+        Dbms::Mysql => &Mysql { dbms: Dbms::Mysql },
+        Dbms::Mariadb => &Mysql { dbms: Dbms::Mariadb },
+    }
+}

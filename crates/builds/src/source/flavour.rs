@@ -1,0 +1,299 @@
+//! Flavours: how source code is compiled, as data. Shipped ones lie in `/flavours`, `o2nofp.toml` describes the format.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rqps_model::Dbms;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::plain_file::read_text;
+
+/// Name and text of each shipped flavour.
+const SHIPPED: [(&str, &str); 4] = [
+    ("o2nofp", include_str!("../../../../flavours/o2nofp.toml")),
+    ("o2lto", include_str!("../../../../flavours/o2lto.toml")),
+    ("o3native", include_str!("../../../../flavours/o3native.toml")),
+    ("clang", include_str!("../../../../flavours/clang.toml")),
+];
+
+const EXTENDS_MAX: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum System {
+    Configure,
+    Meson,
+    Cmake,
+}
+
+impl System {
+    pub fn name(self) -> &'static str {
+        match self {
+            System::Configure => "configure",
+            System::Meson => "meson",
+            System::Cmake => "cmake",
+        }
+    }
+}
+
+/// A flavour's file. Tables that are not `env` are called by a DBMS.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct File {
+    extends: Option<String>,
+    cc: Option<String>,
+    cxx: Option<String>,
+    cflags: Option<String>,
+    cxxflags: Option<String>,
+    ldflags: Option<String>,
+    env: BTreeMap<String, String>,
+    #[serde(flatten)]
+    dbms: BTreeMap<Dbms, OfDbms>,
+}
+
+/// What a flavour says for one DBMS.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct OfDbms {
+    system: Option<System>,
+    configure: Vec<Options>,
+    meson: Vec<Options>,
+    cmake: Vec<Options>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    since: Option<String>,
+    before: Option<String>,
+    options: Vec<String>,
+    headers: BTreeMap<String, String>,
+}
+
+/// A flavour for one DBMS, whatever the version.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Flavour {
+    pub name: String,
+    pub cc: String,
+    pub cxx: String,
+    pub cflags: String,
+    pub cxxflags: String,
+    pub ldflags: String,
+    pub env: BTreeMap<String, String>,
+    pub system: System,
+    options: Vec<Options>,
+}
+
+/// What a flavour asks for at one version.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub options: Vec<String>,
+    pub headers: Vec<(String, String)>,
+}
+
+impl Flavour {
+    /// A shipped flavour by name, or one's own by the path of its file. `systems` can build the DBMS, the first is
+    /// taken unless the flavour says otherwise.
+    pub fn load(name: &str, dbms: Dbms, systems: &[System]) -> Result<Flavour> {
+        let mut file = read_with_bases(name)?;
+        let bad = |reason: &str| Error::BadFlavour { flavour: name.to_owned(), reason: reason.to_owned() };
+        let of_dbms = file.dbms.remove(&dbms).unwrap_or_default();
+        let system =
+            of_dbms.system.or_else(|| systems.first().copied()).filter(|system| systems.contains(system));
+        let Some(system) = system else {
+            let known: Vec<String> = systems.iter().map(|system| format!("\"{}\"", system.name())).collect();
+            let reason =
+                format!("{dbms} is not built that way: write [{dbms}] system = {}", known.join(" or "));
+            return Err(bad(&reason));
+        };
+        let options = match system {
+            System::Configure => of_dbms.configure,
+            System::Meson => of_dbms.meson,
+            System::Cmake => of_dbms.cmake,
+        };
+        let cflags =
+            file.cflags.ok_or_else(|| bad("`cflags` is missing: write for example cflags = \"-O2\""))?;
+        let stem = Path::new(name)
+            .file_stem()
+            .map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        Ok(Flavour {
+            name: stem,
+            cc: file.cc.unwrap_or_else(|| "gcc".to_owned()),
+            cxx: file.cxx.unwrap_or_else(|| "g++".to_owned()),
+            cxxflags: file.cxxflags.unwrap_or_else(|| cflags.clone()),
+            cflags,
+            ldflags: file.ldflags.unwrap_or_default(),
+            env: file.env,
+            system,
+            options,
+        })
+    }
+
+    /// What it asks for at a version of the source.
+    pub fn at(&self, version: &str) -> Asked {
+        let version = numbers(version);
+        let applies = |options: &&Options| {
+            options.since.as_deref().is_none_or(|since| version >= numbers(since))
+                && options.before.as_deref().is_none_or(|before| version < numbers(before))
+        };
+        let (mut options, mut headers) = (Vec::new(), BTreeSet::new());
+        for some in self.options.iter().filter(applies) {
+            options.extend(some.options.iter().map(|option| self.filled_in(option)));
+            headers.extend(some.headers.iter().map(|(header, package)| (header.clone(), package.clone())));
+        }
+        Asked { options, headers: headers.into_iter().collect() }
+    }
+
+    fn filled_in(&self, option: &str) -> String {
+        option
+            .replace("{cflags}", &self.cflags)
+            .replace("{cxxflags}", &self.cxxflags)
+            .replace("{ldflags}", &self.ldflags)
+            .replace("{cc}", &self.cc)
+            .replace("{cxx}", &self.cxx)
+    }
+}
+
+/// `18.6` as numbers to be compared; what is behind a number (`19devel`) is left out.
+pub(crate) fn numbers(version: &str) -> Vec<u32> {
+    let number = |part: &str| {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        part[..digits].parse().unwrap_or(0)
+    };
+    version.split('.').map(number).collect()
+}
+
+/// A flavour's file with everything that it extends.
+fn read_with_bases(name: &str) -> Result<File> {
+    let mut merged = read(name)?;
+    let mut directory = Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default();
+    for _ in 0..EXTENDS_MAX {
+        let Some(base_name) = merged.extends.take() else {
+            return Ok(merged);
+        };
+        let is_file = base_name.contains('/') || base_name.ends_with(".toml");
+        let base_name =
+            if is_file { directory.join(&base_name).to_string_lossy().into_owned() } else { base_name };
+        directory = Path::new(&base_name).parent().map(Path::to_path_buf).unwrap_or_default();
+        merged = merged.over(read(&base_name)?);
+    }
+    let reason = format!("it extends more than {EXTENDS_MAX} others, or itself: end the chain of `extends`");
+    Err(Error::BadFlavour { flavour: name.to_owned(), reason })
+}
+
+fn read(name: &str) -> Result<File> {
+    let is_file = name.contains('/') || name.ends_with(".toml");
+    let text = if is_file {
+        read_text(Path::new(name)).map_err(Error::file("read flavour", name))?
+    } else {
+        let known = SHIPPED.iter().find(|(known, _)| *known == name);
+        let shipped = || SHIPPED.map(|(name, _)| name).join(", ");
+        let unknown = || Error::UnknownFlavour { name: name.to_owned(), shipped: shipped() };
+        known.map(|(_, text)| (*text).to_owned()).ok_or_else(unknown)?
+    };
+    toml::from_str(&text).map_err(|error| {
+        let reason = error.to_string().trim_end().to_owned();
+        Error::BadFlavour { flavour: name.to_owned(), reason }
+    })
+}
+
+impl File {
+    /// What this file says, and what it leaves to `base`.
+    fn over(self, base: File) -> File {
+        let mut env = base.env;
+        env.extend(self.env);
+        let mut dbms = base.dbms;
+        for (name, own) in self.dbms {
+            let below = dbms.remove(&name).unwrap_or_default();
+            dbms.insert(name, own.over(below));
+        }
+        // The base's flags for C++ would contradict new ones for C.
+        let cxxflags = self.cxxflags.or(if self.cflags.is_some() { None } else { base.cxxflags });
+        File {
+            extends: base.extends,
+            cc: self.cc.or(base.cc),
+            cxx: self.cxx.or(base.cxx),
+            cflags: self.cflags.or(base.cflags),
+            cxxflags,
+            ldflags: self.ldflags.or(base.ldflags),
+            env,
+            dbms,
+        }
+    }
+}
+
+impl OfDbms {
+    fn over(self, base: OfDbms) -> OfDbms {
+        let both = |base: Vec<Options>, own: Vec<Options>| base.into_iter().chain(own).collect();
+        OfDbms {
+            system: self.system.or(base.system),
+            configure: both(base.configure, self.configure),
+            meson: both(base.meson, self.meson),
+            cmake: both(base.cmake, self.cmake),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const POSTGRES: [System; 2] = [System::Configure, System::Meson];
+
+    #[test]
+    fn every_shipped_flavour_is_whole_for_every_dbms() {
+        for (name, _) in SHIPPED {
+            let systems: [(Dbms, &[System]); 3] = [
+                (Dbms::Postgres, &POSTGRES),
+                (Dbms::Mysql, &[System::Cmake]),
+                (Dbms::Mariadb, &[System::Cmake]),
+            ];
+            for (dbms, systems) in systems {
+                let flavour = Flavour::load(name, dbms, systems).unwrap();
+                assert!(!flavour.at("10.6").options.is_empty(), "{name} {dbms}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_come_and_go_with_versions() {
+        let flavour = Flavour::load("o2nofp", Dbms::Postgres, &POSTGRES).unwrap();
+        let has = |version: &str, option: &str| flavour.at(version).options.iter().any(|its| its == option);
+        assert!(has("18.6", "--with-liburing") && has("19devel", "--with-liburing"));
+        assert!(!has("17.11", "--with-liburing") && has("17.11", "--with-lz4"));
+        assert!(!has("13.23", "--with-lz4") && !has("9.6.24", "--without-icu"));
+        assert_eq!(flavour.at("17.11").headers, [("lz4.h".to_owned(), "liblz4-dev".to_owned())]);
+    }
+
+    #[test]
+    fn a_file_extends_a_shipped_flavour_and_says_the_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.toml");
+        let text = "extends = \"o2lto\"\ncflags = \"-O1\"\n[[postgres.configure]]\noptions = [\"--enable-cassert\"]\n";
+        fs::write(&path, text).unwrap();
+        let flavour = Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap();
+        assert_eq!(
+            (flavour.name.as_str(), flavour.cflags.as_str(), flavour.cxxflags.as_str()),
+            ("mine", "-O1", "-O1")
+        );
+        assert_eq!(flavour.env["AR"], "gcc-ar");
+        let options = flavour.at("17.1").options;
+        assert!(
+            options.contains(&"--enable-debug".to_owned())
+                && options.contains(&"--enable-cassert".to_owned())
+        );
+        fs::write(&path, "extends = \"o2nofp\"\n[postgres]\nsystem = \"meson\"\n").unwrap();
+        let flavour = Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap();
+        assert!(flavour.at("18").options.contains(&"-Dliburing=enabled".to_owned()));
+        fs::write(&path, "extends = \"./mine.toml\"\n").unwrap();
+        let message =
+            Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap_err().to_string();
+        assert!(message.contains("or itself"), "{message}");
+        fs::write(&path, "cfalgs = \"-O2\"\n").unwrap();
+        let message =
+            Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap_err().to_string();
+        assert!(message.contains("mine.toml") && message.contains("cfalgs"), "{message}");
+    }
+}

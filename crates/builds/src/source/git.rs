@@ -1,0 +1,120 @@
+//! What is asked of git, by its ordinary program: which commit a name means, and that commit's files.
+//!
+//! A repository's own configuration names programs: filters, hooks, a monitor of files, transports. A repository may be
+//! somebody else's, or hold what a download brought. So git never opens one: it opens a [`Twin`], as the server's user.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rqps_model::SourceSpec;
+
+use super::twin::{Twin, output_of};
+use super::watch::{FETCHING, Watch};
+use crate::digest::sha256_hex;
+use crate::dirs::{Dirs, create_open_dir};
+use crate::error::{Error, Result};
+use crate::held_dir;
+use crate::user::server_user;
+
+/// How a local repository may be written, too.
+const LOCAL: &str = "file://";
+
+/// A commit of a repository on this machine.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    /// As its user named it.
+    pub place: String,
+    twin: Twin,
+    pub commit: String,
+}
+
+impl Repository {
+    /// A checkout or bare repository; without a reference what it has checked out.
+    pub fn local(dirs: &Dirs, path: &Path, reference: Option<&str>) -> Result<Repository> {
+        Repository::at(dirs, path, path.to_string_lossy().into_owned(), reference.unwrap_or("HEAD"))
+    }
+
+    fn at(dirs: &Dirs, path: &Path, place: String, reference: &str) -> Result<Repository> {
+        let twin = Twin::of(dirs, path)?;
+        let commit = twin.commit_of(reference)?;
+        Ok(Repository { place, twin, commit })
+    }
+
+    /// A repository elsewhere, by a mirror in the cache that is brought up to date; where the mirror has the very
+    /// commit that is named, nothing is fetched.
+    pub fn mirror(dirs: &Dirs, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Repository> {
+        if let Some(path) = spec.place.strip_prefix(LOCAL) {
+            return Repository::local(dirs, Path::new(path), spec.reference.as_deref());
+        }
+        let mirrors = dirs.cache.join("source/git");
+        create_open_dir(&mirrors)?;
+        let path = mirrors.join(format!("{}.git", &sha256_hex(spec.place.as_bytes())[..16]));
+        let reference = spec.reference.as_deref().unwrap_or("HEAD");
+        if is_commit_id(reference)
+            && path.is_dir()
+            && let Ok(repository) = Repository::at(dirs, &path, spec.place.clone(), reference)
+        {
+            return Ok(repository);
+        }
+        watch.says(&spec.place, FETCHING);
+        if path.is_dir() {
+            fetch(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
+        } else {
+            let partial = path.with_extension("partial");
+            let _absent = fs::remove_dir_all(&partial);
+            let into = partial.to_string_lossy();
+            let clone = ["clone", "--quiet", "--mirror", "--template=", "--", &spec.place, &into];
+            fetch(&mirrors, "clone", &spec.place, &clone)?;
+            fs::rename(&partial, &path).map_err(Error::file("move the clone to", &path))?;
+        }
+        Repository::at(dirs, &path, spec.place.clone(), reference)
+    }
+
+    /// The commit's files in an empty directory, those of its submodules too.
+    pub fn check_out(&self, into: &Path) -> Result<()> {
+        held_dir::give(into, &server_user()?)?;
+        let (twin, place) = (&self.twin, &self.place);
+        let (from, to) = (twin.path().to_string_lossy(), into.to_string_lossy());
+        let clone = ["clone", "--quiet", "--no-checkout", "--shared", "--template=", "--", &from, &to];
+        twin.run(Path::new("/"), "clone", &clone)?;
+        twin.run(into, "check out a commit of", &["checkout", "--quiet", "--detach", &self.commit])?;
+        if into.join(".gitmodules").exists() {
+            // Addresses of submodules may be relative to that of the repository.
+            twin.run(into, "check out", &["config", "remote.origin.url", place])?;
+            let update = ["submodule", "--quiet", "update", "--init", "--recursive"];
+            twin.run(into, "fetch the submodules of", &update)?;
+        }
+        let own = into.join(".git");
+        fs::remove_dir_all(&own).map_err(Error::file("remove", &own))
+    }
+}
+
+/// Whether a name is the whole id of a commit.
+pub(crate) fn is_commit_id(name: &str) -> bool {
+    name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a directory is a repository without a checkout.
+pub(crate) fn is_bare(path: &Path) -> bool {
+    path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
+}
+
+/// Whether a directory is the top of a checkout.
+pub(crate) fn is_checkout(path: &Path) -> bool {
+    path.join(".git").exists()
+}
+
+/// Runs git for what comes over the network, as the caller, whose keys that may take, and into a mirror that git itself
+/// made. Everybody may read that: it is read as the server's user.
+fn fetch(directory: &Path, action: &'static str, place: &str, arguments: &[&str]) -> Result<()> {
+    let mut git = Command::new("git");
+    git.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
+        .args(["-c", "core.sharedRepository=0644"])
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE");
+    output_of(git, directory, action, place).map(|_nothing| ())
+}

@@ -1,0 +1,284 @@
+//! Where source code is and what it is: a directory, a tarball or a commit of a git repository. None of them is ever
+//! built in; a copy of it is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rqps_model::{Dbms, SourceSpec};
+use rustix::fs::FileType;
+use sha2::{Digest, Sha256};
+
+use super::git::{self, Repository};
+use super::twin::Twin;
+use super::watch::Watch;
+use crate::digest::{hex, sha256_hex};
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::held_dir::{self, HeldDir};
+use crate::plain_file;
+use crate::user::server_user;
+
+/// More files than any DBMS's source has: a directory with more is something else.
+const FILES_MAX: usize = 400_000;
+
+/// Bytes of a file of source code, or of all of it in a tarball: MySQL's with its libraries has 0.5 GB.
+const FILE_BYTES_MAX: u64 = 2 << 30;
+
+/// What an earlier build leaves in a directory that it was made in: the copy's build would mix the two.
+const BUILT_IN: [&str; 2] = ["config.status", "CMakeCache.txt"];
+
+#[derive(Debug)]
+pub(crate) struct Source {
+    kind: Kind,
+    /// What it is, wherever it lies: kind and hash.
+    pub identity: String,
+    /// Where it came from, as a phrase.
+    pub origin: String,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Its path without links, and its files.
+    Directory {
+        path: PathBuf,
+        files: Vec<PathBuf>,
+    },
+    Tarball(PathBuf),
+    Git(Repository),
+}
+
+/// The identity of what a spec names by its own, wherever it lies: a commit by its whole id.
+pub(crate) fn identity_by_name(spec: &SourceSpec) -> Option<String> {
+    spec.reference.as_deref().filter(|name| git::is_commit_id(name)).map(commit_identity)
+}
+
+fn commit_identity(commit: &str) -> String {
+    format!("commit {}", commit.to_lowercase())
+}
+
+impl Source {
+    /// Finds what a spec names, and its identity. Repositories that are elsewhere are fetched.
+    pub fn find(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Source> {
+        let not_source = |reason: String| Error::NotSource { place: spec.place.clone(), dbms, reason };
+        if spec.is_remote() {
+            return Source::of_git(Repository::mirror(dirs, spec, watch)?);
+        }
+        let path = Path::new(&spec.place);
+        let path = &std::path::absolute(path).map_err(Error::file("examine", path))?;
+        let what = fs::metadata(path).map_err(|error| not_source(format!("{error}: correct the path")))?;
+        if what.is_file() && spec.reference.is_none() {
+            return Source::of_tarball(path);
+        }
+        if what.is_file() {
+            return Err(not_source("only git repositories have references: leave out `@REF`".to_owned()));
+        }
+        if spec.reference.is_some() || git::is_bare(path) {
+            return Source::of_git(Repository::local(dirs, path, spec.reference.as_deref())?);
+        }
+        if let Some(left) = BUILT_IN.iter().find(|left| path.join(left).exists() && !git::is_checkout(path)) {
+            let remedy = "run `make distclean` in it, or name a fresh copy or a git repository";
+            return Err(not_source(format!("{left} shows that it was built in: {remedy}")));
+        }
+        Source::of_directory(dirs, path, &not_source)
+    }
+
+    fn of_git(repository: Repository) -> Result<Source> {
+        Ok(Source {
+            identity: commit_identity(&repository.commit),
+            origin: format!(
+                "{} at commit {}",
+                repository.place,
+                &repository.commit[..12.min(repository.commit.len())]
+            ),
+            kind: Kind::Git(repository),
+        })
+    }
+
+    fn of_tarball(path: &Path) -> Result<Source> {
+        let content = plain_file::read(path, FILE_BYTES_MAX).map_err(Error::file("read", path))?;
+        Ok(Source {
+            identity: format!("tarball {}", sha256_hex(&content)),
+            origin: format!("tarball {}", path.display()),
+            kind: Kind::Tarball(path.to_path_buf()),
+        })
+    }
+
+    fn of_directory(dirs: &Dirs, path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
+        let real = fs::canonicalize(path).map_err(Error::file("examine", path))?;
+        let twin = git::is_checkout(path).then(|| Twin::of(dirs, &real)).transpose()?;
+        // Git does not list files of submodules.
+        let files = match &twin {
+            Some(twin) if !real.join(".gitmodules").exists() => twin.files_of_checkout()?,
+            _ => files_below(&real)?,
+        };
+        if files.len() > FILES_MAX {
+            return Err(not_source(format!(
+                "it holds more than {FILES_MAX} files: name the source's own folder"
+            )));
+        }
+        let at = twin.and_then(|twin| twin.description());
+        let at = at.map(|commit| format!(" at commit {commit}")).unwrap_or_default();
+        Ok(Source {
+            identity: format!("tree {}", hash_of(&real, &files)?),
+            origin: format!("directory {}{at}", path.display()),
+            kind: Kind::Directory { path: real, files },
+        })
+    }
+
+    pub fn commit(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Git(repository) => Some(&repository.commit),
+            _ => None,
+        }
+    }
+
+    /// Copies it into an empty directory. What others made is unpacked by the server's user, who gets the directory.
+    pub fn lay_out(&self, into: &Path) -> Result<()> {
+        match &self.kind {
+            Kind::Directory { path, files } => copy(path, files, into),
+            Kind::Tarball(path) => unpack(path, into),
+            Kind::Git(repository) => repository.check_out(into),
+        }
+    }
+}
+
+/// All files of a directory but git's own, relative to it, sorted.
+fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(relative) = open.pop() {
+        let directory = root.join(&relative);
+        for entry in fs::read_dir(&directory).map_err(Error::file("list", &directory))? {
+            let entry = entry.map_err(Error::file("list", &directory))?;
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            let path = relative.join(entry.file_name());
+            let kind = entry.file_type().map_err(Error::file("examine", entry.path()))?;
+            if kind.is_dir() { open.push(path) } else { files.push(path) }
+        }
+        if files.len() > FILES_MAX {
+            break;
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// sha256 over path, mode (whether it can be executed) and content of each file; of a link its target.
+fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
+    let mut hasher = Sha256::new();
+    let root = HeldDir::open(root)?;
+    for relative in files {
+        hasher.update(relative.as_os_str().as_encoded_bytes());
+        let (dir, name) = root.walk(relative, false)?;
+        if is_link(&dir, name)? {
+            hasher.update(b"\0link\0");
+            hasher.update(dir.link_target(name)?.as_os_str().as_encoded_bytes());
+        } else {
+            let path = dir.path().join(name);
+            let file = dir.open_file(name, None)?;
+            let meta = file.metadata().map_err(Error::file("examine", &path))?;
+            let executable = meta.permissions().mode() & 0o100 != 0;
+            let content = plain_file::content(file, FILE_BYTES_MAX).map_err(Error::file("read", &path))?;
+            hasher.update(format!("\0{executable}\0{}\n", content.len()));
+            hasher.update(&content);
+        }
+    }
+    Ok(hex(&hasher.finalize()))
+}
+
+fn is_link(dir: &HeldDir, name: &Path) -> Result<bool> {
+    Ok(FileType::from_raw_mode(dir.stat(name)?.st_mode) == FileType::Symlink)
+}
+
+/// Times are kept: generated files that are older than what they are made from would be made again, by programs that
+/// the build does not need otherwise.
+fn copy(root: &Path, files: &[PathBuf], into: &Path) -> Result<()> {
+    fs::create_dir_all(into).map_err(Error::file("create", into))?;
+    let (root, into) = (HeldDir::open(root)?, HeldDir::open(into)?);
+    for relative in files {
+        let ((from, name), (to, _)) = (root.walk(relative, false)?, into.walk(relative, true)?);
+        if is_link(&from, name)? {
+            to.make_link(name, &from.link_target(name)?)?;
+            continue;
+        }
+        let path = from.path().join(name);
+        let mut source = from.open_file(name, None)?;
+        let meta = source.metadata().map_err(Error::file("examine", &path))?;
+        let mut target = to.create_file(name, 0o600)?;
+        io::copy(&mut source, &mut target)
+            .and_then(|_bytes| target.set_permissions(meta.permissions()))
+            .and_then(|()| target.set_modified(meta.modified()?))
+            .map_err(Error::file("copy", &path))?;
+    }
+    Ok(())
+}
+
+/// By the system's `tar`, which knows every compression that sources are published in. The one folder that a source's
+/// tarball holds is left out of the paths. As the server's user, who may be unable to get to the tarball.
+fn unpack(tarball: &Path, into: &Path) -> Result<()> {
+    let user = server_user()?;
+    held_dir::give(into, &user)?;
+    let copy = into.with_extension("tar");
+    fs::copy(tarball, &copy).map_err(Error::file("copy", tarball))?;
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o644))
+        .map_err(Error::file("set permissions of", &copy))?;
+    let mut tar = Command::new("tar");
+    tar.args(["--extract", "--no-same-owner", "--strip-components=1", "--file"]).arg(&copy);
+    tar.arg("--directory").arg(into).current_dir("/").stdin(Stdio::null());
+    user.apply(&mut tar);
+    let output = tar.output().map_err(Error::file("run tar on", tarball))?;
+    fs::remove_file(&copy).map_err(Error::file("remove", &copy))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::file("unpack", tarball)(io::Error::other(said)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(place: &Path) -> SourceSpec {
+        SourceSpec {
+            place: place.to_string_lossy().into_owned(),
+            reference: None,
+            flavour: "o2nofp".to_owned(),
+        }
+    }
+
+    fn find(place: &Path) -> Result<Source> {
+        let dirs = Dirs { cache: place.join("no-cache"), work: place.join("no-work") };
+        Watch::nobody(|watch| Source::find(&dirs, Dbms::Postgres, &spec(place), watch))
+    }
+
+    #[test]
+    fn a_directory_is_its_content_and_keeps_times_and_modes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, twin, copied) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("c"));
+        for tree in [&source, &twin] {
+            fs::create_dir_all(tree.join("src")).unwrap();
+            fs::write(tree.join("src/main.c"), "int main;").unwrap();
+            fs::write(tree.join("configure"), "#!/bin/sh").unwrap();
+            fs::set_permissions(tree.join("configure"), fs::Permissions::from_mode(0o755)).unwrap();
+            std::os::unix::fs::symlink("src/main.c", tree.join("link")).unwrap();
+        }
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        fs::File::options().write(true).open(source.join("src/main.c")).unwrap().set_modified(old).unwrap();
+        let found = find(&source).unwrap();
+        assert_eq!(found.identity, find(&twin).unwrap().identity);
+        found.lay_out(&copied).unwrap();
+        assert_eq!(found.identity, find(&copied).unwrap().identity);
+        assert_eq!(fs::metadata(copied.join("src/main.c")).unwrap().modified().unwrap(), old);
+        fs::set_permissions(twin.join("configure"), fs::Permissions::from_mode(0o644)).unwrap();
+        assert_ne!(found.identity, find(&twin).unwrap().identity);
+        fs::write(source.join("config.status"), "").unwrap();
+        let message = find(&source).unwrap_err().to_string();
+        assert!(message.contains("make distclean"), "{message}");
+    }
+}

@@ -1,0 +1,314 @@
+//! Where configs come from: shipped ones by their names, files by their paths, both with what they include.
+
+use std::path::{Path, PathBuf};
+
+use rqps_builds::plain_file::{TEXT_BYTES_MAX, read_text};
+use rqps_builds::{Dirs, sha256_hex};
+use rqps_model::{Dbms, edit_distance};
+
+use crate::config::{Config, ShippedConfig, ValueBefore};
+use crate::error::{Error, Result};
+use crate::host::HostLimits;
+use crate::option::{Line, Setting, quoted};
+use crate::system::System;
+use crate::systems;
+
+/// More levels of `include` than any sensible config has: a file that includes itself ends here.
+const INCLUDE_DEPTH_MAX: usize = 8;
+
+/// All configs of a DBMS that come with rqps, by name.
+pub fn shipped_configs(dbms: Dbms) -> Vec<ShippedConfig> {
+    systems::of(dbms)
+        .shipped()
+        .iter()
+        .map(|(name, text)| ShippedConfig { name: (*name).to_owned(), summary: summary(text) })
+        .collect()
+}
+
+/// The first sentence of a file's opening comment, without the name it starts with.
+fn summary(text: &str) -> String {
+    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
+    let comment = comment.join(" ");
+    let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
+    let sentence = sentence.split_once(": ").map_or(sentence, |(_, rest)| rest);
+    sentence.trim_end_matches('.').to_owned()
+}
+
+/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf` or
+/// `.cnf`). The file is written as the DBMS's own, and may take in another: `include 'x10a_c8r32'` in the manner of
+/// `postgresql.conf`, `!include z12a_c8r32` in that of `my.cnf`, `other.conf` for a file beside.
+///
+/// The shipped config `sized` is computed for this host, see [`load_config_for`].
+pub fn load_config(dbms: Dbms, name_or_path: &str) -> Result<Config> {
+    load_config_for(dbms, name_or_path, &HostLimits::of(&Dirs::from_env().work))
+}
+
+/// As [`load_config`], with the memory and disk space that `sized` is to be fitted to. Where several servers run at the
+/// same time, give each its share.
+pub fn load_config_for(dbms: Dbms, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
+    let source = Source::named(name_or_path, None);
+    let mut reader = Reader::new(dbms, limits);
+    reader.take(&source, 0)?;
+    Ok(reader.config(source.config_name()))
+}
+
+/// The config of a text, such as the [`Config::text`] that a run kept: equal options give an equal hash.
+pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
+    let limits = HostLimits::of(&Dirs::from_env().work);
+    let mut reader = Reader::new(dbms, &limits);
+    reader.take_text(&Source::Shipped(name.to_owned()), text, 0)?;
+    Ok(reader.config(name.to_owned()))
+}
+
+/// Keeps the last value of each option, at the place where it stands.
+fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
+    let mut kept: Vec<Setting> = Vec::with_capacity(settings.len());
+    for setting in settings {
+        kept.retain(|earlier| earlier.name != setting.name);
+        kept.push(setting);
+    }
+    kept
+}
+
+fn value_before(setting: Setting) -> Option<ValueBefore> {
+    let (version, value) = setting.before?;
+    Some(ValueBefore { option: setting.name, version, value })
+}
+
+fn hash(settings: &[Setting]) -> String {
+    let line = |setting: &Setting| {
+        let before = setting
+            .before
+            .as_ref()
+            .map_or_else(String::new, |(version, value)| format!(" before {version}: {}", quoted(value)));
+        format!("{} = {}{before}\n", setting.name, quoted(&setting.value))
+    };
+    let mut lines: Vec<String> = settings.iter().map(line).collect();
+    lines.sort();
+    sha256_hex(lines.concat().as_bytes())
+}
+
+/// Where a config's text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Shipped(String),
+    File(PathBuf),
+}
+
+impl Source {
+    /// `beside` is the directory that a relative path starts from, else the working directory.
+    fn named(name_or_path: &str, beside: Option<&Path>) -> Source {
+        if name_or_path.contains('/') || name_or_path.ends_with(".conf") || name_or_path.ends_with(".cnf") {
+            Source::File(beside.unwrap_or(Path::new("")).join(name_or_path))
+        } else {
+            Source::Shipped(name_or_path.to_owned())
+        }
+    }
+
+    fn config_name(&self) -> String {
+        match self {
+            Source::Shipped(name) => name.clone(),
+            Source::File(path) => path
+                .file_stem()
+                .map_or_else(|| "config".to_owned(), |stem| stem.to_string_lossy().into_owned()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Source::Shipped(name) => format!("config {name}"),
+            Source::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+struct Reader<'a> {
+    dbms: Dbms,
+    system: &'static dyn System,
+    limits: &'a HostLimits,
+    settings: Vec<Setting>,
+    other_sections: Vec<String>,
+    text: String,
+}
+
+impl<'a> Reader<'a> {
+    fn new(dbms: Dbms, limits: &'a HostLimits) -> Reader<'a> {
+        Reader {
+            dbms,
+            system: systems::of(dbms),
+            limits,
+            settings: Vec::new(),
+            other_sections: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    fn config(self, name: String) -> Config {
+        let settings = last_of_each(self.settings);
+        let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
+        Config {
+            name,
+            hash: hash(&settings),
+            options: options.collect(),
+            before: settings.into_iter().filter_map(value_before).collect(),
+            other_sections: self.other_sections,
+            text: self.text,
+        }
+    }
+
+    fn take(&mut self, source: &Source, depth: usize) -> Result<()> {
+        let content = match source {
+            Source::Shipped(name) => {
+                self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
+            }
+            Source::File(path) => read_text(path).map_err(Error::file("read config", path))?,
+        };
+        self.take_text(source, &content, depth)
+    }
+
+    fn take_text(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
+        let mut section = String::new();
+        for (index, line) in content.lines().enumerate() {
+            let syntax_error =
+                |reason: String| Error::ConfigSyntax { file: source.shown(), line: index + 1, reason };
+            match self.system.line(&mut section, line).map_err(syntax_error)? {
+                Line::Empty => {}
+                Line::Include(name) => {
+                    // A few files that include each other many times would come to any length.
+                    if self.text.len() as u64 > TEXT_BYTES_MAX {
+                        let reason =
+                            format!("with what it includes the config has more than {TEXT_BYTES_MAX} bytes");
+                        return Err(syntax_error(reason));
+                    }
+                    if depth >= INCLUDE_DEPTH_MAX {
+                        return Err(syntax_error(format!(
+                            "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
+                        )));
+                    }
+                    let beside = match source {
+                        Source::File(path) => path.parent(),
+                        Source::Shipped(_) => None,
+                    };
+                    let included = Source::named(&name, beside);
+                    self.text.push_str(&format!("# {line}\n"));
+                    self.take(&included, depth + 1)?;
+                    self.text.push_str(&format!("# end of {}\n", included.shown()));
+                    if !section.is_empty() {
+                        self.text.push_str(&format!("[{section}]\n"));
+                    }
+                    continue;
+                }
+                Line::Option(setting) => self.settings.push(setting),
+                Line::Other(section) if self.other_sections.contains(&section) => {}
+                Line::Other(section) => self.other_sections.push(section),
+            }
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        Ok(())
+    }
+}
+
+fn unknown_config(dbms: Dbms, name: &str) -> Error {
+    let mut names: Vec<&str> = systems::of(dbms).shipped().iter().map(|(name, _)| *name).collect();
+    let shipped = names.join(", ");
+    // Comparing takes time by the product of both lengths, and no known name is longer.
+    let begins: String = name.chars().take(100).collect();
+    names.sort_by_key(|known| edit_distance(known, &begins));
+    names.truncate(3);
+    Error::UnknownConfig { dbms, name: name.to_owned(), nearest: names.join(", "), shipped }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const LIMITS: HostLimits = HostLimits { memory_bytes: 24 << 30, disk_free_bytes: 80 << 30 };
+
+    fn value<'a>(config: &'a Config, option: &str) -> Option<&'a str> {
+        let found = config.options.iter().find(|(name, _)| name == option);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    #[test]
+    fn every_shipped_config_loads_and_has_a_summary() {
+        for (dbms, option, base) in [
+            (Dbms::Postgres, "jit", "off"),
+            (Dbms::Mysql, "innodb_flush_log_at_trx_commit", "2"),
+            (Dbms::Mariadb, "character_set_server", "latin1"),
+        ] {
+            for shipped in shipped_configs(dbms) {
+                let config = load_config_for(dbms, &shipped.name.replace('N', "8"), &LIMITS).unwrap();
+                assert_eq!(value(&config, option), Some(base), "{dbms} {}", shipped.name);
+                assert!(shipped.summary.len() > 20, "{dbms} {}: {}", shipped.name, shipped.summary);
+                let kept = config_from_text(dbms, &shipped.name, &config.text).unwrap();
+                assert_eq!(kept.hash, config.hash, "{dbms} {}", shipped.name);
+            }
+        }
+    }
+
+    #[test]
+    fn families_differ_in_what_they_say() {
+        let load = |name: &str| load_config_for(Dbms::Postgres, name, &LIMITS).unwrap();
+        let base = load("x10a_c24r64");
+        assert_eq!(value(&base, "shared_buffers"), Some("48GB"));
+        let workers = load("x10cw16_c24r64");
+        assert_eq!(value(&workers, "io_method"), Some("worker"));
+        assert_eq!(value(&workers, "io_workers"), Some("16"));
+        assert_eq!(workers.options.len(), base.options.len() + 2);
+        assert_ne!(load("x10b_c24r64").hash, load("x10d_c24r64").hash);
+        for unknown in ["x10cw3_c24r64", "x10cwN_c24r64", "x10e_c8r32"] {
+            let message = load_config_for(Dbms::Postgres, unknown, &LIMITS).unwrap_err().to_string();
+            assert!(message.contains("nearest: x10"), "{message}");
+        }
+    }
+
+    #[test]
+    fn sized_follows_the_host() {
+        let sized = load_config_for(Dbms::Postgres, "sized", &LIMITS).unwrap();
+        assert_eq!(value(&sized, "shared_buffers"), Some("6144MB"));
+        assert_eq!(value(&sized, "max_wal_size"), Some("4GB"));
+        assert_eq!(value(&sized, "min_wal_size"), Some("2GB"));
+        let sized = load_config_for(Dbms::Mysql, "sized", &LIMITS).unwrap();
+        assert_eq!(value(&sized, "innodb_buffer_pool_size"), Some("6144M"));
+        assert_eq!(value(&sized, "innodb_redo_log_capacity"), Some("4096M"));
+        assert_eq!(value(&sized, "innodb_log_file_size"), Some("1024M"));
+        let sized = load_config_for(Dbms::Mariadb, "sized", &LIMITS).unwrap();
+        assert_eq!(value(&sized, "innodb_log_file_size"), Some("4096M"));
+        assert_eq!(sized.before[0].value, "1024M");
+        let tiny = HostLimits { memory_bytes: 1 << 30, disk_free_bytes: 5 << 30 };
+        let sized = load_config_for(Dbms::Postgres, "sized", &tiny).unwrap();
+        assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
+        assert_eq!(value(&sized, "min_wal_size"), Some("512MB"));
+    }
+
+    #[test]
+    fn a_file_includes_and_overrides_and_errors_name_the_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.conf");
+        let load = |text: &str| {
+            fs::write(&path, text).unwrap();
+            load_config_for(Dbms::Postgres, path.to_str().unwrap(), &LIMITS)
+        };
+        let config = load("include x10a_c8r32\nSHARED_BUFFERS '1GB' # less\n").unwrap();
+        assert_eq!(config.name, "mine");
+        assert_eq!(value(&config, "shared_buffers"), Some("1GB"));
+        assert!(config.text.contains("jit = off"));
+        let reordered = load("shared_buffers = 1GB\ninclude 'x10a_c8r32'\nshared_buffers=1GB").unwrap();
+        assert_eq!(config.hash, reordered.hash);
+        let kept = config_from_text(Dbms::Postgres, "mine", &config.text).unwrap();
+        assert_eq!((kept.hash, kept.options), (config.hash, config.options));
+        let message = load("jit = off\nwork_mem = 4MB extra").unwrap_err().to_string();
+        assert!(message.contains("mine.conf:2: "), "{message}");
+        let message = load("include 'mine.conf'").unwrap_err().to_string();
+        assert!(message.contains("include itself"), "{message}");
+        let next = |level: usize| format!("include 'level{}.conf'\n", level + 1).repeat(100);
+        for level in 1..=8 {
+            let text = if level < 8 { next(level) } else { String::new() };
+            fs::write(dir.path().join(format!("level{level}.conf")), text).unwrap();
+        }
+        let message = load(&next(0)).unwrap_err().to_string();
+        assert!(message.contains("has more than 1048576 bytes"), "{message}");
+    }
+}
