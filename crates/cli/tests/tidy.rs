@@ -3,6 +3,7 @@
 //! Every check lists all its findings at once, each with its file and line.
 
 use rqps_workloads::microbenchmarks;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -343,4 +344,98 @@ fn every_shipped_plan_and_section_is_described() {
         sections.iter().filter(|name| !method.contains(&format!("`{name}`"))).map(|name| (*name).to_owned()),
     );
     none(found);
+}
+
+/// Modules of one crate that need one another, directly or round others, are hard to change one by one: no more than so
+/// many may form a circle.
+const CIRCLE_MAX: usize = 3;
+
+#[test]
+fn no_circle_of_modules_is_large() {
+    let mut crates: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for source in sources() {
+        let Some((folder, file)) = source.path.split_once("/src/") else {
+            continue;
+        };
+        let is_test = ["tests.rs", "_tests.rs", "testing.rs"].iter().any(|end| file.ends_with(end));
+        if !is_test && !file.contains("tests_of") {
+            let name = file.trim_end_matches(".rs").trim_end_matches("/mod");
+            let name = if matches!(name, "lib" | "main" | "mod") { "" } else { name };
+            let code =
+                source.content.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+            crates.entry(folder.to_owned()).or_default().insert(name.replace('/', "::"), code);
+        }
+    }
+    let mut found = Vec::new();
+    for (folder, modules) in &crates {
+        let needs: BTreeMap<&str, BTreeSet<&str>> =
+            modules.iter().map(|(name, code)| (name.as_str(), needed(name, code, modules))).collect();
+        let reach: BTreeMap<&str, BTreeSet<&str>> =
+            needs.keys().map(|name| (*name, reached(name, &needs))).collect();
+        for (name, others) in &reach {
+            let circle: Vec<&str> =
+                others.iter().copied().filter(|other| reach[other].contains(name)).collect();
+            // Told once, by its first module.
+            if circle.len() > CIRCLE_MAX && circle.first() == Some(name) {
+                found.push(format!("{folder}: {}", circle.join(", ")));
+            }
+        }
+    }
+    none(found);
+}
+
+/// The modules that a module's paths from `crate`, `self` and `super` lead to.
+fn needed<'a>(name: &str, code: &str, modules: &'a BTreeMap<String, String>) -> BTreeSet<&'a str> {
+    let own: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
+    let mut needed = BTreeSet::new();
+    let code: String =
+        code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    for (start, skipped) in [("crate::", own.len()), ("self::", 0), ("super::", 1), ("super::super::", 2)] {
+        for (at, _) in code.match_indices(start) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            let root = &own[..own.len().saturating_sub(skipped)];
+            for path in paths(&code[at + start.len()..]) {
+                let whole: Vec<&str> = root.iter().copied().chain(path.split("::")).collect();
+                let known = (1..=whole.len()).rev().map(|parts| whole[..parts].join("::"));
+                let module = known
+                    .into_iter()
+                    .find_map(|path| modules.get_key_value(&path))
+                    .map(|(path, _)| path.as_str());
+                needed.extend(module.filter(|module| *module != name));
+            }
+        }
+    }
+    needed
+}
+
+/// The paths that begin here: one, or all of a list in braces.
+fn paths(text: &str) -> Vec<String> {
+    let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
+    let end = text.find(|c| !is_of_path(c)).unwrap_or(text.len());
+    let head = text[..end].trim_end_matches("::");
+    let Some(list) =
+        text[end..].strip_prefix('{').filter(|_| text[..end].is_empty() || text[..end].ends_with("::"))
+    else {
+        return vec![head.to_owned()];
+    };
+    let close = list.find(['}', ';']).unwrap_or(list.len());
+    let items = list[..close].split([',', '{']).map(str::trim).filter(|item| !item.is_empty());
+    let joined = items.map(|item| if head.is_empty() { item.to_owned() } else { format!("{head}::{item}") });
+    joined.collect()
+}
+
+fn reached<'a>(name: &'a str, needs: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![name];
+    while let Some(module) = open.pop() {
+        for next in needs.get(module).into_iter().flatten() {
+            if reached.insert(*next) {
+                open.push(next);
+            }
+        }
+    }
+    reached
 }

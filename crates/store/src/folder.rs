@@ -1,15 +1,11 @@
-//! Run folders on disk: making a new one, finding those there are, opening one for reading or for writing.
+//! Run folders on disk: where they are, and making a new one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::block::BlockStatus;
 use crate::error::{Error, Result};
-use crate::journal::RunStatus;
 use crate::lock::{self, Standing};
-use crate::read::Run;
-use crate::writer::RunWriter;
 
 /// Most folders of one name made in the same second.
 const SAME_SECOND_MAX: u32 = 1000;
@@ -47,30 +43,9 @@ impl RunFolder {
         if folder.db_path().is_file() { Ok(folder) } else { Err(Error::NotARun { path: path.to_owned() }) }
     }
 
-    /// Reads the run at `path`. Nothing is changed, except that a run of an older schema is migrated first.
-    pub fn open(path: &Path) -> Result<Run> {
-        Run::open(Self::at(path)?)
-    }
-
-    /// Opens the run at `path` for writing, or says which process has it open.
-    pub fn open_for_writing(path: &Path) -> Result<RunWriter> {
-        RunWriter::open(Self { path: path.to_owned() })
-    }
-
-    /// All runs in `results_dir`, oldest first. A run that cannot be read is listed with its problem. A directory that
-    /// does not exist holds no runs.
-    pub fn list(results_dir: &Path) -> Result<Vec<RunSummary>> {
-        let entries = match fs::read_dir(results_dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::io("read", results_dir)(error)),
-        };
-        let mut runs: Vec<RunSummary> = entries
-            .filter_map(|entry| Self::at(&entry.ok()?.path()).ok())
-            .map(|folder| RunSummary::of(&folder))
-            .collect();
-        runs.sort_by(|a, b| (a.created_at_ms, &a.folder.path).cmp(&(b.created_at_ms, &b.folder.path)));
-        Ok(runs)
+    /// The folder at `path`, whatever is there.
+    pub(crate) fn unchecked(path: &Path) -> Self {
+        Self { path: path.to_owned() }
     }
 
     pub fn path(&self) -> &Path {
@@ -103,62 +78,6 @@ impl RunFolder {
     /// The process id of the rqps that is writing this run now; none when nobody does.
     pub fn in_use_by(&self) -> Option<String> {
         lock::holder(&self.path)
-    }
-}
-
-/// One line of a list of runs.
-#[derive(Debug)]
-pub struct RunSummary {
-    pub folder: RunFolder,
-    /// When it was created, milliseconds since 1970 (UTC); 0 when it cannot be read.
-    pub created_at_ms: i64,
-    /// State of the run; none when it cannot be read.
-    pub status: Option<RunStatus>,
-    /// Labels of the arms, in the plan's order.
-    pub variants: Vec<String>,
-    pub actions_done: u32,
-    /// Actions in the schedule; 0: open-ended, the run goes on block by block.
-    pub actions_total: u32,
-    pub blocks_done: u32,
-    /// Why it cannot be read.
-    pub problem: Option<String>,
-}
-
-impl RunSummary {
-    /// The line of one run.
-    pub fn of(folder: &RunFolder) -> Self {
-        match RunFolder::open(&folder.path) {
-            Ok(run) => {
-                let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
-                Self {
-                    created_at_ms: run.meta.created_at_ms,
-                    variants: run.arms.iter().map(crate::Arm::variant).collect(),
-                    actions_done: run.scheduled().count() as u32,
-                    actions_total: run.meta.actions_total,
-                    blocks_done: done.count() as u32,
-                    status: Some(run.status),
-                    problem: None,
-                    folder: folder.clone(),
-                }
-            }
-            Err(error) => Self {
-                folder: folder.clone(),
-                created_at_ms: 0,
-                status: None,
-                variants: Vec::new(),
-                actions_done: 0,
-                actions_total: 0,
-                blocks_done: 0,
-                problem: Some(error.to_string()),
-            },
-        }
-    }
-    /// How far it is: `12/40` actions, or `5 blocks`.
-    pub fn progress(&self) -> String {
-        match self.actions_total {
-            0 => crate::counted(self.blocks_done as usize, "block"),
-            total => format!("{}/{total}", self.actions_done),
-        }
     }
 }
 

@@ -19,6 +19,7 @@ mod read;
 mod read_blocks;
 mod read_details;
 mod read_rows;
+mod runs;
 mod schema;
 mod text_enum;
 mod write_block;
@@ -29,13 +30,14 @@ pub use arm::{Arm, Role};
 pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
 pub use counted::counted;
 pub use error::{Error, Result};
-pub use folder::{RunFolder, RunSummary, now_ms};
+pub use folder::{RunFolder, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::Standing;
 pub use meta::{Fact, Meta, PlannedStep};
-pub use observation::{Histogram, LatencyFrom, Load, Measured, Observation, Recorded, Window};
-pub use profile::{PROFILE_KIND, Profile};
+pub use observation::{
+    Histogram, LatencyFrom, Load, Measured, Observation, PROFILE_KIND, Profile, Recorded, Window,
+};
 pub use read::Run;
+pub use runs::RunSummary;
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use write_block::CUT_OFF;
-pub use writer::RunWriter;
+pub use writer::{CUT_OFF, RunWriter};

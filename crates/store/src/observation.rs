@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::{Count, Placement};
 use crate::journal::{ActionRecord, Outcome};
-use crate::profile::Profile;
 use crate::text_enum::text_enum;
 
 text_enum! {
@@ -126,6 +125,39 @@ pub struct Histogram {
     /// The whole histogram in HdrHistogram's V2 encoding.
     #[serde(skip)]
     pub v2: Vec<u8>,
+}
+
+/// The kind of an action that takes a profile.
+pub const PROFILE_KIND: &str = "profile";
+
+/// Where the CPU time of a test went on one arm. The stacks are in a file of the run folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    pub test: String,
+    pub group: String,
+    pub clients: u32,
+    /// Events while samples were taken.
+    pub events: u64,
+    /// Operations in these events, in the unit that tables divide by (see [`crate::Window::operations`]).
+    pub operations: f64,
+    /// How long samples were taken, microseconds.
+    pub elapsed_us: u64,
+    /// What took them: `perf 6.1.187`.
+    pub sampled_by: String,
+    /// What each sample stands for: `cycles`, `cpu-clock`.
+    pub event: String,
+    /// Samples that were asked for, per second of CPU time.
+    pub frequency_hz: f64,
+    /// How stacks were followed: `dwarf`, `fp`, `none`.
+    pub call_graph: String,
+    pub samples: u64,
+    pub lost_samples: u64,
+    /// Samples whose innermost frame has no name.
+    pub unresolved_samples: u64,
+    /// The folded stacks, from the run folder: `profiles/pg18.point-query.folded`.
+    pub file: String,
+    /// What must be known to read it, such as missing symbols and how to get them.
+    pub note: Option<String>,
 }
 
 /// What kind of thing an action observed.

@@ -1,61 +1,9 @@
 //! CPU profiles: what a server's processes were executing while a test ran, sampled in a pass of its own.
 
 use rusqlite::{Connection, Transaction, params};
-use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::journal::ActionRecord;
-use crate::read::Run;
+use crate::observation::Profile;
 use crate::read_rows::{count, rows};
-
-/// The kind of an action that takes a profile.
-pub const PROFILE_KIND: &str = "profile";
-
-/// Where the CPU time of a test went on one arm. The stacks are in a file of the run folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Profile {
-    pub test: String,
-    pub group: String,
-    pub clients: u32,
-    /// Events while samples were taken.
-    pub events: u64,
-    /// Operations in these events, in the unit that tables divide by (see [`crate::Window::operations`]).
-    pub operations: f64,
-    /// How long samples were taken, microseconds.
-    pub elapsed_us: u64,
-    /// What took them: `perf 6.1.187`.
-    pub sampled_by: String,
-    /// What each sample stands for: `cycles`, `cpu-clock`.
-    pub event: String,
-    /// Samples that were asked for, per second of CPU time.
-    pub frequency_hz: f64,
-    /// How stacks were followed: `dwarf`, `fp`, `none`.
-    pub call_graph: String,
-    pub samples: u64,
-    pub lost_samples: u64,
-    /// Samples whose innermost frame has no name.
-    pub unresolved_samples: u64,
-    /// The folded stacks, from the run folder: `profiles/pg18.point-query.folded`.
-    pub file: String,
-    /// What must be known to read it, such as missing symbols and how to get them.
-    pub note: Option<String>,
-}
-
-impl Run {
-    /// Finished actions of the schedule, in its order: all but profiles.
-    pub fn scheduled(&self) -> impl DoubleEndedIterator<Item = &ActionRecord> {
-        self.actions.iter().filter(|action| action.kind != PROFILE_KIND)
-    }
-
-    /// The folded stacks of a profile: a line for each stack, `role;frame;frame… samples`, outermost frame first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn folded(&self, profile: &Profile) -> Result<String> {
-        let path = self.folder.path().join(&profile.file);
-        std::fs::read_to_string(&path).map_err(Error::io("read", &path))
-    }
-}
 
 pub(crate) fn insert_profile(
     transaction: &Transaction<'_>,

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
-use crate::observation::{Load, Recorded, Window};
-use crate::profile::{Profile, read_profiles};
+use crate::observation::{Load, Profile, Recorded, Window};
+use crate::profile::read_profiles;
 use crate::read_blocks::{read_blocks, read_canaries, read_counts, read_placements, read_works};
 use crate::read_rows::{
     read_actions, read_arms, read_connections, read_host, read_loads, read_meta, read_metrics, read_notes,

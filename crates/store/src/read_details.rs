@@ -3,7 +3,8 @@
 use rusqlite::{Row, params};
 
 use crate::error::{Error, Result};
-use crate::observation::Histogram;
+use crate::journal::ActionRecord;
+use crate::observation::{Histogram, PROFILE_KIND, Profile};
 use crate::read::Run;
 use crate::read_rows::{count, json};
 use rqps_model::{Counter, CounterName, QueryPlan, Series, Wait};
@@ -123,5 +124,21 @@ impl Run {
             self.connection.prepare_cached(sql)?.query_map(params![seq], make)?.collect()
         };
         read().map_err(Error::sql(&self.folder.db_path()))
+    }
+}
+
+impl Run {
+    /// Finished actions of the schedule, in its order: all but profiles.
+    pub fn scheduled(&self) -> impl DoubleEndedIterator<Item = &ActionRecord> {
+        self.actions.iter().filter(|action| action.kind != PROFILE_KIND)
+    }
+
+    /// The folded stacks of a profile: a line for each stack, `role;frame;frame… samples`, outermost frame first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn folded(&self, profile: &Profile) -> Result<String> {
+        let path = self.folder.path().join(&profile.file);
+        std::fs::read_to_string(&path).map_err(Error::io("read", &path))
     }
 }

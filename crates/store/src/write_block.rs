@@ -1,15 +1,12 @@
 //! Writing blocks: when one begins and how it ended, its canaries, and the fixed work of the tests.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::params;
 
-use crate::block::{Block, BlockStatus, Canary, Count, Placement, TestWork};
+use crate::block::{Block, BlockStatus, Canary, TestWork};
 use crate::error::{Error, Result};
 use crate::folder::now_ms;
 use crate::write_observation::json;
 use crate::writer::RunWriter;
-
-/// The note of a block that is void because its rqps was killed.
-pub const CUT_OFF: &str = "cut off";
 
 impl RunWriter {
     /// Records a block with what was drawn for its arms, which must have been recorded. Observations placed in it
@@ -116,44 +113,4 @@ impl RunWriter {
         let value = self.connection.query_row(sql, [], |row| row.get(0));
         value.map_err(Error::sql(&self.folder().db_path()))
     }
-}
-
-/// A block that nobody is measuring any more says `running` only because its rqps was killed. A pass of a sequence
-/// goes on where it was cut off.
-pub(crate) fn void_cut_off(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute(
-        "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4 \
-         AND EXISTS (SELECT 1 FROM run WHERE protocol = 'isolated')",
-        params![BlockStatus::Void, CUT_OFF, now_ms(), BlockStatus::Running],
-    )?;
-    Ok(())
-}
-
-pub(crate) fn insert_placement(
-    transaction: &Transaction<'_>,
-    seq: u32,
-    placement: Placement,
-) -> rusqlite::Result<()> {
-    transaction.execute(
-        "INSERT INTO placements (seq, block, window_number, slot) VALUES (?1, ?2, ?3, ?4)",
-        params![seq, placement.block, placement.window, placement.slot],
-    )?;
-    Ok(())
-}
-
-pub(crate) fn insert_count(transaction: &Transaction<'_>, seq: u32, count: &Count) -> rusqlite::Result<()> {
-    transaction.execute(
-        "INSERT INTO counts (seq, test, test_group, events, operations, instructions, counted_by) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        params![
-            seq,
-            count.test,
-            count.group,
-            count.events as i64,
-            count.operations,
-            count.instructions,
-            count.counted_by
-        ],
-    )?;
-    Ok(())
 }

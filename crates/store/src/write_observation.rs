@@ -2,9 +2,9 @@
 
 use rusqlite::{Transaction, params};
 
+use crate::block::{Count, Placement};
 use crate::observation::{Histogram, Load, Measured, Observation, Window};
 use crate::profile::insert_profile;
-use crate::write_block::{insert_count, insert_placement};
 use rqps_model::{Counter, Pacer, QueryPlan, Series, Settle};
 
 /// Inserts an observation and all its details under the action `seq`.
@@ -194,5 +194,30 @@ fn insert_plans(transaction: &Transaction<'_>, seq: u32, plans: &[QueryPlan]) ->
     for plan in plans {
         insert.execute(params![seq, plan.statement, plan.sql, plan.text, plan.json])?;
     }
+    Ok(())
+}
+
+fn insert_placement(transaction: &Transaction<'_>, seq: u32, placement: Placement) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO placements (seq, block, window_number, slot) VALUES (?1, ?2, ?3, ?4)",
+        params![seq, placement.block, placement.window, placement.slot],
+    )?;
+    Ok(())
+}
+
+fn insert_count(transaction: &Transaction<'_>, seq: u32, count: &Count) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO counts (seq, test, test_group, events, operations, instructions, counted_by) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            seq,
+            count.test,
+            count.group,
+            count.events as i64,
+            count.operations,
+            count.instructions,
+            count.counted_by
+        ],
+    )?;
     Ok(())
 }

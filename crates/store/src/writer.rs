@@ -18,8 +18,10 @@ use crate::lock::{Lock, Standing};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
 use crate::schema;
-use crate::write_block::void_cut_off;
 use crate::write_observation::{insert_observation, json};
+
+/// The note of a block that is void because its rqps was killed.
+pub const CUT_OFF: &str = "cut off";
 
 /// How long a write waits for a reader that is in its way.
 const BUSY: Duration = Duration::from_secs(10);
@@ -351,5 +353,16 @@ fn insert_server(transaction: &Transaction<'_>, arm_id: i64, arm: &Arm) -> rusql
     for setting in &arm.settings {
         insert.execute(params![arm_id, setting.name, setting.value, setting.source, setting.default])?;
     }
+    Ok(())
+}
+
+/// A block that nobody is measuring any more says `running` only because its rqps was killed. A pass of a sequence
+/// goes on where it was cut off.
+fn void_cut_off(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute(
+        "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4 \
+         AND EXISTS (SELECT 1 FROM run WHERE protocol = 'isolated')",
+        params![BlockStatus::Void, CUT_OFF, now_ms(), BlockStatus::Running],
+    )?;
     Ok(())
 }
