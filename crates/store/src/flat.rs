@@ -35,7 +35,7 @@ impl Run {
     pub fn flat_columns(&self, table: &str) -> Result<Vec<String>> {
         let select = self.connection.prepare(&format!("SELECT * FROM flat_{table}"));
         let select = select.map_err(Error::sql(&self.folder.db_path()))?;
-        Ok(select.column_names().into_iter().map(str::to_owned).collect())
+        Ok(select.column_names().map(str::to_owned).collect())
     }
 
     /// Lets all that is read until the guard is gone be of one moment, whatever a writer does meanwhile.

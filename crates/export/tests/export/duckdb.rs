@@ -1,5 +1,6 @@
 //! Exports as DuckDB reads them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -169,6 +170,11 @@ fn the_document_describes_what_is_exported() {
     let (tables, columns) = (ALL.len(), ALL.iter().map(|table| table.columns.len()).sum::<usize>());
     let written = rqps_export::schema();
     assert_eq!((written.matches("\n### ").count() + 1, written.matches("\n| `").count()), (tables, columns));
+    // What all observations begin with is said alike.
+    let with_place = written.split("\n### ").filter_map(|section| section.split_once("\n| `is_result` |"));
+    let places: BTreeSet<&str> =
+        with_place.filter_map(|(before, _)| Some(before.split_once("\n| `run` |")?.1)).collect();
+    assert_eq!(places.len(), 1, "{places:?}");
     let results = tempfile::tempdir().unwrap();
     let run = RunFolder::open(&write_run(results.path(), "details")).unwrap();
     let place = run.flat_columns("places").unwrap();
