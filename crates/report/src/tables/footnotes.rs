@@ -1,5 +1,5 @@
-//! What stands below a table of steps: why a cell is empty, which steps were repeated, which rates count something else than queries,
-//! which options a variant ran without.
+//! What stands below a table of steps: why a cell is empty, which steps were repeated, which rates count something else
+//! than queries, which options a variant ran without.
 
 use crate::background::{KEPT_MIN, MARK};
 use crate::sides::{Missing, Side, Sides, TestStep};
