@@ -14,9 +14,9 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 use crate::format::Format;
-use crate::source::Source;
-use crate::table::{Sink, Table};
-use crate::write::{self, Rows};
+use crate::rows::{Source, WITH_STACKS, WITH_VERDICTS, has_stacks};
+use crate::table::Table;
+use crate::write::{self, Row, Rows};
 
 /// Rows between two looks at whether to stop.
 const ROWS_A_LOOK: u64 = 1024;
@@ -58,6 +58,7 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
         refuse_to_replace(dir, options)?;
     }
     let (sources, remarks) = sources(runs, &options.tables)?;
+    let _moments = moments(runs)?;
     let mut whole = Vec::new();
     for table in &options.tables {
         let mut open = Vec::new();
@@ -65,13 +66,14 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
             open.push(NewFile::create(dir, table, *format)?);
         }
         let mut rows = 0;
-        fill(table, &sources, &mut |row| {
+        let mut put = |row: Row| {
             rows += 1;
             if rows % ROWS_A_LOOK == 0 && options.stop.load(Ordering::Relaxed) {
                 return Err(Error::Stopped);
             }
-            open.iter_mut().try_for_each(|file| file.rows.put(row).map_err(Error::write(&file.path)))
-        })?;
+            open.iter_mut().try_for_each(|file| file.rows.put(&row).map_err(Error::write(&file.path)))
+        };
+        sources.iter().try_for_each(|source| source.rows(table, &mut put))?;
         for file in open {
             file.rows.finish().map_err(Error::write(&file.path))?;
             whole.push((table.name, rows, file.path, file.data));
@@ -96,44 +98,41 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
 /// When the format is no text, a run cannot be read, or `out` cannot be written.
 pub fn print(runs: &[Run], table: &'static Table, format: Format, out: impl Write) -> Result<Vec<String>> {
     let (sources, remarks) = sources(runs, &[table])?;
+    let _moments = moments(runs)?;
     let name = Path::new("standard output");
     let mut rows = write::text(table, format, out)?;
-    fill(table, &sources, &mut |row| rows.put(row).map_err(Error::write(name)))?;
+    let mut put = |row: Row| rows.put(&row).map_err(Error::write(name));
+    sources.iter().try_for_each(|source| source.rows(table, &mut put))?;
     rows.finish().map_err(Error::write(name))?;
     Ok(remarks)
 }
 
-fn fill(table: &'static Table, sources: &[Source<'_>], sink: &mut Sink<'_>) -> Result<()> {
-    let mut checked = |row: &[crate::value::Value<'_>]| {
-        table.check(row)?;
-        sink(row)
-    };
-    sources.iter().try_for_each(|source| (table.fill)(source, &mut checked))
+/// What lets all tables of a run be of one moment.
+fn moments(runs: &[Run]) -> Result<Vec<impl Sized>> {
+    Ok(runs.iter().map(Run::at_one_moment).collect::<rqps_store::Result<Vec<_>>>()?)
 }
 
 /// The runs with their verdicts where a table wants them, and what is in the way of verdicts.
 fn sources<'a>(runs: &'a [Run], tables: &[&Table]) -> Result<(Vec<Source<'a>>, Vec<String>)> {
-    let wants_verdicts = tables.iter().any(|table| table.name == crate::tables::WITH_VERDICTS);
+    let wants = |name: &str| tables.iter().any(|table| table.name == name);
     let (mut sources, mut remarks, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for run in runs {
         let mut judged = None;
-        if wants_verdicts && has_blocks(run) {
+        if wants(WITH_VERDICTS) && has_blocks(run) {
             match rules_of(run).and_then(|rules| judge_run(run, &rules)) {
                 Ok(verdicts) => judged = Some(verdicts),
                 Err(error) => remarks.push(format!("no verdicts of {}: {error}", run.folder.name())),
             }
         }
-        let source = Source::new(run, judged);
-        if tables.iter().any(|table| table.name == crate::tables::WITH_STACKS) {
-            let lost = run.profiles.iter().filter(|profile| !source.has_stacks(&profile.result));
-            remarks.extend(
-                lost.map(|lost| format!("no stacks of {}: {} is gone", source.name, lost.result.file)),
-            );
+        let name = run.folder.name();
+        if wants(WITH_STACKS) {
+            let lost = run.profiles.iter().filter(|profile| !has_stacks(run, &profile.result));
+            remarks.extend(lost.map(|lost| format!("no stacks of {name}: {} is gone", lost.result.file)));
         }
-        if !names.insert(source.name.clone()) {
-            return Err(Error::SameName(source.name));
+        if !names.insert(name.clone()) {
+            return Err(Error::SameName(name));
         }
-        sources.push(source);
+        sources.push(Source { run, judged });
     }
     Ok((sources, remarks))
 }

@@ -1,22 +1,17 @@
 //! Run folders as flat tables that other tools read: CSV, JSON Lines and Parquet.
 //!
-//! A [`Table`] is a description (columns with their type, unit and meaning, the columns that tell its rows apart) and a
-//! function that gives its rows, one at a time. The writers in `write/` and the schema in `docs/EXPORT.md` are made
-//! from the description alone, so a column is added in one place: its table in `tables/`.
+//! What a table has is written down once, in `docs/EXPORT.md`; what is in it, nearly always in a view of the run's
+//! database (`crates/store/src/schema/views.sql`). A column is added in these two places; [`rows`] has the few tables
+//! that take code.
 
 mod error;
 mod export;
 mod format;
-mod schema;
-mod source;
+mod rows;
 mod table;
-mod tables;
-mod value;
 mod write;
 
 pub use error::{Error, Result};
 pub use export::{Exported, File, Options, export, print};
 pub use format::Format;
-pub use schema::schema;
-pub use table::{Column, Kind, Table};
-pub use tables::{ALL, table};
+pub use table::{ALL, Column, Kind, Table, schema, table};

@@ -1,42 +1,68 @@
-//! What a table is: its columns as data, and where its rows come from.
+//! What a table is: its columns, as docs/EXPORT.md describes them.
+//!
+//! The document's section Tables is the only description there is. Names, order, types and nulls of columns are taken
+//! from it, and each row is held against it.
+
+use std::sync::LazyLock;
+
+use rqps_store::Cell;
 
 use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::value::Value;
 
-pub(crate) type Sink<'s> = dyn FnMut(&[Value<'_>]) -> Result<()> + 's;
-/// What gives the rows of one run.
-pub(crate) type Fill = fn(&Source<'_>, &mut Sink<'_>) -> Result<()>;
+const DOCUMENT: &str = include_str!("../../../docs/EXPORT.md");
+
+/// All tables, in the order of the document: what was compared, what it says, what was measured, what happened.
+pub static ALL: LazyLock<Vec<Table>> = LazyLock::new(|| {
+    let sections = schema().split("### ").skip(1);
+    sections.filter_map(Table::parse).collect()
+});
+
+/// The document's section Tables: every table with its columns, in Markdown.
+pub fn schema() -> &'static str {
+    let (_, rest) = DOCUMENT.split_once("\n## Tables\n\n").unwrap_or_default();
+    rest.split("\n## ").next().unwrap_or_default()
+}
+
+/// The table of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn table(name: &str) -> Result<&'static Table> {
+    ALL.iter().find(|table| table.name == name).ok_or_else(|| {
+        let known: Vec<&str> = ALL.iter().map(|table| table.name).collect();
+        Error::UnknownTable { name: name.to_owned(), known: known.join(", ") }
+    })
+}
 
 /// A table of the export.
 #[derive(Debug)]
 pub struct Table {
     /// Its name, and that of its files.
     pub name: &'static str,
-    pub about: &'static str,
     /// The columns that tell its rows apart.
-    pub key: &'static [&'static str],
-    /// Columns in their order, in two parts: those that many tables begin with, and its own.
-    pub(crate) parts: [&'static [Column]; 2],
-    pub(crate) fill: Fill,
+    pub key: Vec<&'static str>,
+    pub columns: Vec<Column>,
 }
 
 impl Table {
-    /// Its columns, in their order.
-    pub fn columns(&self) -> impl Iterator<Item = &'static Column> {
-        self.parts.into_iter().flatten()
+    fn parse(section: &'static str) -> Option<Self> {
+        let (name, rest) = section.split_once('\n')?;
+        let (about, columns) = rest.split_once("\n\n|")?;
+        let (_, key) = about.split_once(" Told apart by ")?;
+        let key = key.trim_end_matches('.').split(", ").map(|column| column.trim_matches('`'));
+        let columns = columns.lines().filter_map(Column::parse);
+        Some(Self { name, key: key.collect(), columns: columns.collect() })
     }
 
-    /// Whether a row is as described.
-    pub(crate) fn check(&'static self, row: &[Value<'_>]) -> Result<()> {
+    /// A row as described, from the values behind the name of the run.
+    pub(crate) fn row(&'static self, run: &str, cells: Vec<Cell>) -> Result<Vec<Cell>> {
         let misfit = |column: &str| Error::Misfit { table: self.name, column: column.to_owned() };
-        let mut values = row.iter();
-        for column in self.columns() {
-            if !values.next().is_some_and(|value| column.fits(value)) {
-                return Err(misfit(column.name));
-            }
+        if cells.len() + 1 != self.columns.len() {
+            return Err(misfit("in all"));
         }
-        if values.next().is_some() { Err(misfit("beyond the last")) } else { Ok(()) }
+        let cells = [Cell::Text(run.to_owned())].into_iter().chain(cells);
+        let fitted = |(column, cell): (&Column, Cell)| column.cell(cell).ok_or_else(|| misfit(column.name));
+        self.columns.iter().zip(cells).map(fitted).collect()
     }
 }
 
@@ -45,11 +71,8 @@ pub struct Column {
     pub name: &'static str,
     /// The type of its values.
     pub kind: Kind,
-    /// Their unit; empty where there is none.
-    pub unit: &'static str,
     /// Whether a value may be missing.
     pub nullable: bool,
-    pub about: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +83,15 @@ pub enum Kind {
     Integer,
     /// 64 bits.
     Real,
-    /// True or false.
+    /// True or false; the database has 1 or 0.
     Bool,
-    /// A moment, to the millisecond, in UTC.
+    /// A moment, to the millisecond, in UTC; the database has it as ISO 8601.
     Time,
 }
 
 impl Kind {
+    const ALL: [Kind; 5] = [Kind::Text, Kind::Integer, Kind::Real, Kind::Bool, Kind::Time];
+
     pub fn name(self) -> &'static str {
         match self {
             Kind::Text => "VARCHAR",
@@ -79,49 +104,29 @@ impl Kind {
 }
 
 impl Column {
-    /// The same column, whose values may be missing.
-    pub(crate) const fn or_null(self) -> Self {
-        Self { nullable: true, ..self }
+    /// Of a line "| `seed` | VARCHAR | | yes | …"; none of other lines.
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        let name = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
+        let kind = cells.next()?;
+        let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+        Some(Self { name, kind, nullable: cells.nth(1)? == "yes" })
     }
 
-    /// The same column with a unit.
-    pub(crate) const fn unit(self, unit: &'static str) -> Self {
-        Self { unit, ..self }
+    /// A value as the column has it; none where it does not fit. A number that is infinite is not known.
+    fn cell(&self, cell: Cell) -> Option<Cell> {
+        let cell = match (self.kind, cell) {
+            (Kind::Real, Cell::Integer(whole)) => Cell::Real(whole as f64),
+            (Kind::Real, Cell::Real(real)) if !real.is_finite() => Cell::Null,
+            (_, cell) => cell,
+        };
+        let fits = match cell {
+            Cell::Null => self.nullable,
+            Cell::Text(_) => matches!(self.kind, Kind::Text | Kind::Time),
+            Cell::Integer(_) => matches!(self.kind, Kind::Integer | Kind::Bool),
+            Cell::Real(_) => self.kind == Kind::Real,
+            Cell::Blob(_) => false,
+        };
+        fits.then_some(cell)
     }
-
-    fn fits(&self, value: &Value<'_>) -> bool {
-        match value {
-            Value::Null => self.nullable,
-            Value::Text(_) => self.kind == Kind::Text,
-            Value::Integer(_) => self.kind == Kind::Integer,
-            Value::Real(_) => self.kind == Kind::Real,
-            Value::Bool(_) => self.kind == Kind::Bool,
-            Value::Time(_) => self.kind == Kind::Time,
-        }
-    }
-}
-
-const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
-    Column { name, kind, unit: "", nullable: false, about }
-}
-
-pub(crate) const fn text(name: &'static str, about: &'static str) -> Column {
-    column(name, Kind::Text, about)
-}
-
-pub(crate) const fn integer(name: &'static str, about: &'static str) -> Column {
-    column(name, Kind::Integer, about)
-}
-
-/// A number that may be missing, as measured ones may.
-pub(crate) const fn real(name: &'static str, unit: &'static str, about: &'static str) -> Column {
-    column(name, Kind::Real, about).unit(unit).or_null()
-}
-
-pub(crate) const fn boolean(name: &'static str, about: &'static str) -> Column {
-    column(name, Kind::Bool, about)
-}
-
-pub(crate) const fn time(name: &'static str, about: &'static str) -> Column {
-    column(name, Kind::Time, about)
 }

@@ -119,6 +119,7 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
         ] {
             *total += part;
         }
+        into.operations += from.operations;
         for (state, count) in &from.retries {
             *into.retries.entry(state.clone()).or_default() += count;
         }

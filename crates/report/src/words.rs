@@ -21,20 +21,10 @@ pub(crate) fn workload(name: &str) -> &str {
     if name == "insert" { "Insert Benchmark" } else { name }
 }
 
-/// The class as tables, CSV and JSON call it.
-pub(crate) fn class(class: Class) -> &'static str {
-    match class {
-        Class::Regression { .. } => "regression",
-        Class::Improvement { .. } => "improvement",
-        Class::Same => "same",
-        Class::Inconclusive => "inconclusive",
-    }
-}
-
 /// A verdict as tables, CSV and JSON call it: `mixed` where something else that an operation takes has moved the other
 /// way.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
-    if verdict.is_mixed() { "mixed" } else { class(verdict.class) }
+    if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
 
 /// What a metric is called in a column.

@@ -29,6 +29,18 @@ pub enum Class {
 }
 
 impl Class {
+    /// As files call it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Class::Regression { .. } => "regression",
+            Class::Improvement { .. } => "improvement",
+            Class::Same => "same",
+            Class::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl Class {
     /// Whether it says that something has changed.
     pub fn is_change(self) -> bool {
         matches!(self, Class::Regression { .. } | Class::Improvement { .. })

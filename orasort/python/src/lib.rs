@@ -6,6 +6,7 @@
 mod arrow;
 mod buffer;
 mod column;
+mod find;
 mod objects;
 mod pull;
 mod rows;

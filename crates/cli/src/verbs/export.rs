@@ -12,7 +12,7 @@ use std::process::ExitCode;
 pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     if args.schema {
         context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the schema is Markdown")?;
-        out::print_line(&rqps_export::schema())?;
+        out::print_line(rqps_export::schema())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut tables: Vec<&'static Table> = Vec::new();
@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
         return to_standard_output(context, args, &tables, &runs);
     };
     if tables.is_empty() {
-        tables = rqps_export::ALL.to_vec();
+        tables = rqps_export::ALL.iter().collect();
     }
     let mut formats = Format::ALL.to_vec();
     formats.retain(|format| match args.formats.is_empty() {

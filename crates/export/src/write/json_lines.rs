@@ -3,36 +3,26 @@
 use std::io::Write;
 
 use crate::table::Table;
-use crate::value::Value;
-use crate::write::{Rows, utc};
+use crate::write::{Row, Rows, json};
 
 pub(crate) struct JsonLines<W: Write> {
     out: std::io::BufWriter<W>,
-    /// What stands before each value: `{"run":`, `,"arm":`.
-    leads: Vec<String>,
+    table: &'static Table,
 }
 
 impl<W: Write> JsonLines<W> {
     pub fn new(table: &'static Table, out: W) -> Self {
-        let lead =
-            |(index, name): (usize, &str)| format!("{}\"{name}\":", if index == 0 { '{' } else { ',' });
-        let leads = table.columns().map(|column| column.name).enumerate().map(lead).collect();
-        Self { out: std::io::BufWriter::new(out), leads }
+        Self { out: std::io::BufWriter::new(out), table }
     }
 }
 
 impl<W: Write> Rows for JsonLines<W> {
-    fn put(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
-        for (lead, value) in self.leads.iter().zip(row) {
-            self.out.write_all(lead.as_bytes())?;
-            match value {
-                Value::Null => self.out.write_all(b"null")?,
-                Value::Text(text) => serde_json::to_writer(&mut self.out, text)?,
-                Value::Integer(integer) => serde_json::to_writer(&mut self.out, integer)?,
-                Value::Real(real) => serde_json::to_writer(&mut self.out, real)?,
-                Value::Bool(bool) => serde_json::to_writer(&mut self.out, bool)?,
-                Value::Time(at_ms) => serde_json::to_writer(&mut self.out, &utc(*at_ms))?,
-            }
+    fn put(&mut self, row: &Row) -> std::io::Result<()> {
+        let mut lead = '{';
+        for (column, cell) in self.table.columns.iter().zip(&**row) {
+            write!(self.out, "{lead}\"{}\":", column.name)?;
+            serde_json::to_writer(&mut self.out, &json(column, cell))?;
+            lead = ',';
         }
         self.out.write_all(b"}\n")
     }

@@ -5,16 +5,19 @@ mod json_lines;
 mod parquet;
 
 use std::io::Write;
+use std::rc::Rc;
 
 use crate::error::{Error, Result};
 use crate::format::Format;
-use crate::table::Table;
-use crate::value::Value;
+use crate::table::{Column, Kind, Table};
+use rqps_store::Cell;
+
+/// A row that fits its table; several writers may have it at the same time.
+pub(crate) type Row = Rc<[Cell]>;
 
 /// Takes the rows of a table. A full disk or a closed pipe is an error of the file.
 pub(crate) trait Rows {
-    /// Takes a row that fits the table.
-    fn put(&mut self, row: &[Value<'_>]) -> std::io::Result<()>;
+    fn put(&mut self, row: &Row) -> std::io::Result<()>;
     /// Writes what has been kept.
     fn finish(self: Box<Self>) -> std::io::Result<()>;
 }
@@ -44,8 +47,13 @@ pub(crate) fn file<'w>(
     })
 }
 
-/// `2026-07-30T14:15:03.123Z`.
-fn utc(at_ms: i64) -> String {
-    let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at_ms.max(0) as u64);
-    humantime::format_rfc3339_millis(at).to_string()
+/// A value as JSON has it.
+fn json(column: &Column, cell: &Cell) -> serde_json::Value {
+    match cell {
+        Cell::Integer(one) if column.kind == Kind::Bool => (*one != 0).into(),
+        Cell::Integer(integer) => (*integer).into(),
+        Cell::Real(real) => (*real).into(),
+        Cell::Text(text) => text.as_str().into(),
+        Cell::Null | Cell::Blob(_) => serde_json::Value::Null,
+    }
 }

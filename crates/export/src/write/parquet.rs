@@ -1,7 +1,8 @@
-//! Parquet: rows are kept by column until there are enough for a row group.
+//! Parquet: rows are kept until there are enough for a row group, and written column by column.
 
 use std::io::{Error, Result, Write};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -10,62 +11,61 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::table::{Column, Kind, Table};
-use crate::value::Value;
-use crate::write::Rows;
+use crate::write::{Row, Rows};
+use rqps_store::Cell;
 
 /// Rows of a row group: large enough to compress well, small enough to be kept in memory.
-const ROWS_MAX: usize = 65_536;
+const ROWS_MAX: usize = 16_384;
 /// Text of a row group, so that tables of long texts stay small in memory too.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
 pub(crate) struct Parquet<W: Write + Send> {
     writer: SerializedFileWriter<W>,
-    columns: Vec<Kept>,
-    rows: usize,
+    table: &'static Table,
+    rows: Vec<Row>,
     text_bytes: usize,
 }
 
 impl<W: Write + Send> Parquet<W> {
     pub fn new(table: &'static Table, out: W) -> Result<Self> {
-        let fields = table.columns().map(field).collect::<Result<Vec<_>>>()?;
+        let fields = table.columns.iter().map(field).collect::<Result<Vec<_>>>()?;
         let schema =
             Type::group_type_builder(table.name).with_fields(fields).build().map_err(Error::other)?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer =
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(Error::other)?;
-        let columns = table.columns().map(Kept::new).collect();
-        Ok(Self { writer, columns, rows: 0, text_bytes: 0 })
+        Ok(Self { writer, table, rows: Vec::new(), text_bytes: 0 })
     }
 
-    fn write_group(&mut self) -> Result<()> {
-        let mut group = self.writer.next_row_group().map_err(unwrap_io)?;
-        for kept in &mut self.columns {
-            if let Some(mut column) = group.next_column().map_err(unwrap_io)? {
-                kept.write(&mut column).map_err(unwrap_io)?;
-                column.close().map_err(unwrap_io)?;
+    fn write_group(&mut self) -> parquet::errors::Result<()> {
+        let mut group = self.writer.next_row_group()?;
+        for (at, column) in self.table.columns.iter().enumerate() {
+            if let Some(mut out) = group.next_column()? {
+                write_column(&mut out, column, self.rows.iter().map(|row| &row[at]))?;
+                out.close()?;
             }
         }
-        group.close().map_err(unwrap_io)?;
-        (self.rows, self.text_bytes) = (0, 0);
+        group.close()?;
+        self.rows.clear();
+        self.text_bytes = 0;
         Ok(())
     }
 }
 
 impl<W: Write + Send> Rows for Parquet<W> {
-    fn put(&mut self, row: &[Value<'_>]) -> Result<()> {
-        for (kept, value) in self.columns.iter_mut().zip(row) {
-            self.text_bytes += kept.push(value);
-        }
-        self.rows += 1;
-        if self.rows == ROWS_MAX || self.text_bytes >= TEXT_BYTES_MAX {
-            self.write_group()?;
+    fn put(&mut self, row: &Row) -> Result<()> {
+        let text_bytes = row.iter().map(|cell| if let Cell::Text(text) = cell { text.len() } else { 0 });
+        self.text_bytes += text_bytes.sum::<usize>();
+        self.rows.push(Row::clone(row));
+        if self.rows.len() == ROWS_MAX || self.text_bytes >= TEXT_BYTES_MAX {
+            self.write_group().map_err(unwrap_io)?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        if self.rows > 0 {
-            self.write_group()?;
+        if !self.rows.is_empty() {
+            self.write_group().map_err(unwrap_io)?;
         }
         self.writer.close().map_err(unwrap_io)?;
         Ok(())
@@ -100,75 +100,51 @@ fn unwrap_io(error: parquet::errors::ParquetError) -> Error {
     }
 }
 
-/// A column's values until they are written. Missing ones are in `levels` alone.
-struct Kept {
-    values: Values,
-    /// 1 where there is a value; none when none may be missing.
-    levels: Option<Vec<i16>>,
+/// Writes the values that there are; which are missing is in the levels alone.
+fn write_column<'c>(
+    out: &mut SerializedColumnWriter<'_>,
+    column: &Column,
+    cells: impl Iterator<Item = &'c Cell> + Clone,
+) -> parquet::errors::Result<()> {
+    let there = cells.clone().map(|cell| i16::from(*cell != Cell::Null));
+    let levels: Option<Vec<i16>> = column.nullable.then(|| there.collect());
+    let levels = levels.as_deref();
+    let integers = cells.clone().filter_map(|cell| match cell {
+        Cell::Integer(integer) => Some(*integer),
+        Cell::Text(moment) => Some(since_1970_ms(moment)),
+        _ => None,
+    });
+    match column.kind {
+        Kind::Text => out.typed::<ByteArrayType>().write_batch(&texts(cells), levels, None)?,
+        Kind::Integer | Kind::Time => {
+            out.typed::<Int64Type>().write_batch(&integers.collect::<Vec<_>>(), levels, None)?
+        }
+        Kind::Bool => {
+            let bools: Vec<bool> = integers.map(|integer| integer != 0).collect();
+            out.typed::<BoolType>().write_batch(&bools, levels, None)?
+        }
+        Kind::Real => {
+            let reals = cells.filter_map(|cell| if let Cell::Real(real) = cell { Some(*real) } else { None });
+            out.typed::<DoubleType>().write_batch(&reals.collect::<Vec<_>>(), levels, None)?
+        }
+    };
+    Ok(())
 }
 
-enum Values {
-    Texts(Vec<ByteArray>),
-    Integers(Vec<i64>),
-    Reals(Vec<f64>),
-    Bools(Vec<bool>),
+/// Names repeat from row to row: they share their bytes.
+fn texts<'c>(cells: impl Iterator<Item = &'c Cell>) -> Vec<ByteArray> {
+    let mut texts: Vec<ByteArray> = Vec::new();
+    for cell in cells {
+        if let Cell::Text(text) = cell {
+            let same = texts.last().filter(|last| last.data() == text.as_bytes()).cloned();
+            texts.push(same.unwrap_or_else(|| ByteArray::from(text.as_str())));
+        }
+    }
+    texts
 }
 
-impl Kept {
-    fn new(column: &'static Column) -> Self {
-        let values = match column.kind {
-            Kind::Text => Values::Texts(Vec::new()),
-            Kind::Integer | Kind::Time => Values::Integers(Vec::new()),
-            Kind::Real => Values::Reals(Vec::new()),
-            Kind::Bool => Values::Bools(Vec::new()),
-        };
-        Self { values, levels: column.nullable.then(Vec::new) }
-    }
-
-    /// Keeps a value and returns the bytes of text that it took.
-    fn push(&mut self, value: &Value<'_>) -> usize {
-        if let Some(levels) = &mut self.levels {
-            levels.push(i16::from(*value != Value::Null));
-        }
-        match (&mut self.values, value) {
-            (Values::Texts(kept), Value::Text(text)) => {
-                // Names repeat from row to row: they share their bytes.
-                let last = kept.last().filter(|last| last.data() == text.as_bytes()).cloned();
-                let taken = if last.is_some() { 0 } else { text.len() };
-                kept.push(last.unwrap_or_else(|| ByteArray::from(&**text)));
-                return taken;
-            }
-            (Values::Integers(kept), Value::Integer(value) | Value::Time(value)) => kept.push(*value),
-            (Values::Reals(kept), Value::Real(value)) => kept.push(*value),
-            (Values::Bools(kept), Value::Bool(value)) => kept.push(*value),
-            _ => {}
-        }
-        0
-    }
-
-    fn write(&mut self, column: &mut SerializedColumnWriter<'_>) -> parquet::errors::Result<()> {
-        let levels = self.levels.as_deref();
-        match &mut self.values {
-            Values::Texts(kept) => {
-                column.typed::<ByteArrayType>().write_batch(kept, levels, None)?;
-                kept.clear();
-            }
-            Values::Integers(kept) => {
-                column.typed::<Int64Type>().write_batch(kept, levels, None)?;
-                kept.clear();
-            }
-            Values::Reals(kept) => {
-                column.typed::<DoubleType>().write_batch(kept, levels, None)?;
-                kept.clear();
-            }
-            Values::Bools(kept) => {
-                column.typed::<BoolType>().write_batch(kept, levels, None)?;
-                kept.clear();
-            }
-        }
-        if let Some(levels) = &mut self.levels {
-            levels.clear();
-        }
-        Ok(())
-    }
+/// The views' ISO 8601 as Parquet has moments.
+fn since_1970_ms(moment: &str) -> i64 {
+    let at = humantime::parse_rfc3339(moment).unwrap_or(UNIX_EPOCH);
+    at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }

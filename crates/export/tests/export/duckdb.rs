@@ -1,5 +1,6 @@
 //! Exports as DuckDB reads them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -23,7 +24,7 @@ impl Exported {
         let paths = [write_run(dir.path(), "details"), testing::write_run(dir.path(), &spec).unwrap()];
         let runs: Vec<_> = paths.iter().map(|path| RunFolder::open(path).unwrap()).collect();
         let options = Options {
-            tables: ALL.to_vec(),
+            tables: ALL.iter().collect(),
             formats: Format::ALL.to_vec(),
             replace: false,
             stop: &AtomicBool::new(false),
@@ -65,10 +66,11 @@ fn document() -> String {
 /// Differences between a table's Parquet file and its other two, as one query.
 fn differences(table: &Table) -> String {
     let types: Vec<String> =
-        table.columns().map(|column| format!("{}: '{}'", column.name, column.kind.name())).collect();
+        table.columns.iter().map(|column| format!("{}: '{}'", column.name, column.kind.name())).collect();
     // An empty text is missing in CSV.
     let texts: Vec<String> = table
-        .columns()
+        .columns
+        .iter()
         .filter(|column| column.kind.name() == "VARCHAR")
         .map(|column| format!("nullif({0}, '') AS {0}", column.name))
         .collect();
@@ -92,7 +94,7 @@ fn differences(table: &Table) -> String {
 #[test]
 fn the_formats_hold_the_same_rows_and_keys_tell_them_apart() {
     let exported = Exported::new();
-    let all: Vec<String> = ALL.iter().map(|table| differences(table)).collect();
+    let all: Vec<String> = ALL.iter().map(differences).collect();
     for row in exported.query(&all.join(" UNION ALL ")) {
         let number = |key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} of {row}"));
         let rows = number("rows");
@@ -105,11 +107,11 @@ fn the_formats_hold_the_same_rows_and_keys_tell_them_apart() {
 fn parquet_has_the_types_and_nulls_that_the_document_says() {
     let exported = Exported::new();
     let describe =
-        |table: &&Table| format!("SELECT '{0}' AS name, * FROM (DESCRIBE FROM '{0}.parquet')", table.name);
+        |table: &Table| format!("SELECT '{0}' AS name, * FROM (DESCRIBE FROM '{0}.parquet')", table.name);
     let found = exported.query(&ALL.iter().map(describe).collect::<Vec<_>>().join(" UNION ALL "));
     let mut found = found.iter().map(|row| (&row["name"], &row["column_name"], &row["column_type"]));
-    for table in ALL {
-        for column in table.columns() {
+    for table in ALL.iter() {
+        for column in &table.columns {
             let (name, its, kind) = found.next().unwrap();
             assert_eq!(
                 (name, its, kind),
@@ -164,13 +166,39 @@ fn what_must_not_be_used_is_marked() {
 
 #[test]
 fn the_document_describes_what_is_exported() {
-    let document = document();
-    let (_, rest) = document.split_once("\n## Tables\n\n").expect("a section Tables");
-    let written = rest.split("\n## ").next().unwrap();
-    assert!(
-        written.trim_end() == rqps_export::schema().trim_end(),
-        "docs/EXPORT.md, section Tables, is not what `rqps export --schema` prints: replace it by that"
-    );
+    // Every line of the document has been understood.
+    let (tables, columns) = (ALL.len(), ALL.iter().map(|table| table.columns.len()).sum::<usize>());
+    let written = rqps_export::schema();
+    assert_eq!((written.matches("\n### ").count() + 1, written.matches("\n| `").count()), (tables, columns));
+    // What all observations begin with is said alike.
+    let with_place = written.split("\n### ").filter_map(|section| section.split_once("\n| `is_result` |"));
+    let places: BTreeSet<&str> =
+        with_place.filter_map(|(before, _)| Some(before.split_once("\n| `run` |")?.1)).collect();
+    assert_eq!(places.len(), 1, "{places:?}");
+    let results = tempfile::tempdir().unwrap();
+    let run = RunFolder::open(&write_run(results.path(), "details")).unwrap();
+    let place = run.flat_columns("places").unwrap();
+    for table in ALL.iter() {
+        let described: Vec<&str> = table.columns.iter().map(|column| column.name).skip(1).collect();
+        assert!(table.key.iter().all(|key| *key == "run" || described.contains(key)), "{}", table.name);
+        match table.name {
+            "verdicts" | "variance" => {}
+            // A view of what the database has of them.
+            "latencies" => {
+                let view = run.flat_columns("latencies").unwrap();
+                assert!(view.iter().all(|column| described.contains(&&**column)), "{view:?}");
+            }
+            "latency_buckets" | "stacks" => assert_eq!(described[..place.len()], place, "{}", table.name),
+            "runs" => {
+                let view = run.flat_columns("runs").unwrap();
+                assert_eq!(
+                    [&described[..view.len()], &["path"]],
+                    [&view.iter().map(|c| &**c).collect::<Vec<_>>()[..], &described[view.len()..]]
+                );
+            }
+            name => assert_eq!(run.flat_columns(name).unwrap(), described, "{name}"),
+        }
+    }
 }
 
 /// The document's queries by their headings.
