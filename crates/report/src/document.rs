@@ -23,7 +23,11 @@ impl Document {
                 match block {
                     Block::Table(table) => tables.push(table),
                     Block::Fold(_, inner) => collect(inner, tables),
-                    Block::Heading(..) | Block::Text(_) | Block::Items(_) | Block::Code(_) => {}
+                    Block::Heading(..)
+                    | Block::Text(_)
+                    | Block::Alarm(_)
+                    | Block::Items(_)
+                    | Block::Code(_) => {}
                 }
             }
         }
@@ -37,7 +41,9 @@ impl Document {
         fn collect<'a>(blocks: &'a [Block], remarks: &mut Vec<&'a str>) {
             for block in blocks {
                 match block {
-                    Block::Heading(_, text) | Block::Text(text) | Block::Code(text) => remarks.push(text),
+                    Block::Heading(_, text) | Block::Text(text) | Block::Alarm(text) | Block::Code(text) => {
+                        remarks.push(text);
+                    }
                     Block::Items(items) => remarks.extend(items.iter().map(String::as_str)),
                     Block::Fold(_, inner) => collect(inner, remarks),
                     Block::Table(_) => {}
@@ -60,6 +66,8 @@ pub(crate) enum Block {
     /// A heading; level 1 is the title.
     Heading(u8, String),
     Text(String),
+    /// A text that casts doubt on what follows.
+    Alarm(String),
     Items(Vec<String>),
     /// Text to be shown as it is.
     Code(String),
@@ -76,7 +84,7 @@ impl Block {
                 table.warnings.get_or_insert_with(|| warnings.to_vec());
             }
             Block::Fold(_, inner) => inner.iter_mut().for_each(|block| block.warn(warnings)),
-            Block::Heading(..) | Block::Text(_) | Block::Items(_) | Block::Code(_) => {}
+            Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
         }
     }
 }

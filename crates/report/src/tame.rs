@@ -35,7 +35,7 @@ pub(crate) fn tame_document(document: &Document) -> Document {
 
 fn block(of: &mut Block) {
     match of {
-        Block::Heading(_, text) | Block::Text(text) | Block::Code(text) => line(text),
+        Block::Heading(_, text) | Block::Text(text) | Block::Alarm(text) | Block::Code(text) => line(text),
         Block::Items(items) => items.iter_mut().for_each(line),
         Block::Table(of) => table(of),
         Block::Fold(summary, blocks) => {

@@ -50,7 +50,7 @@ pub(super) fn markdown(
         document.push(arrivals::block(judged, &row));
     }
     document.push(Block::Text("How far to trust these verdicts:".to_owned()));
-    document.push(Block::Items(trust::lines(judged)));
+    document.push(trust::items(judged));
     document.warn(warnings);
     render(&document, Format::Markdown, false)
 }

@@ -69,7 +69,6 @@ fn about(page: &Page<'_>) -> String {
 
 fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let trust = trust::lines(judged);
-    let is_alarm = |line: &String| line.contains("ALARM") || line.starts_with("void environment");
     html! {
         @for arm in judged.candidates() {
             @let lines = judged.lines(arm, |_| true);
@@ -83,10 +82,10 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                 (told(page, judged, arm, &lines))
             }
         }
-        @for line in trust.iter().filter(|line| is_alarm(line)) { p.callout.alarm { (line) "." } }
+        @for line in trust.iter().filter(|line| line.is_alarm) { p.callout.alarm { (line.text) "." } }
         h2 { "How sure is this?" }
         p { (sure(judged)) }
-        ul { @for line in trust.iter().filter(|line| !is_alarm(line)) { li { (line) } } }
+        ul { @for line in trust.iter().filter(|line| !line.is_alarm) { li { (line.text) } } }
     }
 }
 
@@ -240,15 +239,14 @@ fn sure(judged: &Judged<'_>) -> String {
 }
 
 fn of_rates(page: &Page<'_>) -> Markup {
-    let text = |block: &Block| matches!(block, Block::Text(_) | Block::Items(_));
+    let text = |block: &Block| matches!(block, Block::Text(_) | Block::Alarm(_) | Block::Items(_));
     let all = match page.sides.is_queue() {
         true => insert::headline::blocks(&page.sides),
         false => headline::blocks(&page.sides),
     };
     let said: Vec<Block> = all.into_iter().filter(text).collect();
-    let (disturbed, said): (Vec<Block>, Vec<Block>) = said
-        .into_iter()
-        .partition(|block| matches!(block, Block::Text(text) if text.starts_with("DISTURBED")));
+    let (disturbed, said): (Vec<Block>, Vec<Block>) =
+        said.into_iter().partition(|block| matches!(block, Block::Alarm(_)));
     html! {
         @for arm in page.candidates() { (headline_of_rates(page, arm)) }
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }

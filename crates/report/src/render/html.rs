@@ -17,7 +17,7 @@ pub(crate) fn blocks(blocks: &[Block], level: u8) -> Markup {
 fn block(block: &Block, level: u8) -> Markup {
     match block {
         Block::Heading(deep, text) => heading(level.saturating_add(*deep).saturating_sub(1), text),
-        Block::Text(text) => html! { p { (text) } },
+        Block::Text(text) | Block::Alarm(text) => html! { p { (text) } },
         Block::Items(items) => html! { ul { @for item in items { li { (item) } } } },
         Block::Code(code) => code_box(code, "text"),
         Block::Table(one) => table(one),

@@ -15,7 +15,7 @@ fn render_block(block: &Block) -> String {
         Block::Heading(level, heading) => {
             format!("{} {}", "#".repeat(usize::from(*level)), escape(heading))
         }
-        Block::Text(text) => escape(text),
+        Block::Text(text) | Block::Alarm(text) => escape(text),
         Block::Items(items) => list(items),
         Block::Code(code) => fenced(code),
         Block::Table(table) => render_table(table),

@@ -23,7 +23,7 @@ fn render_block(block: &Block, color: bool) -> String {
             let line = if *level == 1 { "=" } else { "-" };
             format!("{heading}\n{}", line.repeat(heading.chars().count()))
         }
-        Block::Text(text) => text.clone(),
+        Block::Text(text) | Block::Alarm(text) => text.clone(),
         Block::Items(items) => items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"),
         Block::Code(code) => {
             code.trim_end().lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")

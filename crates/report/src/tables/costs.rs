@@ -30,7 +30,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
         return Ok(Vec::new());
     }
     let disturbed = disturbed::sentences(sides, &sides.steps(Which::Tests));
-    let mut blocks: Vec<Block> = disturbed.into_iter().map(Block::Text).collect();
+    let mut blocks: Vec<Block> = disturbed.into_iter().map(Block::Alarm).collect();
     for judged in &judged {
         blocks.extend(judged.candidates().flat_map(|arm| of_arm(sides, judged, arm)));
     }

@@ -31,7 +31,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     }
     let sentences =
         sides.others().map(|side| sentence(&Pair { base: sides.base, side: *side }, &steps)).collect();
-    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps).into_iter().map(Block::Text).collect();
+    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps).into_iter().map(Block::Alarm).collect();
     blocks.push(Block::Items(sentences));
     let outside = outside(sides, &steps);
     if !outside.rows.is_empty() {

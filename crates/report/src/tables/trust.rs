@@ -4,17 +4,33 @@ use rqps_stats::Metric;
 use rqps_store::counted;
 use rqps_verdicts::{Agreement, FalseAlarmCheck, InstructionSource};
 
+use crate::document::Block;
 use crate::verdict_lines::Judged;
 use crate::words;
 
+/// One thing to know.
+pub(crate) struct Line {
+    pub text: String,
+    /// It casts doubt on every verdict.
+    pub is_alarm: bool,
+}
+
 /// A line for each thing.
-pub(crate) fn lines(judged: &Judged<'_>) -> Vec<String> {
-    let mut lines = vec![false_alarms(judged), source(judged)];
-    lines.extend(agreement(judged));
-    lines.push(blocks(judged));
-    lines.extend(noise(judged));
-    lines.extend(words::host_remarks(&judged.verdicts.host));
-    lines
+pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
+    let false_alarms = Line {
+        text: false_alarms(judged),
+        is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(|check| !check.alarms.is_empty()),
+    };
+    let calm = [Some(source(judged)), agreement(judged), Some(blocks(judged)), noise(judged)];
+    let calm = calm.into_iter().flatten().map(|text| Line { text, is_alarm: false });
+    let of_host = words::host_remarks(&judged.verdicts.host).into_iter();
+    let of_host = of_host.map(|text| Line { text, is_alarm: true });
+    std::iter::once(false_alarms).chain(calm).chain(of_host).collect()
+}
+
+/// The same as items of a report.
+pub(crate) fn items(judged: &Judged<'_>) -> Block {
+    Block::Items(lines(judged).into_iter().map(|line| line.text).collect())
 }
 
 fn false_alarms(judged: &Judged<'_>) -> String {

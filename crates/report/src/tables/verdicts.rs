@@ -44,7 +44,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
         say_once(&mut of_arms);
         blocks.append(&mut of_arms);
         blocks.push(Block::Text("How far to trust these verdicts:".to_owned()));
-        blocks.push(Block::Items(trust::lines(&judged)));
+        blocks.push(trust::items(&judged));
     }
     Ok(blocks)
 }

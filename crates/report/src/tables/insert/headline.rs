@@ -10,7 +10,7 @@ use crate::tables::relative::{Pair, ratio};
 /// A sentence for each disturbance and for each system.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     let steps = sides.steps(Which::Tests);
-    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps).into_iter().map(Block::Text).collect();
+    let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps).into_iter().map(Block::Alarm).collect();
     match sides.others().next() {
         Some(_) => {
             let sentences = sides.others().map(|side| sentence(sides, side, &steps));
