@@ -3,6 +3,7 @@
 mod builds;
 
 pub use builds::{BuildArgs, InstallArgs};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
@@ -14,13 +15,13 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "rqps", version, max_term_width = 100)]
 pub struct Cli {
-    /// Folder that holds the runs
+    /// Results directory
     #[arg(long, global = true, env = "RQPS_RESULTS", default_value = "results", value_name = "DIR")]
     pub results: PathBuf,
-    /// Format of what goes to standard output; text unless said otherwise, markdown for `report`
+    /// Output format [default: text; markdown for `report`]
     #[arg(long, global = true, value_enum)]
     pub format: Option<OutputFormat>,
-    /// Colours in text
+    /// When to color text
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
     /// What to do
@@ -103,54 +104,54 @@ pub enum Color {
 pub enum Verb {
     /// Compare two Postgres releases in under five minutes
     Demo(DemoArgs),
-    /// Carry a plan out
+    /// Run a plan
     Run(RunArgs),
-    /// Go on with a run that was cut off
+    /// Resume an interrupted run
     Resume(ResumeArgs),
-    /// Sample where the servers of a run spend CPU time, test by test
+    /// Take CPU profiles of the servers of a run, one per test
     Profile(ProfileArgs),
-    /// Say how far a run is
+    /// Show a run's progress
     Status(StatusArgs),
-    /// Remove the data that a run which won't be resumed has left
+    /// Delete leftover data of unfinished runs
     Clean(CleanArgs),
-    /// List the runs
+    /// List runs
     Ls(LsArgs),
     /// Show a run's tables
     Show(ShowArgs),
-    /// Lay arms of one or more runs side by side
+    /// Compare arms across runs
     Compare(CompareArgs),
-    /// Say why tests got slower or faster
+    /// Explain why tests got slower or faster
     Explain(ExplainArgs),
-    /// Say whether a change may pass: measure base and head together, or judge a run
+    /// Pass or fail a change: measure base and head together, or judge an existing run
     Gate(GateArgs),
-    /// Write a run's whole report
+    /// Write a run's full report
     Report(ReportArgs),
-    /// Write runs as flat tables that other tools read: Parquet, CSV, JSON Lines
+    /// Export runs as flat tables: Parquet, CSV, JSON Lines
     Export(ExportArgs),
-    /// Measure how often verdicts are wrong on this host
+    /// Measure how often verdicts are wrong on this host, with known slowdowns
     Calibrate(CalibrateArgs),
-    /// Obtain a build
+    /// Download and cache a build
     Install(InstallArgs),
-    /// Compile a database from its source code, unless that was done before
+    /// Compile a database from source (cached)
     Build(BuildArgs),
-    /// List the builds that are here
+    /// List cached builds
     Builds,
     /// List the shipped configs, or print one
     Configs(ConfigsArgs),
-    /// Show the facts about this host that a run records
+    /// Show what a run records about this host
     Host,
-    /// Check a plan, or show what it would do
+    /// Check a plan, show what it would do, list the shipped ones
     Plan(PlanArgs),
-    /// Start a server of a build for a while, for other tools
+    /// Start a server of a build for use with other tools
     Serve(ServeArgs),
-    /// Run one test against a server that is there
+    /// Run one test against a running server
     Drive(DriveArgs),
 }
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Versions to compare, the first is the base
+    /// Versions to compare; the first is the base
     #[arg(long, value_delimiter = ',', default_value = "14,18", value_name = "V,V,…")]
     pub versions: Vec<String>,
 }
@@ -160,7 +161,7 @@ pub struct DemoArgs {
 pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
     pub plan: String,
-    /// Leave the data directories when arms are finished
+    /// Keep data directories when arms are finished
     #[arg(long)]
     pub keep_data: bool,
 }
@@ -171,13 +172,13 @@ pub struct ResumeArgs {
     /// The run: its folder, its name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
-    /// Give a run with protocol isolated so much time from now on (20m, 1h), also when it is complete
+    /// Measure for this much longer (20m, 1h); works on finished runs too
     #[arg(long, value_name = "TIME")]
     pub more: Option<String>,
-    /// Go on although the host has changed
+    /// Continue even though the host has changed
     #[arg(long)]
     pub force: bool,
-    /// Leave the data directories when arms are finished
+    /// Keep data directories when arms are finished
     #[arg(long)]
     pub keep_data: bool,
 }
@@ -197,13 +198,13 @@ pub struct ProfileArgs {
     /// Only these arms [default: all but the control]
     #[arg(long = "arm", value_delimiter = ',', value_name = "ARM,…")]
     pub arms: Vec<String>,
-    /// Seconds that each test is sampled on each arm [default: the plan's, 5]
+    /// Seconds to sample each test on each arm [default: the plan's, 5]
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
     /// Samples per second of CPU time [default: the plan's, 997]
     #[arg(long, value_name = "HZ")]
     pub frequency: Option<f64>,
-    /// Go on although the host has changed
+    /// Continue even though the host has changed
     #[arg(long)]
     pub force: bool,
 }
@@ -211,7 +212,7 @@ pub struct ProfileArgs {
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// The build [default: the newest that is here]
+    /// The build [default: the newest in the cache]
     #[arg(long, value_name = "BUILD")]
     pub build: Option<String>,
     /// Its config
@@ -223,7 +224,7 @@ pub struct CalibrateArgs {
     /// Tests [default: five that read, one that writes]
     #[arg(long, value_delimiter = ',', value_name = "T,T,…")]
     pub tests: Vec<String>,
-    /// Arms beside base and its control, half of them with a dose
+    /// Arms in addition to base and its control; half of them get a slowdown
     #[arg(long, default_value_t = rqps_calibrate::campaign::ARMS_DEFAULT, value_name = "N")]
     pub arms: usize,
     /// Rows of the table
@@ -232,10 +233,10 @@ pub struct CalibrateArgs {
     /// Seconds of a window
     #[arg(long, default_value_t = 0.5, value_name = "S")]
     pub window_seconds: f64,
-    /// Write the report to this file too
+    /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Make the report again from a finished campaign: the folder or name of its second run, or `last`
+    /// Rebuild the report of a finished campaign: the folder or name of its second run, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = ["build", "budget", "tests", "arms", "rows"])]
     pub from: Option<String>,
 }
@@ -243,8 +244,8 @@ pub struct CalibrateArgs {
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// The run: its folder (also one that is gone), its name, or `last`; without one, the data of all runs whose
-    /// folder is gone from a results directory that is there
+    /// The run: its folder (even if deleted), its name, or `last`; without one, all data whose run folder was deleted
+    /// from an existing results directory
     pub run: Option<String>,
 }
 
@@ -254,7 +255,7 @@ pub struct StatusArgs {
     /// The run: its folder, its name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
-    /// On a terminal: say it again every other second, until the run ends
+    /// On a terminal: refresh every 2 s until the run ends
     #[arg(long)]
     pub watch: bool,
 }
@@ -262,20 +263,23 @@ pub struct StatusArgs {
 /// What to show of one or more runs.
 #[derive(Debug, Args, Default)]
 pub struct SectionArgs {
-    /// Only these sections, in this order: verdicts, costs, arrivals, evidence, blocks, arms, host, headline, relative,
-    /// absolute, chain, per-op, rates, latency, counters, connections, loads, settles, left-out, fingerprints, plans,
-    /// remarks
-    #[arg(long = "section", value_name = "SECTION,…", value_delimiter = ',')]
+    /// Only these sections, in this order
+    #[arg(long = "section", value_name = "SECTION,…", value_delimiter = ',', value_parser = section_parser())]
     pub sections: Vec<Section>,
     /// Every section
     #[arg(long, conflicts_with = "sections")]
     pub all: bool,
-    /// The arm that all others are compared with, when not the plan's base; `RUN:ARM` where two runs have it
+    /// Compare with this arm instead of the plan's base; `RUN:ARM` where two runs have it
     #[arg(long, value_name = "ARM")]
     pub base: Option<String>,
-    /// Show the tests that ran before the first write, too
+    /// Also show the tests that ran before the first write
     #[arg(long)]
     pub pre: bool,
+}
+
+/// Takes the sections that there are; help lists them.
+fn section_parser() -> impl TypedValueParser<Value = Section> {
+    PossibleValuesParser::new(Section::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<Section>())
 }
 
 /// Arguments of `show`.
@@ -297,7 +301,7 @@ pub struct CompareArgs {
     /// The runs: folders, names, or `last`
     #[arg(required = true, num_args = 1..)]
     pub runs: Vec<String>,
-    /// Compare although hosts, data or steps differ; the table says so
+    /// Compare even though hosts, data or steps differ; the table says so
     #[arg(long)]
     pub force: bool,
     /// Only these tests
@@ -312,13 +316,13 @@ pub struct CompareArgs {
 pub struct ExplainArgs {
     /// The run: its folder, its name, or `last`
     pub run: String,
-    /// Only these tests, also where nothing changed [default: those that changed or are not decided]
+    /// Only these tests, changed or not [default: those that changed or are inconclusive]
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// Only this arm, also the control
+    /// Only this arm, which may be the control
     #[arg(long = "arm", value_name = "ARM,…", value_delimiter = ',')]
     pub arms: Vec<String>,
-    /// What the others are held against [default: the plan's base]
+    /// The arm to compare with [default: the plan's base]
     #[arg(long, value_name = "ARM")]
     pub base: Option<String>,
 }
@@ -326,13 +330,13 @@ pub struct ExplainArgs {
 /// Arguments of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// A run that is there: its folder, its name, or `last`
+    /// An existing run: its folder, its name, or `last`
     #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan"])]
     pub run: Option<String>,
-    /// What head is held against: postgres-18.1, or a directory with bin/postgres
+    /// The build to compare with: postgres-18.1, or a directory with bin/postgres
     #[arg(long, value_name = "BUILD", requires = "head")]
     pub base: Option<String>,
-    /// What is to pass
+    /// The changed build, to be judged
     #[arg(long, value_name = "BUILD", requires = "base")]
     pub head: Option<String>,
     /// A shipped config's name, or a file [default: the plan's]
@@ -344,10 +348,10 @@ pub struct GateArgs {
     /// How long to measure at most (15m, 1h) [default: the plan's]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
-    /// A plan with protocol isolated: its arms are replaced by base and head [default: verdicts]
+    /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
     #[arg(long)]
     pub plan: Option<String>,
-    /// Write a summary for people; `-` is standard output, where it goes unless another output does
+    /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
     /// Write JUnit XML
@@ -365,7 +369,7 @@ pub struct GateArgs {
         value_name = "WHAT,…"
     )]
     pub fail_on: Vec<FailOn>,
-    /// End with exit code 4 while verdicts are not reached, or may be chance
+    /// Exit with 4 if any verdict is inconclusive or unconfirmed
     #[arg(long)]
     pub inconclusive_is_failure: bool,
 }
@@ -375,21 +379,21 @@ pub struct GateArgs {
 pub enum FailOn {
     /// Fewer operations per second
     Rate,
-    /// More instructions for an operation; more CPU time where instructions can't be counted
+    /// More instructions per operation; CPU time where instructions can't be counted
     Cost,
-    /// More of the time lost in stalls
+    /// More time lost in stalls
     Stalls,
-    /// More CPU time for an operation, where its cost rests on instructions
+    /// More CPU time per operation, where cost means instructions
     Cpu,
-    /// More write-ahead log for an operation
+    /// More write-ahead log per operation
     Wal,
-    /// More fsyncs for an operation
+    /// More fsyncs per operation
     Fsyncs,
-    /// More rows touched by an operation
+    /// More rows touched per operation
     Rows,
-    /// More blocks touched by an operation
+    /// More blocks touched per operation
     Blocks,
-    /// More of one of cost, cpu, wal and fsyncs beside less of another
+    /// More of one of cost, cpu, wal and fsyncs, less of another
     Mixed,
 }
 
@@ -399,16 +403,16 @@ pub struct ReportArgs {
     /// The run: its folder, its name, or `last`
     #[arg(default_value = "last")]
     pub run: String,
-    /// Write it here instead of standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write one HTML file with charts, for any browser and without network [default: report.html of the run's folder]
+    /// Write one self-contained HTML file with charts [default: report.html in the run's folder]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "output")]
     pub html: Option<Option<PathBuf>>,
     /// Write each chart as an SVG file into this folder instead
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "html"])]
     pub charts: Option<PathBuf>,
-    /// With --charts: as PNG files too
+    /// With --charts: also write PNG files
     #[arg(long, requires = "charts")]
     pub png: bool,
 }
@@ -425,10 +429,10 @@ pub struct ExportArgs {
     /// Formats: parquet, csv, jsonl [default: parquet for files, csv for standard output]
     #[arg(long = "as", value_name = "FORMAT,…", value_delimiter = ',')]
     pub formats: Vec<rqps_export::Format>,
-    /// Only these tables; one of them goes to standard output where there is no --to
+    /// Only these tables; a single one goes to standard output without --to
     #[arg(long = "table", value_name = "TABLE,…", value_delimiter = ',')]
     pub tables: Vec<String>,
-    /// Replace files that are there
+    /// Overwrite existing files
     #[arg(long, requires = "to")]
     pub force: bool,
     /// Print what each table and column means, instead of exporting
@@ -439,9 +443,9 @@ pub struct ExportArgs {
 /// Arguments of `ls`.
 #[derive(Debug, Args)]
 pub struct LsArgs {
-    /// Only runs with this in their name
+    /// Only runs whose name contains this
     pub name: Option<String>,
-    /// Only the newest so many
+    /// Show only the N newest runs
     #[arg(short = 'n', long, value_name = "N")]
     pub newest: Option<std::num::NonZeroUsize>,
 }
@@ -451,7 +455,7 @@ pub struct LsArgs {
 pub struct ConfigsArgs {
     /// Print this config as it would be used on this host
     pub name: Option<String>,
-    /// The DBMS whose config it is; the first that has one of this name if not given
+    /// The DBMS of the config [default: the first that has one of this name]
     #[arg(long, value_name = "DBMS")]
     pub dbms: Option<String>,
 }
@@ -467,7 +471,7 @@ pub struct PlanArgs {
 /// What can be done with a plan.
 #[derive(Debug, Subcommand)]
 pub enum PlanVerb {
-    /// Report every mistake, with line and remedy
+    /// Report every mistake, with its line and what to write instead
     Check {
         /// A plan file, or the name of a shipped plan
         plan: String,
@@ -476,13 +480,13 @@ pub enum PlanVerb {
     Show {
         /// A plan file, or the name of a shipped plan
         plan: String,
-        /// Print the resolved plan as a plan file instead
+        /// Print the resolved plan as TOML instead
         #[arg(long)]
         toml: bool,
     },
     /// List the shipped plans
     Ls,
-    /// Print a shipped plan, to start one's own from
+    /// Print a shipped plan, as a start for your own
     Print {
         /// Its name
         plan: String,
@@ -500,16 +504,16 @@ pub struct ServeArgs {
     /// Load this many tables
     #[arg(long, default_value_t = 0)]
     pub tables: u32,
-    /// Rows in each
+    /// Rows per table
     #[arg(long, default_value_t = 100_000)]
     pub rows: u64,
-    /// Seed of their content
+    /// Seed of the rows
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Clients that must find room
+    /// Number of connections to allow for
     #[arg(long, default_value_t = 50)]
     pub clients: u32,
-    /// Listen on loopback TCP, too
+    /// Also listen on loopback TCP
     #[arg(long)]
     pub tcp: bool,
     /// A command to run with PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE and RQPS_SERVER_PID set; the server stops
@@ -541,19 +545,19 @@ pub struct DriveArgs {
     /// Database [env: PGDATABASE; RQPS_DATABASE] [default: postgres or test]
     #[arg(long)]
     pub database: Option<String>,
-    /// Tables that are there
+    /// Number of tables
     #[arg(long, default_value_t = 1)]
     pub tables: u32,
-    /// Rows in each
+    /// Rows per table
     #[arg(long, default_value_t = 100_000)]
     pub rows: u64,
     /// Clients
     #[arg(long, default_value_t = 1)]
     pub clients: u32,
-    /// Seconds of the window
+    /// Seconds to measure
     #[arg(long, default_value_t = 10.0, conflicts_with = "events")]
     pub seconds: f64,
-    /// Events of the window, all clients together
+    /// Events to measure, all clients together
     #[arg(long)]
     pub events: Option<u64>,
     /// Seconds of warm-up
@@ -562,7 +566,7 @@ pub struct DriveArgs {
     /// Who sends the load: clients of rqps, or the installed sysbench
     #[arg(long, value_enum, default_value_t = LoadDriver::Rqps)]
     pub driver: LoadDriver,
-    /// Open loop: events per second that are due, all clients together
+    /// Open loop at this many events per second, all clients together
     #[arg(long, value_name = "PER_SECOND")]
     pub rate: Option<f64>,
     /// Seed

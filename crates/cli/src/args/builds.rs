@@ -7,12 +7,12 @@ use clap::Args;
 pub struct InstallArgs {
     /// The DBMS: postgres, mysql or mariadb
     pub dbms: String,
-    /// Versions: 18.1, or 18 for the newest 18; 8.0.31, or 8.0. Without any, those that there are
+    /// Versions: 18.1, or 18 for the newest 18; 8.0.31, or 8.0. Without any: list what is available
     pub versions: Vec<String>,
-    /// Fetch the version from here: the address of a tarball, or of the place where its maker's tarballs lie
+    /// Download from here: the URL of a tarball, or of its maker's download directory
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
-    /// The sha256 that the tarball should have
+    /// Expected sha256 of the tarball
     #[arg(long, value_name = "HEX", requires = "from")]
     pub sha256: Option<String>,
 }
@@ -28,7 +28,7 @@ pub struct BuildArgs {
     /// How it is compiled: o2nofp, o2lto, o3native, clang, or the path of a flavour's file
     #[arg(long, default_value = rqps_model::DEFAULT_FLAVOUR)]
     pub flavour: String,
-    /// Compilers at the same time; as many as there are CPUs unless said
+    /// Parallel compiler jobs [default: number of CPUs]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
 }
