@@ -10,21 +10,6 @@ pub const TABLES: RangeInclusive<u64> = 1..=10_000;
 /// Rows per table. `id` is an int4 that ends at 2,147,483,647; the rest is left for what the `insert` test adds.
 /// Below 1,000 rows the 100 fixed keys of `hot-points` and the wider in-lists are no longer what they say.
 pub const ROWS: RangeInclusive<u64> = 1_000..=2_000_000_000;
-/// Rows of l.i0 for a client. Keys are 64-bit integers. Below 1,000 rows the statements that are under way would be a
-/// good part of the queue.
-pub const LOAD_ROWS: RangeInclusive<u64> = 1_000..=100_000_000_000;
-/// Rows of l.i1 and l.i2 together for a client: at least one statement of l.i2.
-pub const WRITE_ROWS: RangeInclusive<u64> = 5..=100_000_000_000;
-/// The constant part of a settle's least time in the Insert Benchmark, seconds.
-pub const QUEUE_SETTLE_SECONDS: RangeInclusive<u64> = 0..=86_400;
-/// A settle of the Insert Benchmark need not last longer than this, however many rows there are, seconds.
-pub const QUEUE_SETTLE_SECONDS_MAX: u64 = 1_200;
-/// Partitions of a table of the Insert Benchmark.
-pub const PARTITIONS: RangeInclusive<u64> = 0..=1_000;
-/// Rates of query steps in one plan.
-pub const RATES_MAX: usize = 50;
-/// What the memory of a server may be limited to, bytes: below 32 MiB no server starts.
-pub const SERVER_MEMORY: RangeInclusive<u64> = 32 << 20..=64 << 40;
 /// Seconds of one measured window: at most a week.
 pub const WINDOW_SECONDS: RangeInclusive<u64> = 1..=604_800;
 /// Seconds of warm-up before a window; zero is allowed.

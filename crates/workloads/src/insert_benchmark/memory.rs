@@ -1,11 +1,10 @@
 //! An amount of memory as plans write it: `"512MiB"`.
 
+use super::limits as own;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
-
-use rqps_plan::limits;
 
 const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
@@ -26,10 +25,10 @@ impl FromStr for Memory {
         let (_, size) = UNITS.iter().find(|(known, _)| *known == unit).ok_or_else(unknown)?;
         let bytes =
             number.parse::<u64>().ok().and_then(|number| number.checked_mul(*size)).ok_or_else(unknown)?;
-        if limits::SERVER_MEMORY.contains(&bytes) {
+        if own::SERVER_MEMORY.contains(&bytes) {
             return Ok(Memory { bytes });
         }
-        let [low, high] = [limits::SERVER_MEMORY.start(), limits::SERVER_MEMORY.end()];
+        let [low, high] = [own::SERVER_MEMORY.start(), own::SERVER_MEMORY.end()];
         Err(format!("\"{text}\" is out of range: {} to {}", Memory { bytes: *low }, Memory { bytes: *high }))
     }
 }

@@ -6,6 +6,7 @@
 //! number in seconds. So the newest row of a table tells which statement was inserted last, and the oldest which
 //! statement the deletes have reached.
 
+mod limits;
 mod memory;
 mod options;
 mod plan;

@@ -1,5 +1,6 @@
 //! The options of `[insert]`: sizes by name, how rows are deleted and paced, what ends a query step.
 
+use super::limits as own;
 use std::fmt::Write as _;
 
 use rqps_model::Pacer;
@@ -34,7 +35,7 @@ pub struct InsertOptions {
     /// Seconds that a query step lasts at its rate.
     pub query_seconds: u32,
     /// A settle lasts at least so many seconds, and one more for each million rows loaded, but at most
-    /// [`limits::QUEUE_SETTLE_SECONDS_MAX`].
+    /// [`own::SETTLE_SECONDS_MAX`].
     pub settle_seconds: u32,
     /// How a delete names its rows.
     #[serde(serialize_with = "delete_form_key")]
@@ -117,7 +118,7 @@ impl InsertOptions {
         let rows = self.load_rows.saturating_mul(u64::from(clients));
         let seconds = u64::from(self.settle_seconds).saturating_add(rows.saturating_add(500_000) / 1_000_000);
         // Where a plan asks for none, at small scale, the share of the rows would be all of it.
-        if self.settle_seconds == 0 { 0 } else { seconds.min(limits::QUEUE_SETTLE_SECONDS_MAX) as u32 }
+        if self.settle_seconds == 0 { 0 } else { seconds.min(own::SETTLE_SECONDS_MAX) as u32 }
     }
 }
 
@@ -149,7 +150,7 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
     });
     let preset = section.choice("size", &PRESETS).unwrap_or(PRESET_DEFAULT);
     let load_rows =
-        section.integer("load_rows", limits::LOAD_ROWS).map_or(preset.load_rows, |found| found.value);
+        section.integer("load_rows", own::LOAD_ROWS).map_or(preset.load_rows, |found| found.value);
     // Another number of rows is turned over as often as the preset's.
     let turned_over = u128::from(load_rows) * u128::from(preset.write_rows) / u128::from(preset.load_rows);
     let turned_over = u64::try_from(turned_over).unwrap_or(u64::MAX);
@@ -164,17 +165,17 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
     InsertOptions {
         load_rows,
         write_rows: section
-            .integer("write_rows", limits::WRITE_ROWS)
-            .map_or(turned_over.max(*limits::WRITE_ROWS.start()), |found| found.value),
+            .integer("write_rows", own::WRITE_ROWS)
+            .map_or(turned_over.max(*own::WRITE_ROWS.start()), |found| found.value),
         query_seconds: seconds("query_seconds", limits::WINDOW_SECONDS, preset.query_seconds),
-        settle_seconds: seconds("settle_seconds", limits::QUEUE_SETTLE_SECONDS, preset.settle_seconds),
+        settle_seconds: seconds("settle_seconds", own::SETTLE_SECONDS, preset.settle_seconds),
         delete_form: section
             .choice("delete_form", &DeleteForm::ALL.map(|form| (form.key(), form)))
             .unwrap_or_default(),
         pacer: section.choice("pacer", &Pacer::ALL.map(|pacer| (pacer.key(), pacer))).unwrap_or(Pacer::Even),
         ends_by: ends_by.unwrap_or_default(),
         shared_table: section.boolean("shared_table").is_some_and(|found| found.value),
-        partitions: section.integer("partitions", limits::PARTITIONS).map_or(0, |found| found.value as u32),
+        partitions: section.integer("partitions", own::PARTITIONS).map_or(0, |found| found.value as u32),
         server_memory: read_memory(section, problems),
     }
 }
@@ -204,8 +205,8 @@ pub(super) fn read_rates(
         problems.error(&list.at, place, "has no effect beside `steps`", remedy);
         return None;
     }
-    if list.value.len() > limits::RATES_MAX {
-        let what = format!("{} rates; a plan has at most {}", list.value.len(), limits::RATES_MAX);
+    if list.value.len() > own::RATES_MAX {
+        let what = format!("{} rates; a plan has at most {}", list.value.len(), own::RATES_MAX);
         problems.error(&list.at, place, what, "Divide it into several plans.");
         return None;
     }
