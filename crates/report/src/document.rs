@@ -97,7 +97,7 @@ pub(crate) struct Table {
     pub title: String,
     /// What the whole table is about, as a column of CSV and JSON: its heading and value, such as `test`.
     pub subject: Option<(&'static str, String)>,
-    /// Lines above the table: `Relative to: …`, `col-1 : …`.
+    /// Lines above the table: `Relative to: …`.
     pub preamble: Vec<String>,
     /// What must be read with it: these stand inside the table, in every format.
     /// None where nobody has said yet what there is.
@@ -125,6 +125,12 @@ impl Table {
         self.warnings.as_deref().unwrap_or_default()
     }
 
+    /// Lines above the table where columns have no other heading than their names.
+    pub fn above(&self) -> Vec<String> {
+        let line = |column: &Column| Some(format!("{} : {}", column.name, column.stands_for.as_ref()?));
+        self.preamble.iter().cloned().chain(self.columns.iter().filter_map(line)).collect()
+    }
+
     /// Adds a row outside of any group.
     pub fn row(&mut self, cells: Vec<Cell>) {
         self.rows.push(Row { group: None, kind: RowKind::Body, cells });
@@ -137,17 +143,29 @@ pub(crate) struct Column {
     pub name: String,
     /// Heading in CSV and JSON: the arm, `cpu_per_op`.
     pub key: String,
+    /// What a name that is only a number stands for: text and Markdown say it above the table, a page by the key.
+    pub stands_for: Option<String>,
     pub align: Align,
 }
 
 impl Column {
     pub fn number(name: impl Into<String>, key: impl Into<String>) -> Self {
-        Self { name: name.into(), key: key.into(), align: Align::Right }
+        Self { name: name.into(), key: key.into(), stands_for: None, align: Align::Right }
+    }
+
+    /// A column of figures that is called `col-1`, `col-2`… in text and Markdown; `index` is from 0.
+    pub fn numbered(index: usize, key: impl Into<String>, stands_for: String) -> Self {
+        Self { stands_for: Some(stands_for), ..Self::number(format!("col-{}", index + 1), key) }
     }
 
     /// A column of words, called the same everywhere.
     pub fn words(name: &str) -> Self {
-        Self { name: name.to_owned(), key: name.to_owned(), align: Align::Left }
+        Self::keyed_words(name, name)
+    }
+
+    /// A column of words with another name in CSV and JSON.
+    pub fn keyed_words(name: &str, key: &str) -> Self {
+        Self { align: Align::Left, ..Self::number(name, key) }
     }
 }
 

@@ -329,12 +329,10 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Columns `col-1`, `col-2`… and the lines that say what they are.
-pub(crate) fn numbered(sides: &[Side<'_>]) -> (Vec<Column>, Vec<String>) {
-    let column =
-        |(index, side): (usize, &Side<'_>)| Column::number(format!("col-{}", index + 1), side.reference());
-    let line = |(index, side): (usize, &Side<'_>)| format!("col-{} : {}", index + 1, side.label());
-    (sides.iter().enumerate().map(column).collect(), sides.iter().enumerate().map(line).collect())
+/// Columns `col-1`, `col-2`…, one for each side.
+pub(crate) fn numbered(sides: &[Side<'_>]) -> Vec<Column> {
+    let sides = sides.iter().enumerate();
+    sides.map(|(index, side)| Column::numbered(index, side.reference(), side.label())).collect()
 }
 
 /// Whether a step is the one of that name, or the early pass of that test.

@@ -49,7 +49,10 @@ fn table(of: &mut Table) {
     line(&mut of.title);
     let subject = of.subject.iter_mut().map(|(_, value)| value);
     let warnings = of.warnings.iter_mut().flatten();
-    let heads = of.columns.iter_mut().flat_map(|column| [&mut column.name, &mut column.key]);
+    let heads = of
+        .columns
+        .iter_mut()
+        .flat_map(|column| [&mut column.name, &mut column.key].into_iter().chain(&mut column.stands_for));
     let cells = of.rows.iter_mut().flat_map(|row| {
         row.group.iter_mut().chain(row.cells.iter_mut().map(|cell| &mut cell.text)).collect::<Vec<_>>()
     });

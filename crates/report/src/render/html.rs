@@ -46,14 +46,13 @@ pub(crate) fn code_box(code: &str, what: &str) -> Markup {
 
 fn table(table: &Table) -> Markup {
     let order = order(table);
-    let preamble: Vec<&String> = table.preamble.iter().filter(|line| !explains_column(table, line)).collect();
     html! {
         div.table {
             div.scroll tabindex="0" role="group" aria-label=(table.title) {
                 table class=(table.id) {
                     caption {
                         (table.title)
-                        @for line in preamble { span.preamble { " " (line) } }
+                        @for line in &table.preamble { span.preamble { " " (line) } }
                     }
                     thead { tr { @for place in &order { (head(&table.columns[*place])) } } }
                     @for warning in table.warnings() {
@@ -83,19 +82,8 @@ fn order(table: &Table) -> Vec<usize> {
     (values..table.columns.len()).rev().chain(0..values).collect()
 }
 
-/// `col-1 : …` says what a column is: here its heading does.
-fn explains_column(table: &Table, line: &str) -> bool {
-    table.columns.iter().any(|column| {
-        is_numbered(column) && line.strip_prefix(&column.name).is_some_and(|rest| rest.starts_with(" :"))
-    })
-}
-
-fn is_numbered(column: &Column) -> bool {
-    column.name.starts_with("col-")
-}
-
 fn head(column: &Column) -> Markup {
-    let name = if is_numbered(column) { &column.key } else { &column.name };
+    let name = if column.stands_for.is_some() { &column.key } else { &column.name };
     html! { th.num[column.align == Align::Right] scope="col" { (name) } }
 }
 
@@ -139,9 +127,9 @@ mod tests {
     use super::*;
 
     fn sample() -> Table {
-        let columns = vec![Column::number("col-1", "new"), Column::words("test")];
+        let columns = vec![Column::numbered(0, "new", "postgres-18 (new)".into()), Column::words("test")];
         let mut table = Table::new("rqps", "Relative <QPS>", columns, 1);
-        table.preamble = vec!["Relative to: old".into(), "col-1 : postgres-18 (new)".into()];
+        table.preamble = vec!["Relative to: old".into()];
         table.warnings = Some(vec!["incomplete & cut".into()]);
         let fast = Cell { tint: Tint::Green, ..Cell::fixed(Some(1.25), 2) };
         table.row(vec![fast, Cell::words("<script>alert(1)</script>")]);

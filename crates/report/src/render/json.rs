@@ -22,7 +22,7 @@ fn render_table(table: &Table) -> Value {
     json!({
         "id": table.id,
         "title": table.title,
-        "about": table.preamble,
+        "about": table.above(),
         "warnings": table.warnings(),
         "columns": table.columns.iter().map(|column| column.key.as_str()).collect::<Vec<_>>(),
         "rows": rows(RowKind::Body),

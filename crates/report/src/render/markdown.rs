@@ -29,8 +29,9 @@ fn render_block(block: &Block) -> String {
 
 fn render_table(table: &Table) -> String {
     let mut parts = vec![format!("### {}", escape(&table.title))];
-    if !table.preamble.is_empty() {
-        parts.push(list(&table.preamble));
+    let above = table.above();
+    if !above.is_empty() {
+        parts.push(list(&above));
     }
     for (group, rows) in by_group(table) {
         parts.extend(group.map(|group| format!("**{}**", escape(group))));

@@ -38,7 +38,7 @@ fn render_block(block: &Block, color: bool) -> String {
 
 fn render_table(table: &Table, color: bool) -> String {
     let mut lines = vec![table.title.clone()];
-    lines.extend(table.preamble.iter().cloned());
+    lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
     let widths: Vec<usize> =
         table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();

@@ -16,7 +16,7 @@ use crate::tables::footnotes;
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     let all = sides.base_first();
     let steps = sides.steps(which);
-    let (mut columns, lines) = numbered(&all);
+    let mut columns = numbered(&all);
     columns.push(Column::words("test"));
     let (id, title) = match which {
         Which::Tests => ("qps", "QPS"),
@@ -36,7 +36,6 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
             cells,
         });
     }
-    table.preamble = lines;
     table.footnotes = footnotes::of_steps(sides, &steps);
     table.footnotes.extend(footnotes::of_background(sides, &steps));
     table.footnotes.extend(footnotes::of_rates(sides, &steps));

@@ -17,16 +17,10 @@ pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
     let pairs: Vec<Pair<'_>> =
         sides.all.windows(2).map(|adjacent| Pair { base: adjacent[0], side: adjacent[1] }).collect();
     let columns = pairs.iter().enumerate().map(|(index, pair)| {
-        Column::number(
-            format!("col-{}", index + 1),
-            format!("{} / {}", pair.side.reference(), pair.base.reference()),
-        )
+        let key = format!("{} / {}", pair.side.reference(), pair.base.reference());
+        let (side, base) = (pair.side.label(), pair.base.label());
+        Column::numbered(index, key, format!("{side} relative to {base}"))
     });
     let steps = sides.steps(Which::Tests);
-    let mut table = ratios(sides, "chain", "Adjacent versions", &pairs, columns.collect(), &steps);
-    for (index, pair) in pairs.iter().enumerate() {
-        let (side, base) = (pair.side.label(), pair.base.label());
-        table.preamble.push(format!("col-{} : {side} relative to {base}", index + 1));
-    }
-    Some(table)
+    Some(ratios(sides, "chain", "Adjacent versions", &pairs, columns.collect(), &steps))
 }

@@ -36,7 +36,7 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     if by_name.is_empty() {
         return Ok(None);
     }
-    let (mut columns, lines) = numbered(&all);
+    let mut columns = numbered(&all);
     columns.push(Column::words("counter"));
     let title = format!("Counters per operation: {}", step.name);
     let mut table = Table::new("counters", title, columns, 1).about("test", &step.name);
@@ -48,7 +48,6 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
         let label = format!("{view}.{column} {object}");
         table.row(cells.chain([Cell::words(label.trim_end())]).collect());
     }
-    table.preamble = lines;
     table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
     table.footnotes.push("no value (-) where a version does not have the counter".to_owned());
     Ok(Some(table))

@@ -34,12 +34,11 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     if by_key.is_empty() {
         return Ok(None);
     }
-    let (mut columns, lines) = numbered(&all);
+    let mut columns = numbered(&all);
     columns.iter_mut().for_each(|column| column.align = Align::Left);
     columns.push(Column::words("state"));
     let title = format!("State before {}", step.name);
     let mut table = Table::new("fingerprints", title, columns, 1).about("test", &step.name);
-    table.preamble = lines;
     by_key.retain(|key, cells| {
         !key.starts_with(SETTING) || cells.iter().any(|cell| cell.text != cells[0].text)
     });

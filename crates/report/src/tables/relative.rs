@@ -31,14 +31,13 @@ impl Pair<'_> {
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     let others: Vec<Side<'_>> = sides.others().copied().collect();
     let pairs: Vec<Pair<'_>> = others.iter().map(|side| Pair { base: sides.base, side: *side }).collect();
-    let (columns, lines) = numbered(&others);
+    let columns = numbered(&others);
     let (id, title) = match which {
         Which::Tests => ("rqps", "Relative QPS"),
         Which::Pre => ("rqps_pre", "Relative QPS before any write (.pre)"),
     };
     let mut table = ratios(sides, id, title, &pairs, columns, &sides.steps(which));
     table.preamble.push(format!("Relative to: {}", sides.base.label()));
-    table.preamble.extend(lines);
     table
 }
 

@@ -10,7 +10,7 @@
 
 use rqps_verdicts::state_dependent;
 
-use crate::document::{Align, Block, Cell, Column, Table, Tint};
+use crate::document::{Block, Cell, Column, Table, Tint};
 use crate::error::Result;
 use crate::verdict_lines::Judged;
 
@@ -26,7 +26,7 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
     let columns = vec![
         Column::number("sequence", "in_sequence"),
         Column::number("isolated", "isolated"),
-        Column { name: "of".into(), key: "detector".into(), align: Align::Left },
+        Column::keyed_words("of", "detector"),
         Column::number("dead rows", "dead_rows_base"),
         Column::number("of arm", "dead_rows_arm"),
         Column::words("arm"),

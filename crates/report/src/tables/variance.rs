@@ -15,7 +15,7 @@
 use rqps_stats::{Class, Detector};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
-use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
 use crate::error::Result;
 use crate::groups;
 use crate::sides::{Side, Sides, TestStep, Which};
@@ -59,7 +59,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         of_runs.push((run, OfRun { base, rows: variance(run, base)?, judged: Judged::of(run, base)? }));
     }
     let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
-    let verdict = Column { name: "verdict".into(), key: "stalls_verdict".into(), align: Align::Left };
+    let verdict = Column::keyed_words("verdict", "stalls_verdict");
     let columns = columns.chain([verdict, Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("variance", "Seconds, stalls and latencies", columns, 2);
     table.preamble.push(format!("Relative to: {}", sides.base.label()));

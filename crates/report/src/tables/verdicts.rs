@@ -24,7 +24,7 @@ use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 use std::collections::BTreeSet;
 
-use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
 use crate::error::Result;
 use crate::groups;
 use crate::sides::Sides;
@@ -228,19 +228,19 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     let number = Column::number;
     let columns = vec![
         Column::words("test"),
-        Column { name: "rate".into(), key: "rate_verdict".into(), align: Align::Left },
+        Column::keyed_words("rate", "rate_verdict"),
         number("rQPS", "rqps"),
         number("from", "rqps_low"),
         number("to", "rqps_high"),
         number("blocks", "rate_blocks"),
         number("could show", "rate_could_show"),
-        Column { name: "cost".into(), key: "cost_verdict".into(), align: Align::Left },
+        Column::keyed_words("cost", "cost_verdict"),
         number("cost/op", "cost_ratio"),
         number("from", "cost_low"),
         number("to", "cost_high"),
         number("blocks", "cost_blocks"),
         number("could show", "cost_could_show"),
-        Column { name: "of".into(), key: "cost_of".into(), align: Align::Left },
+        Column::keyed_words("of", "cost_of"),
         Column::words("remarks"),
     ];
     let mut table = Table::new("verdicts", format!("Verdicts on {label}"), columns, 0);
@@ -264,7 +264,7 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
     let columns = vec![
         Column::words("test"),
         Column::words("metric"),
-        Column { name: "verdict".into(), key: "verdict".into(), align: Align::Left },
+        Column::keyed_words("verdict", "verdict"),
         number("ratio", "ratio"),
         number("from", "low"),
         number("to", "high"),

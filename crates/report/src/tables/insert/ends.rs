@@ -11,16 +11,15 @@
 //! | `dbms`, `step` | the system and the step |
 
 use super::by_step;
-use crate::document::{Align, Cell, Column, Table};
+use crate::document::{Cell, Column, Table};
 use crate::sides::{Sides, Which};
 
 /// One row for each step and arm.
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
-    let words = |name: &str, key: &str| Column { name: name.into(), key: key.into(), align: Align::Left };
     let columns = vec![
         Column::number("seconds", "seconds"),
-        words("ended by", "ended_by"),
-        words("pacer", "pacer"),
+        Column::keyed_words("ended by", "ended_by"),
+        Column::keyed_words("pacer", "pacer"),
         Column::number("rows in", "inserted_rows"),
         Column::number("rows out", "deleted_rows"),
         Column::number("short", "short_deletes"),

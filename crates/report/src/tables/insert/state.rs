@@ -14,7 +14,7 @@
 use rqps_store::{Recorded, Window};
 
 use super::by_step;
-use crate::document::{Align, Block, Cell, Column, Table};
+use crate::document::{Block, Cell, Column, Table};
 use crate::sides::{Sides, Which};
 
 /// A column: heading, key, value, decimals.
@@ -74,11 +74,7 @@ fn table(
     if figures.is_empty() {
         return None;
     }
-    let own = figures.iter().map(|(name, key, ..)| Column {
-        name: (*name).to_owned(),
-        key: (*key).to_owned(),
-        align: Align::Right,
-    });
+    let own = figures.iter().map(|(name, key, ..)| Column::number(*name, *key));
     let columns = own.chain(["dbms", "step"].map(Column::words)).collect();
     let mut table = Table::new(id, title, columns, 2);
     by_step(sides, which, &mut table, |_, _, window| {
