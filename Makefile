@@ -4,6 +4,8 @@
 .PHONY: help test check demo packages
 
 CHECK = cargo fmt --all --check && cargo clippy --workspace --all-targets -- -D warnings
+# Lints and compiles at once, the way `cargo clippy` calls it: apart from compiling, it checks all dependencies once more.
+LINTED = RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
 
 help:
 	@echo 'make test      everything that has to hold: packages, format, lints, all tests, the Python wheel, fidelity to sysbench'
@@ -11,14 +13,11 @@ help:
 	@echo 'make demo      compare two Postgres releases, in under five minutes after the build'
 	@echo 'make packages  install the Debian packages that building and testing need, where they are missing'
 
-# Packages come while it compiles. Tests wait for servers and windows more than they compute: two more at a time than there
-# are CPUs, and whatever else has to hold beside them.
+# Packages come while it compiles; whatever else has to hold goes on beside the tests, which wait for servers.
 test:
 	tools/debian-packages --build
-	tools/beside '$(CHECK) && cargo test --workspace --no-run' tools/debian-packages
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 2))} tools/beside \
-		'cargo test --workspace --no-fail-fast' \
-		'$(MAKE) -C orasort test' \
+	tools/beside 'cargo fmt --all --check && $(LINTED) cargo test --workspace --no-run' tools/debian-packages
+	tools/beside '$(LINTED) tools/run-tests' '$(MAKE) -C orasort test' \
 		'RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10'
 
 check:

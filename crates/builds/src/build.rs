@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rqps_model::Dbms;
 use serde::{Deserialize, Serialize};
 
-use crate::family::Family;
+use rqps_model::Family;
 
 /// One database program, ready to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub struct Address {
 /// A version that can be installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Published {
-    /// An exact version, or a series where its latest is to be had.
+    /// An exact version, or a series where its latest is available.
     pub version: String,
     /// Where it comes from, as a phrase.
     pub source: String,

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::build::Build;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family;
 use crate::identity::ProgramFiles;
+use rqps_model::Family;
 
 /// Changes when the manifest's meaning does; others are not read.
 const FORMAT: u32 = 1;
@@ -237,7 +238,7 @@ impl Cache {
         // Manifests of earlier programs do not have it.
         if manifest.build.family == Family::default() {
             let build = &manifest.build;
-            manifest.build.family = Family::of_build(&build.bin_dir, &build.root, &build.version_text);
+            manifest.build.family = family::of_build(&build.bin_dir, &build.root, &build.version_text);
             let _not_needed = self.write_manifest(manifest_path, &manifest);
         }
         Some(manifest.build)

@@ -33,7 +33,7 @@ pub enum Error {
     NotPublished {
         dbms: Dbms,
         request: String,
-        /// The nearest ones that are to be had, and from where others come, as phrases.
+        /// The nearest ones that are available, and from where others come, as phrases.
         nearest: String,
     },
 
@@ -127,7 +127,7 @@ pub enum Error {
     )]
     MissingTools { what: String, missing: String, packages: String },
 
-    #[error("building {what} failed while {phase} ({status}); {log} ends with:\n{tail}")]
+    #[error("{}; {log} ends with:\n{tail}", self.in_short())]
     BuildFailed { what: String, phase: &'static str, status: String, log: PathBuf, tail: String },
 
     #[error("interrupted while building {what}; nothing of it was kept")]
@@ -135,6 +135,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// In one line, without the end of a log.
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::BuildFailed { what, phase, status, .. } => {
+                format!("building {what} failed while {phase} ({status})")
+            }
+            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Of what the system refused, if it did.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::File { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+
     /// Whether the request was at fault: a version, directory, source or flavour that a user named.
     pub fn is_usage(&self) -> bool {
         matches!(

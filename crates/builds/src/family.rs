@@ -9,88 +9,29 @@ use std::fs;
 use std::path::Path;
 
 use object::{Object, ObjectSection};
-use serde::{Deserialize, Serialize};
-
-/// What is said of what cannot be found out.
-const UNKNOWN: &str = "unknown";
+use rqps_model::Family;
 
 /// The names of server programs: the first that a build has is asked.
 const SERVER_PROGRAMS: [&str; 3] = ["postgres", "mysqld", "mariadbd"];
 
-/// How a build was made. Each field is `unknown` where that is not known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Family {
-    /// Name and version: `gcc 12.2.0`, `clang 14.0.6`.
-    pub compiler: String,
-    /// The flags that decide the speed of code, in a fixed order: `-O2 -fno-omit-frame-pointer`, `-O2
-    /// --enable-cassert`.
-    pub flags: String,
-    /// The C library it runs with: `system glibc 2.36`, `its own glibc 2.31`, `musl`.
-    pub libc: String,
-}
-
-impl Default for Family {
-    fn default() -> Family {
-        let unknown = || UNKNOWN.to_owned();
-        Family { compiler: unknown(), flags: unknown(), libc: unknown() }
+/// The family of the build at `root`, as its server program in `bin_dir` and its version text tell.
+pub(crate) fn of_build(bin_dir: &Path, root: &Path, version_text: &str) -> Family {
+    let program = SERVER_PROGRAMS.iter().map(|name| bin_dir.join(name)).find(|path| path.is_file());
+    let Some(content) = program.and_then(|path| fs::read(path).ok()) else {
+        return Family::default();
+    };
+    let unknown = || Family::UNKNOWN.to_owned();
+    let compiler = compiler_within(&content).or_else(|| compiler_named(version_text));
+    Family {
+        compiler: compiler.unwrap_or_else(unknown),
+        flags: flags_within(&content).map_or_else(unknown, |flags| flags_that_matter(&flags)),
+        libc: libc_of(&content, root).unwrap_or_else(unknown),
     }
 }
 
-impl Family {
-    /// Of the build at `root`, as its server program in `bin_dir` and its version text tell.
-    pub fn of_build(bin_dir: &Path, root: &Path, version_text: &str) -> Family {
-        let program = SERVER_PROGRAMS.iter().map(|name| bin_dir.join(name)).find(|path| path.is_file());
-        let Some(content) = program.and_then(|path| fs::read(path).ok()) else {
-            return Family::default();
-        };
-        let unknown = || UNKNOWN.to_owned();
-        let compiler = compiler_within(&content).or_else(|| compiler_named(version_text));
-        Family {
-            compiler: compiler.unwrap_or_else(unknown),
-            flags: flags_within(&content).map_or_else(unknown, |flags| flags_that_matter(&flags)),
-            libc: libc_of(&content, root).unwrap_or_else(unknown),
-        }
-    }
-
-    /// The same with the flags that a recipe or a flavour tells: any text that has them in it.
-    #[must_use]
-    pub fn with_flags(mut self, text: &str) -> Family {
-        self.flags = flags_that_matter(text);
-        self
-    }
-
-    /// Names and values as an arm's facts keep them.
-    pub fn facts(&self) -> [(&'static str, &str); 3] {
-        [("family.compiler", &self.compiler), ("family.flags", &self.flags), ("family.libc", &self.libc)]
-    }
-
-    /// What makes builds of these two families unlike, as a phrase; nothing when they are alike. Compilers are alike
-    /// when name and major version are. What is known of one alone counts as unlike; what is known of neither does
-    /// not.
-    pub fn differs(&self, other: &Family) -> Option<String> {
-        let mut parts = Vec::new();
-        if major(&self.compiler) != major(&other.compiler) {
-            parts.push(format!("compiler {} and {}", self.compiler, other.compiler));
-        }
-        if self.flags != other.flags {
-            parts.push(format!("flags {} and {}", self.flags, other.flags));
-        }
-        if self.libc != other.libc {
-            parts.push(format!("C library {} and {}", self.libc, other.libc));
-        }
-        (!parts.is_empty()).then(|| parts.join("; "))
-    }
-}
-
-impl std::fmt::Display for Family {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}, {}", self.compiler, self.flags, self.libc)
-    }
-}
-
-/// `gcc 12` of `gcc 12.2.0`.
-fn major(compiler: &str) -> &str {
-    compiler.split_once('.').map_or(compiler, |(major, _)| major)
+/// The same with the flags that a recipe or a flavour tells: any text that has them in it.
+pub(crate) fn with_flags(family: Family, text: &str) -> Family {
+    Family { flags: flags_that_matter(text), ..family }
 }
 
 /// The flags that decide how fast the code is, each once, in a fixed order. Of flags that exclude each other the last
@@ -218,7 +159,8 @@ fn libc_of(content: &[u8], root: &Path) -> Option<String> {
 /// The C library that programs built here run with.
 pub(crate) fn system_libc() -> String {
     let own = fs::read("/proc/self/exe").ok();
-    own.and_then(|program| libc_of(&program, Path::new("/nowhere"))).unwrap_or_else(|| UNKNOWN.to_owned())
+    own.and_then(|program| libc_of(&program, Path::new("/nowhere")))
+        .unwrap_or_else(|| Family::UNKNOWN.to_owned())
 }
 
 /// From the banner that the library prints when it is run as a program.
@@ -253,20 +195,5 @@ mod tests {
         let text = "PostgreSQL 18.1 on x86_64-pc-linux-gnu, compiled by x86_64-linux-gnu-gcc (Debian 15.2.0-9) 15.2.0, 64-bit";
         assert_eq!(of(text), "gcc 15.2.0");
         assert_eq!(compiler_named("Linker: LLD 14.0.6"), None);
-    }
-
-    #[test]
-    fn families_differ_by_major_version_flags_and_library() {
-        let family = |compiler: &str, flags: &str, libc: &str| Family {
-            compiler: compiler.to_owned(),
-            flags: flags.to_owned(),
-            libc: libc.to_owned(),
-        };
-        let ours = family("gcc 12.2.0", "-O2", "system glibc 2.36");
-        assert_eq!(ours.differs(&family("gcc 12.4.0", "-O2", "system glibc 2.36")), None);
-        let other = ours.differs(&family("gcc 7.5.0", "-Os", "system glibc 2.36")).unwrap();
-        assert_eq!(other, "compiler gcc 12.2.0 and gcc 7.5.0; flags -O2 and -Os");
-        assert!(ours.differs(&Family::default()).unwrap().contains("compiler gcc 12.2.0 and unknown"));
-        assert_eq!(Family::default().differs(&Family::default()), None);
     }
 }

@@ -31,7 +31,6 @@ pub use cpus::{CpuSet, Pinned, pin_this_thread};
 pub use digest::sha256_hex;
 pub use dirs::Dirs;
 pub use error::{Error, Result};
-pub use family::Family;
 pub use guard::run_shim_if_asked;
 pub use obtain::{
     check_known, compile, install, install_from, list_builds, published, resolve, resolve_watched,

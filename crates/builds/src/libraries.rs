@@ -1,4 +1,4 @@
-//! Shared libraries that builds expect of this system: which of them it lacks, and where those are to be had.
+//! Shared libraries that builds expect of this system: which of them it lacks, and where those come from.
 
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ pub struct Dose {
     pub sleep_us: u64,
     /// Bytes of write-ahead log, its header not counted.
     pub wal_bytes: u64,
-    /// With every so manieth message the log is forced to the disk; 0: never.
+    /// With every Nth message the log is forced to the disk; 0: never.
     pub fsync_every: u64,
 }
 

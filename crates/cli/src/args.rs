@@ -279,7 +279,7 @@ pub struct SectionArgs {
 
 /// Takes the sections that there are; help lists them.
 fn section_parser() -> impl TypedValueParser<Value = Section> {
-    PossibleValuesParser::new(Section::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<Section>())
+    PossibleValuesParser::new(Section::ALL.map(Section::key)).try_map(|name| name.parse::<Section>())
 }
 
 /// Arguments of `show`.

@@ -75,7 +75,7 @@ impl Context {
         }
         let known: Vec<&str> = formats.iter().map(|format| name_of(*format)).collect();
         let asked = name_of(self.format);
-        Err(Usage(format!("--format {asked} is not to be had here, {why}: take {}", known.join(" or ")))
+        Err(Usage(format!("--format {asked} is not supported here ({why}); use {}", known.join(" or ")))
             .into())
     }
 
@@ -96,7 +96,7 @@ impl Context {
         match candidates.iter().find(|path| is_run(path)) {
             Some(path) => Ok(path.clone()),
             None => Err(Usage(format!(
-                "`{name}` is no run: neither it nor {} holds a run.db; `rqps ls` lists the runs",
+                "no run named `{name}`: neither it nor {} holds a run.db; `rqps ls` lists the runs",
                 self.results.join(name).display()
             ))
             .into()),

@@ -3,6 +3,7 @@
 mod args;
 mod context;
 mod human;
+mod kit;
 mod listing;
 mod obtaining;
 mod out;
@@ -14,7 +15,7 @@ use args::{Cli, Verb};
 use context::Context;
 use std::process::ExitCode;
 
-/// Something got slower or dearer.
+/// Something got slower or more expensive.
 const EXIT_REGRESSION: u8 = 1;
 /// Usage or plan error.
 const EXIT_USAGE: u8 = 2;

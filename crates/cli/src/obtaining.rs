@@ -28,14 +28,14 @@ pub fn obtaining<T>(
         out::tell(what);
     }
     let caught = context.catches_signals();
-    let mut told = Told::default();
+    let mut announced = Announced::default();
     let mut progress = |progress: &BuildProgress<'_>| {
         match progress.phase {
             // A download is simply broken off: it leaves nothing that the next one would not replace.
             "" | FETCHING => context.release_signals(),
             _ => context.catch_signals(),
         }
-        told.hear(&spinner, on_terminal, progress);
+        announced.tell(&spinner, on_terminal, progress);
     };
     let done = work(&mut Watch { progress: &mut progress, stop: &context.stop, jobs });
     spinner.finish_and_clear();
@@ -47,15 +47,15 @@ pub fn obtaining<T>(
     done
 }
 
-/// What has been told so far.
+/// The phase that was announced last, and when.
 #[derive(Default)]
-struct Told {
+struct Announced {
     phase: String,
     at_s: f64,
 }
 
-impl Told {
-    fn hear(&mut self, spinner: &ProgressBar, on_terminal: bool, progress: &BuildProgress<'_>) {
+impl Announced {
+    fn tell(&mut self, spinner: &ProgressBar, on_terminal: bool, progress: &BuildProgress<'_>) {
         if progress.phase.is_empty() {
             return;
         }

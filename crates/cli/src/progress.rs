@@ -2,7 +2,7 @@
 
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rqps_executor::{Execution, Watcher};
+use rqps_executor::{Execution, Progress as RunProgress};
 use rqps_plan::estimate::{duration_text, estimate};
 use rqps_report::tame;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl Progress {
     }
 }
 
-impl Watcher for Progress {
+impl RunProgress for Progress {
     fn begins(&mut self, seq: u32, arm: &str, action: &str) {
         self.current = Some((seq, Instant::now()));
         self.title = match self.standing {

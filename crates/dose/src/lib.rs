@@ -9,9 +9,9 @@
 //! | `RQPS_DOSE_SPIN` | so many multiplications, each waiting for the one before: instructions and CPU |
 //! | `RQPS_DOSE_SLEEP_US` | a sleep of at least so many microseconds: waiting without CPU |
 //! | `RQPS_DOSE_WAL_BYTES` | a record of so many bytes, and its header, in the server's write-ahead log |
-//! | `RQPS_DOSE_FSYNC_EVERY` | with every so manieth message the server's write-ahead log is forced to the disk |
+//! | `RQPS_DOSE_FSYNC_EVERY` | with every Nth message the server's write-ahead log is forced to the disk |
 //! | `RQPS_DOSE_STALL_US` | with every message that the next line says a sleep of at least so many microseconds |
-//! | `RQPS_DOSE_STALL_EVERY` | every so manieth message of a session stalls: time that the mean hides |
+//! | `RQPS_DOSE_STALL_EVERY` | every Nth message of a session stalls: time that the mean hides |
 //! | `RQPS_DOSE_FILE` | a file with the same in lines of `NAME=number`; it counts in place of the variables |
 //!
 //! What is not given is 0. A server with all doses 0 goes the same way through this library and does nothing there:

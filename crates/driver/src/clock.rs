@@ -2,6 +2,7 @@
 //! subtracted from each other more than once; between two `std::time::Instant`s that costs some forty instructions
 //! each time, here it costs them once, in the reading.
 
+use nix::time::{ClockId, clock_gettime};
 use std::ops::Add;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -39,6 +40,12 @@ impl Add<Duration> for Moment {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self { ns: self.ns.saturating_add(ns) }
     }
+}
+
+/// CPU time of the calling thread so far, nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
+    time.as_secs() * NS_PER_S + u64::from(time.subsec_nanos())
 }
 
 #[cfg(test)]

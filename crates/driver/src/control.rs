@@ -15,6 +15,8 @@ pub(crate) enum Phase {
     FlushBefore,
     /// Work, measured.
     Window,
+    /// A part of that work; others' parts come between this one and the next.
+    Slice,
     /// Hand statistics in; then stand still.
     FlushAfter,
     /// Finish the events that are owed.
@@ -38,7 +40,8 @@ impl Progress {
 
 #[derive(Debug)]
 struct Gate {
-    open: Option<Phase>,
+    /// What is open, and how many phases were opened so far: slices follow each other.
+    open: Option<(Phase, u64)>,
     standing: u32,
 }
 
@@ -77,7 +80,8 @@ impl Control {
         let mut gate = self.lock();
         self.stop.store(false, Ordering::Relaxed);
         gate.standing = 0;
-        gate.open = Some(phase);
+        let opened = gate.open.map_or(0, |(_, number)| number);
+        gate.open = Some((phase, opened + 1));
         self.moved.notify_all();
     }
 
@@ -90,8 +94,8 @@ impl Control {
         gate.standing >= self.clients
     }
 
-    /// Client: says that `done` is over (`None` at the start) and waits for the phase after it.
-    pub fn next_phase(&self, done: Option<Phase>) -> Phase {
+    /// Client: says that the phase number `done` is over (`None` at the start), and waits for one after it.
+    pub fn next_phase(&self, done: Option<u64>) -> (Phase, u64) {
         let mut gate = self.lock();
         if done.is_some() {
             gate.standing += 1;
@@ -99,7 +103,7 @@ impl Control {
         }
         loop {
             match gate.open {
-                Some(phase) if Some(phase) != done => return phase,
+                Some((phase, number)) if Some(number) > done => return (phase, number),
                 _ => {
                     gate = self.moved.wait(gate).unwrap_or_else(PoisonError::into_inner);
                 }

@@ -1,13 +1,13 @@
 //! The coordinator: opens phases, waits for the clients, and gives up on those that don't come back.
 
+use crate::client_threads::Stop;
 use crate::control::{Control, Phase};
-use crate::crew::Stop;
 use crate::spec::{Flush, Observer};
 use crate::warmup::{Detector, SAMPLE};
 use std::time::{Duration, Instant};
 
 /// How often the coordinator looks up while clients work.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// How long clients may take to finish the statement in hand when a step is lost, and again once their statements
 /// were ended.
 const GRACE: Duration = Duration::from_secs(2);
@@ -28,7 +28,17 @@ impl Lead<'_> {
 
     /// A phase in which sessions hand their statistics in.
     pub fn flush(&mut self, phase: Phase) -> Result<(), Stop> {
-        std::thread::sleep(self.flush.map(|flush| flush.idle).unwrap_or_default());
+        std::thread::sleep(self.flush_idle());
+        self.hand_in(phase)
+    }
+
+    /// How long sessions must have stood still before they hand their statistics in.
+    pub fn flush_idle(&self) -> Duration {
+        self.flush.map(|flush| flush.idle).unwrap_or_default()
+    }
+
+    /// The same phase once they have.
+    pub fn hand_in(&mut self, phase: Phase) -> Result<(), Stop> {
         self.phase(phase, "statistics", None)
     }
 

@@ -2,12 +2,13 @@
 //! per statement kind, and windows whose ends no statement straddles.
 //!
 //! It knows tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but no DBMS. [`run_step`] is the door;
+//! [`run_in_turns`] that of several arms whose turns follow each other by milliseconds;
 //! [`sysbench::run`] leads the real sysbench through the same step; [`queue::run_queue`] runs the steps of the Insert
 //! Benchmark.
 
+mod client_threads;
 mod clock;
 mod control;
-mod crew;
 mod error;
 mod event;
 mod lead;
@@ -17,10 +18,12 @@ mod result;
 mod spec;
 mod step;
 pub mod sysbench;
+mod turns;
 mod warmup;
 mod worker;
 
 pub use error::StepError;
 pub use result::{KindResult, StepResult};
-pub use spec::{Flush, Observer, Pace, StepSpec};
-pub use step::run_step;
+pub use spec::{CpuClock, Flush, Observer, Pace, SliceSpec, StepSpec};
+pub use step::{Clients, run_step};
+pub use turns::{Member, run_in_turns};

@@ -1,7 +1,7 @@
 //! What a step measured.
 
 use hdrhistogram::Histogram;
-use rqps_model::{EndedBy, FixedWork, Metrics, Series};
+use rqps_model::{EndedBy, FixedWork, Metrics, Series, Slice};
 use rqps_workloads::expect::Answers;
 use rqps_workloads::{Expect, Statement};
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ pub struct StepResult {
     pub retries: BTreeMap<String, u64>,
     /// One value for each second of the window, the last of which may be cut off: what was completed in it.
     pub series: Vec<Series>,
+    /// What each turn came to, where arms took turns.
+    pub slices: Vec<Slice>,
     /// Totals that only this kind of step has, by name with the unit in it.
     pub totals: Metrics,
     /// What each session was for and its client, in the order in which [`crate::Observer::window_opens`] got the ids;

@@ -3,6 +3,7 @@
 use rqps_model::{Limit, Warmup};
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Test};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
@@ -29,7 +30,21 @@ pub struct StepSpec {
     pub state: TableState,
     /// How sessions hand in their statistics before the window, and after it when they go on.
     pub flush: Option<Flush>,
+    /// What a turn is, where arms take turns ([`crate::run_in_turns`]).
+    pub slice: Option<SliceSpec>,
 }
+
+/// What each client does in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SliceSpec {
+    /// Events; the last slice of a window has what is left.
+    pub events: u64,
+    /// Of these, how many come first and are not part of the slice's figures: caches are cold after another arm's turn.
+    pub guard_events: u64,
+}
+
+/// Reads the CPU time that a process or thread has used, in nanoseconds.
+pub type CpuClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// How sessions that go on are made to hand their statistics to the server. Sessions that end do so by themselves.
 #[derive(Debug, Clone)]
@@ -54,6 +69,19 @@ pub trait Observer {
     /// The clients are not this process but another one, which lives from before the window opens until after it has
     /// closed.
     fn client_process(&mut self, _pid: u32) {}
+    /// The clients are these threads of this process, by their ids in the kernel.
+    fn client_threads(&mut self, _threads: &[u32]) {}
+    /// The window is open. Gives the clocks of the processes or threads that serve the sessions, one for each; none
+    /// where there are none for them. Clients' threads read them at both ends of each slice.
+    fn session_clocks(&mut self) -> Vec<CpuClock> {
+        Vec::new()
+    }
+    /// It is this arm's turn: its clients go on when this returns.
+    fn slice_begins(&mut self) {}
+    /// Its clients stand again. Gives the CPU time that other processes of the instance used meanwhile, microseconds.
+    fn slice_ends(&mut self) -> f64 {
+        0.0
+    }
     /// The warm-up's sessions have ended, and the window has others.
     fn sessions_ended(&mut self, _sessions: &[u32]) {}
     /// All sessions are connected and warm; `sessions` are their ids on the server, client by client. The window opens

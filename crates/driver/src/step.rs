@@ -1,45 +1,49 @@
 //! A step of events: leads the clients through its phases and adds up what they counted.
 
-use crate::control::{Control, Phase};
-use crate::crew::{Crew, Stop};
+use crate::client_threads::{Failure, Stop};
+use crate::control::Phase;
 use crate::error::StepError;
-use crate::event::{Tallies, latency_histogram};
 use crate::lead::Lead;
 use crate::result::{KindResult, StepResult, each_second};
 use crate::spec::{Observer, StepSpec};
 use crate::warmup::Detector;
 use crate::worker::{self, Quota, Report, Shared};
 use hdrhistogram::Histogram;
-use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Warmup};
+use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Slice, Warmup};
 use rqps_wire::Session;
 use rqps_workloads::expect::{Answers, verify};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Runs one step. `connect` gives client number i its session. Blocks until all clients are gone.
-pub fn run_step<S: Session>(
+/// Who runs a step: clients whose sessions are of one kind.
+pub struct Clients<'a>(Box<ClientLife<'a>>);
+
+type ClientLife<'a> = dyn Fn(&Shared<'_>, u32) -> Result<Report, Failure> + Sync + 'a;
+
+impl<'a> Clients<'a> {
+    /// `connect` gives client number i its session.
+    pub fn new<S: Session>(connect: impl Fn(u32) -> Result<S, rqps_wire::Error> + Sync + 'a) -> Self {
+        Self(Box::new(move |shared, number| worker::run(shared, number, &connect)))
+    }
+
+    /// The life of one client, from its connection to its report.
+    pub(crate) fn live(&self, shared: &Shared<'_>, number: u32) -> Result<Report, Failure> {
+        (self.0)(shared, number)
+    }
+}
+
+/// Runs one step. Blocks until all clients are gone.
+pub fn run_step(
     spec: &StepSpec,
-    connect: impl Fn(u32) -> Result<S, rqps_wire::Error> + Sync,
+    clients: &Clients<'_>,
     observer: &mut dyn Observer,
 ) -> Result<StepResult, StepError> {
-    let control = Control::new(spec.clients);
-    let backends = Mutex::new(vec![0; spec.clients as usize]);
-    let no_latency = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
-    let no_tallies = Tallies::new(spec.test, &no_latency);
-    let shared = Shared {
-        spec,
-        control: &control,
-        backends: &backends,
-        no_tallies: &no_tallies,
-        no_latency: &no_latency,
-    };
-    let threads = (0..spec.clients).map(|number| (number, format!("client-{number}"))).collect();
-    let crew = Crew { control: &control, clients: spec.clients, threads };
-    let lead = Lead { control: &control, flush: spec.flush.as_ref(), observer };
+    let shared = Shared::new(spec)?;
+    let threads = shared.threads();
+    let lead = Lead { control: &shared.control, flush: spec.flush.as_ref(), observer };
     let (stretches, reports) =
-        crew.run(|number| worker::run(&shared, number, &connect), || all_phases(&shared, lead))?;
-    add_up(spec, &reports, &stretches, &no_latency)
+        threads.run(|number| clients.live(&shared, number), || all_phases(&shared, lead))?;
+    add_up(&shared, &reports, &stretches)
 }
 
 /// Warm-up that is detected ends after this time at the latest.
@@ -47,11 +51,30 @@ const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
 
 /// How long the phases took.
 #[derive(Debug, Default)]
-struct Stretches {
+pub(crate) struct Stretches {
     warmup: Duration,
 }
 
 fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop> {
+    let stretches = warm_up(shared, &mut lead)?;
+    lead.flush(Phase::FlushBefore)?;
+    lead.observer.window_opens(&shared.backends());
+    lead.phase(Phase::Window, "measure", shared.spec.limit.time())?;
+    lead.observer.window_closes();
+    if !shared.owes_events() {
+        // The sessions end, which hands everything in.
+        lead.phase(Phase::FlushAfter, "statistics", None)?;
+        lead.observer.statistics_complete();
+        return Ok(stretches);
+    }
+    lead.flush(Phase::FlushAfter)?;
+    lead.observer.statistics_complete();
+    lead.phase(Phase::Tail, "finish", None)?;
+    Ok(stretches)
+}
+
+/// From the first connection to the end of the warm-up.
+pub(crate) fn warm_up(shared: &Shared<'_>, lead: &mut Lead<'_>) -> Result<Stretches, Stop> {
     let spec = shared.spec;
     lead.phase(Phase::Connect, "connect", None)?;
     let start = Instant::now();
@@ -65,33 +88,19 @@ fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop
         let detector = detect.then(Detector::default);
         lead.wait("warm-up", warmup_time, detector)?;
     }
-    let warmup = start.elapsed();
-    lead.flush(Phase::FlushBefore)?;
-    let backends = shared.backends.lock().map(|b| b.clone()).unwrap_or_default();
-    lead.observer.window_opens(&backends);
-    lead.phase(Phase::Window, "measure", spec.limit.time())?;
-    lead.observer.window_closes();
-    if !shared.owes_events() {
-        // The sessions end, which hands everything in.
-        lead.phase(Phase::FlushAfter, "statistics", None)?;
-        lead.observer.statistics_complete();
-        return Ok(Stretches { warmup });
-    }
-    lead.flush(Phase::FlushAfter)?;
-    lead.observer.statistics_complete();
-    lead.phase(Phase::Tail, "finish", None)?;
-    Ok(Stretches { warmup })
+    Ok(Stretches { warmup: start.elapsed() })
 }
 
 /// Fewer events than this say nothing of a rate.
 const EVENTS_LEFT_MIN: u64 = 50;
 
-fn add_up(
-    spec: &StepSpec,
+/// What all clients counted.
+pub(crate) fn add_up(
+    shared: &Shared<'_>,
     reports: &[Report],
     stretches: &Stretches,
-    no_latency: &Histogram<u64>,
 ) -> Result<StepResult, StepError> {
+    let (spec, no_latency) = (shared.spec, &shared.no_latency);
     let sum = |field: fn(&Report) -> u64| reports.iter().map(field).sum::<u64>();
     let events = sum(|r| r.window_events);
     let kinds = kinds(reports, no_latency)?;
@@ -126,6 +135,7 @@ fn add_up(
         removed_rows: sum(|r| r.removed_rows),
         retries,
         series: vec![each_second("queries", "queries", &queries_each_second(reports))],
+        slices: slices(reports),
         totals: Metrics::new(),
         sessions: Vec::new(),
         event_ns,
@@ -155,6 +165,22 @@ fn queries_each_second(reports: &[Report]) -> Vec<u64> {
         }
     }
     seconds
+}
+
+/// The clients' slices of each round together.
+fn slices(reports: &[Report]) -> Vec<Slice> {
+    let rounds = reports.iter().map(|report| report.slices.len()).max().unwrap_or(0);
+    let of_round = |round: usize| {
+        let (mut sum, mut rate) = (Slice { sessions_cpu_us: Some(0.0), ..Slice::default() }, 0.0);
+        for slice in reports.iter().filter_map(|report| report.slices.get(round)) {
+            sum.events += slice.events;
+            rate += slice.events as f64 / slice.elapsed_us.max(f64::MIN_POSITIVE);
+            sum.sessions_cpu_us = sum.sessions_cpu_us.zip(slice.sessions_cpu_us).map(|(all, one)| all + one);
+            sum.client_cpu_us += slice.client_cpu_us;
+        }
+        Slice { elapsed_us: if rate > 0.0 { sum.events as f64 / rate } else { 0.0 }, ..sum }
+    };
+    (0..rounds).map(of_round).collect()
 }
 
 /// The sum of histograms; nothing where there is none.

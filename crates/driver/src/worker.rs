@@ -1,17 +1,20 @@
 //! One client: a thread with a session that goes through the phases of a step.
 
-use crate::clock::Moment;
+use crate::client_threads::{ClientThreads, Failure, LeaveOnDrop};
+use crate::clock::{Moment, thread_cpu_ns};
 use crate::control::{Control, Phase};
-use crate::crew::{Failure, LeaveOnDrop};
-use crate::event::{Client, Tallies};
+use crate::error::StepError;
+use crate::event::{Client, Tallies, latency_histogram};
 use crate::pacer::{Pacer, sleep_until};
-use crate::spec::{Pace, StepSpec};
+use crate::spec::{CpuClock, Pace, StepSpec};
 use hdrhistogram::Histogram;
-use rqps_model::Limit;
+use nix::unistd::gettid;
 use rqps_model::random::{Stream, name_word};
+use rqps_model::{Limit, Slice};
 use rqps_wire::{Error, Session};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 /// Tries of one event before its error counts as the step's.
 pub(crate) const EVENT_TRIES_MAX: u32 = 1000;
@@ -33,6 +36,7 @@ pub(crate) struct Report {
     pub removed_rows: u64,
     /// What made this client end the window, if it did.
     pub quota: Option<Quota>,
+    pub slices: Vec<Slice>,
 }
 
 /// What a client ran out of.
@@ -42,18 +46,47 @@ pub(crate) enum Quota {
     RemovedRows,
 }
 
-/// What the clients of a step share.
+/// What the clients of a step and their coordinator share.
 pub(crate) struct Shared<'a> {
     pub spec: &'a StepSpec,
-    pub control: &'a Control,
+    pub control: Control,
     /// Session ids on the server, client by client.
-    pub backends: &'a Mutex<Vec<u32>>,
+    backends: Mutex<Vec<u32>>,
+    /// The clients' threads, by their ids in the kernel.
+    pub client_threads: Mutex<Vec<u32>>,
+    /// What the sessions' CPU time is read from, client by client, once that is known.
+    pub session_clocks: OnceLock<Vec<CpuClock>>,
     /// What a client starts counting with.
-    pub no_tallies: &'a Tallies,
-    pub no_latency: &'a Histogram<u64>,
+    no_tallies: Tallies,
+    pub no_latency: Histogram<u64>,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    pub fn new(spec: &'a StepSpec) -> Result<Self, StepError> {
+        let no_latency = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
+        Ok(Self {
+            spec,
+            control: Control::new(spec.clients),
+            backends: Mutex::new(vec![0; spec.clients as usize]),
+            client_threads: Mutex::new(vec![0; spec.clients as usize]),
+            session_clocks: OnceLock::new(),
+            no_tallies: Tallies::new(spec.test, &no_latency),
+            no_latency,
+        })
+    }
+
+    /// The clients' threads, to be started.
+    pub fn threads(&self) -> ClientThreads<'_> {
+        let clients = self.spec.clients;
+        let threads = (0..clients).map(|number| (number, format!("client-{number}"))).collect();
+        ClientThreads { control: &self.control, clients, threads }
+    }
+
+    /// Session ids on the server, once all are connected.
+    pub fn backends(&self) -> Vec<u32> {
+        self.backends.lock().map(|backends| backends.clone()).unwrap_or_default()
+    }
+
     /// True where clients may have to finish events after the window: fixed work.
     pub fn owes_events(&self) -> bool {
         !matches!(self.spec.limit, Limit::Time(_))
@@ -67,6 +100,28 @@ struct Worker<'a, S: Session> {
     stream: Stream,
     report: Report,
     second: Seconds,
+    /// Since when this client waits for its next turn.
+    stood_since: Option<Moment>,
+}
+
+/// How far a client goes on.
+#[derive(Clone, Copy)]
+struct Until {
+    /// Events, unless only the phase's end is one.
+    quota: Option<u64>,
+    /// Whether it is counted second by second.
+    is_window: bool,
+    /// Whether the first client that has its quota ends the phase for all.
+    ends_phase: bool,
+}
+
+/// How far it went.
+#[derive(Clone, Copy)]
+struct Done {
+    events: u64,
+    /// The end of the last event, and how long all of them took.
+    at: Moment,
+    ns: u64,
 }
 
 /// Counts queries into seconds of the window without a division per event.
@@ -79,6 +134,11 @@ struct Seconds {
 impl Seconds {
     fn new(start: Moment) -> Self {
         Self { start, end_ns: 1_000_000_000, current: 0 }
+    }
+
+    /// Leaves a stretch out in which the client stood still.
+    fn skip(&mut self, ns: u64) {
+        self.start = self.start + Duration::from_nanos(ns);
     }
 
     #[inline]
@@ -105,21 +165,20 @@ pub(crate) fn run<S: Session>(
             Failure { client: number, doing, source: Box::new(source) }
         }
     };
-    let _leave = LeaveOnDrop(shared.control);
-    let first = shared.control.next_phase(None);
+    let _leave = LeaveOnDrop(&shared.control);
+    let (first, mut done) = shared.control.next_phase(None);
     debug_assert_eq!(first, Phase::Connect);
+    if let Ok(mut threads) = shared.client_threads.lock() {
+        threads[number as usize] = gettid().as_raw().unsigned_abs();
+    }
     let session = connect(number).map_err(failed("connecting"))?;
     let client = Client::new(session, shared.spec, number).map_err(failed("preparing"))?;
     if let Ok(mut backends) = shared.backends.lock() {
         backends[number as usize] = client.backend_id();
     }
     let mut worker = Worker::new(shared, number, client);
-    let mut done = Phase::Connect;
     loop {
-        if done == Phase::Tail || shared.control.aborted() {
-            return Ok(worker.report);
-        }
-        let phase = shared.control.next_phase(Some(done));
+        let (phase, number) = shared.control.next_phase(Some(done));
         if shared.control.aborted() {
             return Ok(worker.report);
         }
@@ -131,9 +190,13 @@ pub(crate) fn run<S: Session>(
                 worker.flush().map_err(failed("handing statistics in"))?;
             }
             Phase::Window => worker.window().map_err(failed("in the window"))?,
-            Phase::Tail => worker.tail().map_err(failed("finishing its events"))?,
+            Phase::Slice => worker.slice().map_err(failed("in the window"))?,
+            Phase::Tail => {
+                worker.tail().map_err(failed("finishing its events"))?;
+                return Ok(worker.report);
+            }
         }
-        done = phase;
+        done = number;
     }
 }
 
@@ -153,8 +216,10 @@ impl<'a, S: Session> Worker<'a, S> {
             retries: BTreeMap::new(),
             removed_rows: 0,
             quota: None,
+            slices: Vec::new(),
         };
-        Self { shared, number, client, stream: Stream::new(&[]), report, second: Seconds::new(Moment::now()) }
+        let second = Seconds::new(Moment::now());
+        Self { shared, number, client, stream: Stream::new(&[]), report, second, stood_since: None }
     }
 
     /// Its own draws for each phase: the window's don't depend on how far warm-up came.
@@ -185,7 +250,8 @@ impl<'a, S: Session> Worker<'a, S> {
             Limit::Work(work) => work.warmup.get(self.number as usize).copied(),
             _ => None,
         };
-        self.report.warmup_events = self.work(quota, Moment::now(), false)?;
+        let until = Until { quota, is_window: false, ends_phase: false };
+        self.report.warmup_events = self.work(until, Moment::now())?.events;
         self.report.tallies.clear();
         self.report.retries.clear();
         self.report.quota = None;
@@ -197,31 +263,83 @@ impl<'a, S: Session> Worker<'a, S> {
     }
 
     fn window(&mut self) -> Result<(), Error> {
-        self.seed(1);
-        let quota = match &self.shared.spec.limit {
+        let quota = self.quota();
+        let start = self.begin_window();
+        let done = self.work(Until { quota, is_window: true, ends_phase: true }, start)?;
+        self.end_window(done);
+        Ok(())
+    }
+
+    /// A turn of the window: of all its events, those that are next.
+    fn slice(&mut self) -> Result<(), Error> {
+        let (Some(slice), Some(all)) = (self.shared.spec.slice, self.quota()) else {
+            return Ok(());
+        };
+        let start = match self.stood_since {
+            None => self.begin_window(),
+            Some(since) => {
+                let now = Moment::now();
+                self.second.skip(now.ns_since(since));
+                now
+            }
+        };
+        let events = slice.events.min(all.saturating_sub(self.report.window_events));
+        let guard = slice.guard_events.min(events.saturating_sub(1));
+        let part = |quota| Until { quota: Some(quota), is_window: true, ends_phase: false };
+        let cold = self.work(part(guard), start)?;
+        let (session, client, from) = (self.session_cpu_ns(), thread_cpu_ns(), Moment::now());
+        let done = self.work(part(events - guard), from)?;
+        let us = |now: u64, before: u64| now.saturating_sub(before) as f64 / 1e3;
+        let client_cpu_us = us(thread_cpu_ns(), client);
+        self.report.slices.push(Slice {
+            events: done.events,
+            elapsed_us: done.at.ns_since(from) as f64 / 1e3,
+            sessions_cpu_us: session.zip(self.session_cpu_ns()).map(|(before, now)| us(now, before)),
+            client_cpu_us,
+            others_cpu_us: 0.0,
+        });
+        self.stood_since = Some(done.at);
+        let both = Done { events: cold.events + done.events, at: done.at, ns: done.at.ns_since(start) };
+        self.end_window(both);
+        Ok(())
+    }
+
+    fn session_cpu_ns(&self) -> Option<u64> {
+        let clocks = self.shared.session_clocks.get()?;
+        clocks.get(self.number as usize).map(|clock| clock())
+    }
+
+    /// The client's own events of the window, where their number is given.
+    fn quota(&self) -> Option<u64> {
+        match &self.shared.spec.limit {
             Limit::Work(work) => work.window.get(self.number as usize).copied(),
             Limit::Events(events) => Some(self.my_part(*events)),
             Limit::Rows(rows) => Some(*rows),
             Limit::Time(_) => None,
-        };
+        }
+    }
+
+    fn begin_window(&mut self) -> Moment {
+        self.seed(1);
         let start = Moment::now();
         self.second = Seconds::new(start);
-        self.report.window_events = self.work(quota, start, true)?;
-        if self.second.current > 0 {
+        start
+    }
+
+    /// The window ends here, or its first slices do.
+    fn end_window(&mut self, done: Done) {
+        self.report.window_events += done.events;
+        self.report.window_s += done.ns as f64 / 1e9;
+        let is_last = self.quota().is_none_or(|all| self.report.window_events >= all);
+        if (is_last || self.stood_since.is_none()) && self.second.current > 0 {
             let last = std::mem::take(&mut self.second.current);
             self.report.queries_each_second.push(last);
         }
-        Ok(())
     }
 
     /// The events that are owed after the window: only fixed work leaves any.
     fn tail(&mut self) -> Result<(), Error> {
-        let owed = match &self.shared.spec.limit {
-            Limit::Work(work) => work.window.get(self.number as usize).copied().unwrap_or(0),
-            Limit::Events(events) => self.my_part(*events),
-            Limit::Rows(rows) => *rows,
-            Limit::Time(_) => 0,
-        };
+        let owed = self.quota().unwrap_or(0);
         let owed = owed.saturating_sub(self.report.window_events);
         if owed == 0 {
             return Ok(());
@@ -244,10 +362,11 @@ impl<'a, S: Session> Worker<'a, S> {
         Ok(())
     }
 
-    /// Repeats events until the phase ends or the quota is used up; returns how many.
-    fn work(&mut self, quota: Option<u64>, start: Moment, window: bool) -> Result<u64, Error> {
+    /// Repeats events until the phase ends or the quota is used up.
+    fn work(&mut self, until: Until, start: Moment) -> Result<Done, Error> {
+        let quota = until.quota;
         let spec = self.shared.spec;
-        let control = self.shared.control;
+        let control = &self.shared.control;
         let progress = &control.progress[self.number as usize];
         let queries = u64::from(spec.test.queries_per_event());
         let removed_max = self.removed_rows_max().filter(|_| quota.is_none());
@@ -256,7 +375,7 @@ impl<'a, S: Session> Worker<'a, S> {
         while !control.phase_ended() {
             if quota.is_some_and(|quota| events >= quota) {
                 self.report.quota = Some(Quota::Events);
-                if window {
+                if until.ends_phase {
                     control.end_phase();
                 }
                 break;
@@ -279,7 +398,7 @@ impl<'a, S: Session> Worker<'a, S> {
             if let Some(histogram) = &mut self.report.event_ns {
                 histogram.saturating_record(now.ns_since(sent));
             }
-            if window {
+            if until.is_window {
                 self.second.count(now, queries, &mut self.report.queries_each_second);
             }
             if let (Some(due), Some(histogram)) = (due, &mut self.report.scheduled_ns) {
@@ -291,8 +410,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 break;
             }
         }
-        self.report.window_s = now.ns_since(start) as f64 / 1e9;
-        Ok(events)
+        Ok(Done { events, at: now, ns: now.ns_since(start) })
     }
 
     fn count_removed(&mut self, changed_before: u64) {

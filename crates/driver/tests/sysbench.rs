@@ -57,6 +57,7 @@ fn spec(test: &str, limit: Limit) -> StepSpec {
         pace: Pace::Closed,
         state: TableState { rows: ROWS, complete: true, concurrent_writes: true },
         flush: None,
+        slice: None,
     }
 }
 
@@ -185,7 +186,8 @@ fn every_test_runs(mut step: impl FnMut(&StepSpec) -> Result<StepResult, StepErr
             assert_eq!(result.statements, 7 * u64::from(test.statements_per_event()), "{}", test.name);
         }
         if test.writes() && test.name != "delete" {
-            assert_eq!((result.noop_statements, result.changed_rows > 0), (0, true), "{}", test.name);
+            // Of two clients, one may delete the row that the other has just deleted.
+            assert!(result.noop_statements <= 2 && result.changed_rows > 0, "{}: {result:?}", test.name);
         }
         assert_eq!(each_second(&result).iter().sum::<f64>(), result.queries as f64, "{}", test.name);
     }

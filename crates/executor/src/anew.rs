@@ -12,7 +12,7 @@
 use crate::error::Result;
 use crate::run::Execution;
 use rqps_plan::{Action, ActionKind, Plan, Schedule};
-use rqps_store::{ActionRecord, Outcome, Run, RunFolder, Status, counted};
+use rqps_store::{ActionRecord, Outcome, Run, Status, counted};
 use std::collections::BTreeSet;
 
 /// Whether a step was cut off and what was left of it gave no result.
@@ -61,7 +61,7 @@ impl Execution {
             self.writer().add_note(Some(&name), &text)?;
             self.tell(format!("arm {name} {text}"));
         }
-        Ok(Some(RunFolder::open(&self.folder())?))
+        Ok(Some(self.writer().run()?))
     }
 }
 

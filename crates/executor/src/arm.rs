@@ -1,16 +1,12 @@
 //! An arm at work: its server, and what is needed to talk to it and to watch it.
 
-use crate::adapter::CLIENT_NAME;
-use crate::adapter::{ADMIN_NAME, Adapter, Admin};
-use crate::adapters::adapter;
+use crate::control::RunControl;
 use crate::error::{Death, Error, Result, tells_of_full_disk};
-use crate::log::LOOK_THROUGH_LINES;
-use crate::outside::Outside;
+use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
 use rqps_model::{ServerSetting, Setting};
 use rqps_probe::{PerfCounters, ServerTarget};
-use rqps_servers::{Applied, Config, Server, ServerSpec};
-use rqps_wire::{Endpoint, Host};
+use rqps_servers::{Applied, Config, ServerSpec};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,96 +14,95 @@ use std::time::{Duration, Instant};
 const DEATH_NOTICE: Duration = Duration::from_secs(2);
 /// How often that is looked at.
 const DEATH_POLL: Duration = Duration::from_millis(20);
+const ASKING_FACTS: &str = "asking the server what it is";
 
 /// What an arm is made of, resolved once before the run begins.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Ingredients {
     pub build: Build,
     pub config: Config,
+    pub system: &'static dyn System,
 }
 
-/// What an arm's server says of itself.
+/// What an arm's instance says of itself.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Says {
+pub(crate) struct InstanceFacts {
     pub version_text: String,
     pub facts: Vec<Setting>,
     pub settings: Vec<ServerSetting>,
 }
 
-/// A running server of an arm.
-pub(crate) struct ActiveArm {
-    pub index: usize,
+/// An arm at work.
+pub struct ActiveArm {
+    pub(crate) index: usize,
     pub name: String,
-    /// How its DBMS is spoken to.
-    pub adapter: &'static dyn Adapter,
-    pub server: Server,
-    pub endpoint: Endpoint,
-    pub perf: PerfCounters,
+    pub system: &'static dyn System,
+    pub instance: Box<dyn Instance>,
+    /// None where nothing is charged to the instance.
+    pub(crate) perf: Option<PerfCounters>,
     pub data_dir: PathBuf,
 }
 
 impl ActiveArm {
-    /// Starts the server on a data directory that is ready, and attaches the counters before any client comes. Given up
-    /// when the user wants to stop.
-    pub fn start(index: usize, name: &str, spec: &ServerSpec, outside: &Outside<'_>) -> Result<Self> {
-        let server = Server::start_unless(spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
-        let perf = PerfCounters::attach(server.pid());
-        let endpoint = endpoint(&server);
-        let adapter = adapter(spec.build.dbms);
-        let arm = Self {
-            index,
-            name: name.to_owned(),
-            adapter,
-            server,
-            endpoint,
-            perf,
-            data_dir: spec.data_dir.clone(),
-        };
-        outside.serve(&arm);
+    /// Starts the instance on a data directory that is ready, and attaches the counters before any client comes. Given
+    /// up when the user wants to stop.
+    pub(crate) fn start(
+        index: usize,
+        name: &str,
+        (system, spec): (&'static dyn System, &ServerSpec),
+        control: &RunControl<'_>,
+    ) -> Result<Self> {
+        let instance = system.open(spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
+        let perf = instance.pid().map(PerfCounters::attach);
+        let data_dir = spec.data_dir.clone();
+        let arm = Self { index, name: name.to_owned(), system, instance, perf, data_dir };
+        control.serve(&arm);
         Ok(arm)
     }
 
+    /// A session for administration; `doing` says what for.
+    ///
+    /// # Errors
+    /// When the instance gives none.
     pub fn admin(&self, doing: &str) -> Result<Box<dyn Admin>> {
-        self.adapter.connect(&self.endpoint, ADMIN_NAME).map_err(Error::session(&self.name, doing))
+        self.instance.admin(ADMIN_NAME).map_err(Error::session(&self.name, doing))
     }
 
-    /// What a probe is to watch, at this moment.
-    pub fn target(&self, admin: &mut dyn Admin) -> Result<ServerTarget> {
-        Ok(ServerTarget { pid: self.server.pid(), work_in: admin.work_in()? })
+    /// What a probe is to watch, at this moment; none where nothing is charged to the instance.
+    pub(crate) fn target(&self, admin: &mut dyn Admin) -> Result<Option<ServerTarget>> {
+        let Some(pid) = self.instance.pid() else {
+            return Ok(None);
+        };
+        Ok(Some(ServerTarget { pid, work_in: admin.work_in()? }))
     }
 
-    /// Has the server write what finished work changed to where a killed server finds it again.
-    pub fn make_durable(&self) -> Result<()> {
+    /// Has what finished work changed written to where it is found after a crash.
+    pub(crate) fn make_durable(&self) -> Result<()> {
         let doing = "making a step's changes durable";
         self.admin(doing)?.make_durable().map_err(Error::session(&self.name, doing))
     }
 
-    /// Has the server end what its measured sessions are doing.
-    pub fn end_statements(&self) {
-        self.adapter.end_statements(&self.endpoint, CLIENT_NAME);
-    }
-
     /// What a failure in a step amounts to: a full disk, a dead server, or just what it says.
-    pub fn judge(&mut self, step: &str, failure: Error) -> Error {
+    pub(crate) fn judge(&mut self, step: &str, failure: Error) -> Error {
         let words = failure.to_string();
-        if tells_of_full_disk(&words) && !failure.lost_server() {
+        if failure.is_full_disk() && !failure.lost_server() {
             return self.disk_full(step, words);
         }
-        let how = match failure.is_silence() && self.server.alive() {
+        let how = match failure.is_silence() && self.instance.exit_text().is_none() {
             true => Some("it hangs: it does not answer a login".to_owned()),
             false => self.death(failure.lost_server()),
         };
         let Some(how) = how else {
             return failure.about(&self.name, step);
         };
-        let log = self.adapter.telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES));
+        let log = self.instance.telling_lines();
         if tells_of_full_disk(&log) {
             return self.disk_full(step, log);
         }
         Error::ServerDied {
             arm: self.name.clone(),
             step: step.to_owned(),
-            death: Box::new(Death { how, cause: words, log_path: self.server.log_path().to_owned(), log }),
+            death: Box::new(Death { how, cause: words, log_path: self.instance.log_path().to_owned(), log }),
         }
     }
 
@@ -125,7 +120,7 @@ impl ActiveArm {
     fn death(&mut self, lost_session: bool) -> Option<String> {
         let deadline = Instant::now() + DEATH_NOTICE;
         loop {
-            if let Some(status) = self.server.exit_text() {
+            if let Some(status) = self.instance.exit_text() {
                 return Some(format!("its main process ended ({status})"));
             }
             if !lost_session {
@@ -140,49 +135,43 @@ impl ActiveArm {
 
     /// What it means that a session is lost while the main process goes on.
     fn lost_session(&self) -> &'static str {
-        match self.adapter.session_is_a_process() {
+        match self.system.session_is_a_process() {
             true => "one of its processes crashed, or was ended from outside",
             false => "it dropped a session while its process went on",
         }
     }
 
-    /// What the server says of itself.
-    pub fn says(&self) -> Result<Says> {
-        let doing = "asking the server what it is";
-        let mut admin = self.admin(doing)?;
-        let table = admin.query("SELECT version()").map_err(Error::session(&self.name, doing))?;
+    /// What the instance says of itself.
+    pub(crate) fn facts(&mut self) -> Result<InstanceFacts> {
+        self.asked_facts().map_err(|failure| self.judge(ASKING_FACTS, failure))
+    }
+
+    fn asked_facts(&self) -> Result<InstanceFacts> {
+        let mut admin = self.admin(ASKING_FACTS)?;
+        let version_text = admin.version_text().map_err(Error::session(&self.name, ASKING_FACTS))?;
         let (facts, settings) = (admin.build_facts()?, admin.settings()?);
-        Ok(Says {
-            version_text: table.value().unwrap_or_default().to_owned(),
-            facts: facts.into_iter().map(|(name, value)| Setting { name, value }).collect(),
-            settings,
-        })
+        let facts = facts.into_iter().map(|(name, value)| Setting { name, value }).collect();
+        Ok(InstanceFacts { version_text, facts, settings })
     }
 }
 
 /// Wraps what kept a server from being made or started with whose it was.
 pub(crate) fn not_started(arm: &str, data_dir: &Path) -> impl FnOnce(rqps_servers::Error) -> Error {
-    move |source| match source {
-        rqps_servers::Error::Interrupted { .. } => Error::Interrupted,
-        source if tells_of_full_disk(&source.to_string()) => Error::DiskFull {
+    move |source| {
+        if matches!(source, rqps_servers::Error::Interrupted { .. }) {
+            return Error::Interrupted;
+        }
+        let words = source.to_string();
+        let error = Error::NotStarted { arm: arm.to_owned(), source: Box::new(source) };
+        if !error.is_full_disk() {
+            return error;
+        }
+        Error::DiskFull {
             arm: arm.to_owned(),
             doing: "starting its server".to_owned(),
             place: data_dir.to_owned(),
-            words: source.to_string(),
-        },
-        source => Error::NotStarted { arm: arm.to_owned(), source: Box::new(source) },
-    }
-}
-
-/// How measured and administrative sessions reach a server: over TCP where it listens there.
-pub fn endpoint(server: &Server) -> Endpoint {
-    let at = server.endpoint();
-    Endpoint {
-        host: at.tcp.map_or_else(|| Host::Unix(at.socket_dir.clone()), Host::Tcp),
-        port: at.port,
-        user: at.user.clone(),
-        password: at.password.clone(),
-        database: at.database.clone(),
+            words,
+        }
     }
 }
 
@@ -192,11 +181,11 @@ pub(crate) fn record(
     is_base: bool,
     ingredients: &Ingredients,
     applied: Option<&Applied>,
-    says: Option<Says>,
+    facts: Option<InstanceFacts>,
 ) -> rqps_store::Arm {
-    let is_known = says.is_some();
-    let says = says.unwrap_or_default();
-    let Ingredients { build, config } = ingredients;
+    let is_known = facts.is_some();
+    let InstanceFacts { version_text, facts, settings } = facts.unwrap_or_default();
+    let Ingredients { build, config, .. } = ingredients;
     let fact = |(name, value): (&str, &str)| Setting { name: name.to_owned(), value: value.to_owned() };
     let family = build.family.facts().map(fact);
     let left_out = applied.map_or(&[][..], |applied| &applied.left_out);
@@ -209,7 +198,7 @@ pub(crate) fn record(
         build_version: build.version.clone(),
         build_hash: build.hash.clone(),
         build_origin: build.origin.clone(),
-        build_version_text: if is_known { says.version_text } else { build.version_text.clone() },
+        build_version_text: if is_known { version_text } else { build.version_text.clone() },
         config_name: config.name.clone(),
         config_hash: config.hash.clone(),
         config_text: text.to_owned(),
@@ -221,7 +210,7 @@ pub(crate) fn record(
         control: arm.control,
         env: arm.env.clone(),
         after_load: arm.after_load.clone(),
-        facts: says.facts.into_iter().chain(family).collect(),
-        settings: says.settings,
+        facts: facts.into_iter().chain(family).collect(),
+        settings,
     }
 }

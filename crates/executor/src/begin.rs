@@ -3,33 +3,34 @@
 use crate::anew::lacks_results;
 use crate::arm::{Ingredients, record};
 use crate::describe::{meta, steps};
-use crate::driver::described;
 use crate::error::{Error, Result};
 use crate::inputs;
+use crate::kit::{Host, Kit};
+use crate::place::Place;
 use crate::run::Execution;
-use crate::seat::memory_bytes_max;
-use rqps_builds::Watch;
-use rqps_builds::{Build, Dirs};
+use crate::setup::Setup;
+use crate::spec::memory_bytes_max;
+use rqps_builds::{Build, Dirs, Watch};
 use rqps_model::BuildSource;
-use rqps_plan::{Arm, Plan, PlanContext, ProfileAfter, Protocol, schedule};
-use rqps_probe::HostFacts;
+use rqps_plan::{Arm, Plan, PlanContext, ProfileAfter, Protocol};
 use rqps_probe::profile::Perf;
-use rqps_servers::{HostLimits, load_config, load_config_for};
-use rqps_store::{Fact, Run, RunFolder, RunWriter, Status};
+use rqps_servers::HostLimits;
+use rqps_store::{Run, RunFolder, RunWriter, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Obtains every arm's build and reads its config, in the plan's order. Builds from source take minutes: `watch`
 /// hears of them and may end them.
-pub fn resolve(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
-    let builds = resolve_builds(plan, dirs, watch)?;
+pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
+    let builds = resolve_builds(kit, plan, dirs, watch)?;
     let mut limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     if let Some(most) = memory_bytes_max(plan) {
         limits.memory_bytes = limits.memory_bytes.min(most);
     }
     let with_config = |(arm, build): (&Arm, Build)| {
-        let config = load_config_for(build.dbms, &arm.config, &limits)?;
-        Ok(Ingredients { build, config })
+        let system = kit.system(build.dbms)?;
+        let config = system.config(build.dbms, &arm.config, Some(&limits))?;
+        Ok(Ingredients { build, config, system })
     };
     plan.arms.iter().zip(builds).map(with_config).collect()
 }
@@ -42,12 +43,14 @@ fn resident(plan: &Plan) -> u64 {
     }
 }
 
-fn resolve_builds(plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
-    plan.arms.iter().map(|arm| Ok(rqps_builds::resolve_watched(dirs, &arm.build, watch)?)).collect()
+fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
+    let mut build = |arm: &Arm| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?);
+    plan.arms.iter().map(&mut build).collect()
 }
 
 /// Makes a run folder for a plan below `results`.
 pub fn begin(
+    kit: &Kit,
     mut plan: Plan,
     ingredients: Vec<Ingredients>,
     dirs: &Dirs,
@@ -58,13 +61,13 @@ pub fn begin(
         // Better known before hours of measuring than after.
         Perf::find()?;
     }
-    let driver = described(plan.workload.driver)?;
+    let driver = kit.driver(&plan)?;
+    let driver_text = driver.described()?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
-    let host = host_facts(dirs)?;
+    let host = kit.host.facts(&dirs.work)?;
     let folder = RunFolder::create(results, &plan.name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
-    let schedule = schedule(&plan);
     let toml =
         plan.to_toml().map_err(|e| Error::Plan { path: folder.plan_path(), problem: e.to_string() })?;
     let arms: Vec<_> = plan
@@ -73,14 +76,15 @@ pub fn begin(
         .zip(&ingredients)
         .map(|(arm, made_of)| record(arm, arm.name == plan.base, made_of, None, None))
         .collect();
-    let meta = meta(&plan, driver, schedule.actions.len() as u32, program_version);
+    let meta = meta(&plan, &ingredients, driver_text, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
     let configs = plan.arms.iter().zip(&ingredients);
     let configs = configs.map(|(arm, made_of)| (format!("configs/{}.conf", arm.name), &*made_of.config.text));
     let files: Vec<_> = [("plan.toml".to_owned(), &*toml)].into_iter().chain(configs).collect();
     inputs::keep(&folder, &files)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
-    Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
+    let place = Place::of(dirs, writer.folder());
+    Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host }, writer))
 }
 
 /// How a run is taken up again.
@@ -95,12 +99,12 @@ pub struct Resume {
 /// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
 /// A run that is complete is taken up only when it has blocks and is to get `more` time, or when it lacks results of
 /// steps that were cut off.
-pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> Result<Execution> {
+pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> Result<Execution> {
     let Resume { other_host, more } = how;
     // What is read is what the next step stands on: nobody else may be writing from here on.
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
-    let run = RunFolder::open(path)?;
+    let run = writer.run()?;
     let isolated = run.meta.protocol == Protocol::Isolated.key();
     match (run.status.status, more) {
         (_, Some(_)) if !isolated => return Err(Error::NoMore(path.to_owned())),
@@ -108,7 +112,7 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> R
         (Status::Complete, None) if !lacks_results(&run) => return Err(Error::Complete(path.to_owned())),
         _ => {}
     }
-    let mut execution = reopened(&run, writer, dirs, other_host, watch)?;
+    let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
     execution.take_up(&run)?;
     if let Some(more) = more {
         execution.give_time(more);
@@ -121,12 +125,18 @@ pub fn resume(path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> R
 ///
 /// # Errors
 /// As [`resume`], and when this host cannot take profiles.
-pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, watch: &mut Watch<'_>) -> Result<Execution> {
+pub fn reopen(
+    kit: &Kit,
+    path: &Path,
+    dirs: &Dirs,
+    other_host: bool,
+    watch: &mut Watch<'_>,
+) -> Result<Execution> {
     Perf::find()?;
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
     dirs.create_work()?;
-    let execution = reopened(&RunFolder::open(path)?, writer, dirs, other_host, watch)?;
+    let execution = reopened(kit, &writer.run()?, writer, (dirs, other_host), watch)?;
     if !execution.plan().work.has_independent_tests() {
         return Err(Error::NotProfiled);
     }
@@ -134,10 +144,10 @@ pub fn reopen(path: &Path, dirs: &Dirs, other_host: bool, watch: &mut Watch<'_>)
 }
 
 fn reopened(
+    kit: &Kit,
     run: &Run,
     writer: RunWriter,
-    dirs: &Dirs,
-    other_host: bool,
+    (dirs, other_host): (&Dirs, bool),
     watch: &mut Watch<'_>,
 ) -> Result<Execution> {
     inputs::check(&run.folder)?;
@@ -147,11 +157,10 @@ fn reopened(
         path: plan_path.clone(),
         source,
     })?;
-    let plan =
-        Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
-            .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
-            .plan;
-    let mut ingredients = resolve_builds(&plan, dirs, watch)?;
+    let plan = Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting(kit.benchmarks))
+        .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
+        .plan;
+    let mut ingredients = resolve_builds(kit, &plan, dirs, watch)?;
     let ingredients = plan
         .arms
         .iter()
@@ -160,16 +169,18 @@ fn reopened(
         .map(|((arm, build), then)| {
             same_build(then, &build)?;
             let pinned = pinned_config(&run.folder, &arm.name);
-            let mut config = load_config(build.dbms, &pinned.to_string_lossy())?;
+            let system = kit.system(build.dbms)?;
+            let mut config = system.config(build.dbms, &pinned.to_string_lossy(), None)?;
             config.name.clone_from(&then.config_name);
-            Ok(Ingredients { build, config })
+            Ok(Ingredients { build, config, system })
         })
         .collect::<Result<Vec<_>>>()?;
+    let driver = kit.driver(&plan)?;
     if !other_host {
-        same_host(run, dirs)?;
+        same_host(run, kit.host, dirs)?;
     }
-    let schedule = schedule(&plan);
-    Ok(Execution::new(plan, schedule, ingredients, dirs, writer))
+    let place = Place::of(dirs, writer.folder());
+    Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host }, writer))
 }
 
 fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
@@ -209,8 +220,8 @@ fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> 
     Ok(())
 }
 
-fn same_host(run: &Run, dirs: &Dirs) -> Result<()> {
-    let now = host_facts(dirs)?;
+fn same_host(run: &Run, host: &dyn Host, dirs: &Dirs) -> Result<()> {
+    let now = host.facts(&dirs.work)?;
     let differences: Vec<String> = run
         .host
         .iter()
@@ -221,19 +232,4 @@ fn same_host(run: &Run, dirs: &Dirs) -> Result<()> {
         })
         .collect();
     if differences.is_empty() { Ok(()) } else { Err(Error::OtherHost(differences.join("; "))) }
-}
-
-fn host_facts(dirs: &Dirs) -> Result<Vec<Fact>> {
-    let facts = HostFacts::collect(&dirs.work)?;
-    let comparable: Vec<String> = facts.fingerprint();
-    let fact = |(key, value): (&str, String)| Fact {
-        key: key.to_owned(),
-        value,
-        // The kernel keeps a varying bit of the memory for itself: it is compared in whole GB, below.
-        comparable: key != "memory_bytes"
-            && comparable.iter().any(|fact| fact.split('=').next() == Some(key)),
-    };
-    let memory_gb = (facts.memory_bytes as f64 / 1e9).round();
-    let memory = Fact { key: "memory_gb".to_owned(), value: memory_gb.to_string(), comparable: true };
-    Ok(facts.key_values().into_iter().map(fact).chain([memory]).collect())
 }

@@ -1,19 +1,25 @@
 //! What a run says of itself before it begins: its parameters and its steps.
 
-use crate::adapters::adapter;
+use crate::arm::Ingredients;
 use rqps_model::{Limit, Setting};
 use rqps_plan::{ActionKind, Plan, Protocol, Step, schedule};
 use rqps_store::{Meta, PlannedStep, now_ms};
 use std::collections::BTreeSet;
 
-/// The run's parameters; `driver` is described where it is not our own.
-pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, program_version: &str) -> Meta {
+/// The run's parameters; `driver` is what it says of its driver, if anything.
+pub(crate) fn meta(
+    plan: &Plan,
+    ingredients: &[Ingredients],
+    driver: Option<String>,
+    program_version: &str,
+) -> Meta {
+    let actions_total = schedule(plan).actions.len() as u32;
     let workload = &plan.workload;
     let mut method: Vec<_> =
         plan.work.method(plan).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     method.extend(driver.map(|described| ("driver".to_owned(), described)));
     if plan.isolated.is_some() {
-        let of_arms = plan.arms.iter().map(|arm| adapter(arm.build.dbms).method_of_blocks());
+        let of_arms = ingredients.iter().map(|made_of| made_of.system.method_of_blocks());
         let undisturbed: BTreeSet<_> = of_arms.collect();
         method.extend(undisturbed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
@@ -22,10 +28,11 @@ pub(crate) fn meta(plan: &Plan, driver: Option<String>, actions_total: u32, prog
         program_version: program_version.to_owned(),
         created_at_ms: now_ms(),
         workload: plan.work.benchmark().id().to_owned(),
+        workload_title: plan.work.benchmark().title().to_owned(),
         workload_revision: plan.work.benchmark().revision().to_owned(),
         protocol: plan.protocol.key().to_owned(),
         seed: plan.seed,
-        tables: plan.work.tables().len() as u32,
+        tables: plan.work.tables(),
         rows_per_table: plan.work.rows_per_table(),
         clients: workload.clients,
         actions_total,
@@ -50,8 +57,9 @@ fn isolated_steps(plan: &Plan) -> Vec<PlannedStep> {
             name: step.name,
             kind: "measure".to_owned(),
             test: Some(step.test),
-            group: Some(step.group),
+            group: Some(step.group.clone()),
             role: Some(step.role),
+            writes: step.writes,
         })
     };
     steps.filter_map(step).collect()
@@ -74,6 +82,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             test: None,
             group: None,
             role: None,
+            writes: false,
             clients: plan.workload.clients,
             amount: String::new(),
         };
@@ -92,6 +101,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
                 test: Some(measured.test.clone()),
                 group: Some(measured.group.clone()),
                 role: Some(measured.role),
+                writes: measured.writes,
                 clients: measured.clients,
                 amount: match &measured.limit {
                     Limit::Time(time) => format!("{} s", time.as_secs()),

@@ -1,6 +1,7 @@
 //! What can stop a run, and what a user does about it.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Why a run did not finish.
@@ -24,6 +25,12 @@ pub enum Error {
     /// A measured step failed though its server lives.
     #[error("arm {arm}, step {step}: {source}")]
     Step { arm: String, step: String, source: rqps_driver::StepError },
+    #[error("this rqps was built without {0}")]
+    NoSystem(rqps_model::Dbms),
+    #[error("the driver {driver} does not run the benchmark {benchmark}")]
+    NoDriver { driver: &'static str, benchmark: &'static str },
+    #[error("arm {arm}: the driver {driver} has no way to reach its system")]
+    NoAddress { arm: String, driver: &'static str },
     /// A step that no clients can run: a defect of the program.
     #[error("step {step}: the driver {driver} has no clients for it")]
     NoClients { step: String, driver: &'static str },
@@ -94,9 +101,7 @@ pub enum Error {
     #[error("{0} is complete; `rqps resume RUN --more 20m` measures further blocks for so long")]
     Ended(PathBuf),
     /// A run that is no run of blocks was to get more time.
-    #[error(
-        "{0} is a sequence, which takes the time it takes: --more is for runs with protocol = \"isolated\""
-    )]
+    #[error("--more extends runs with protocol = \"isolated\"; {0} is a sequence")]
     NoMore(PathBuf),
     /// A test or arm that was asked for is not in the run.
     #[error("the run has no {what} \"{name}\"; it has {known}")]
@@ -134,7 +139,7 @@ impl fmt::Display for Death {
         write!(f, "first noticed: {}\nfrom {}:\n{}", self.cause, self.log_path.display(), self.log)?;
         if self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9") {
             f.write_str(
-                "\nhint: who gets signal 9 from nobody gets it from the kernel, for lack of memory (dmesg tells): lower \
+                "\nhint: a SIGKILL that nobody sent usually comes from the kernel's OOM killer; check dmesg, then lower \
                  shared_buffers or the number of clients",
             )?;
         }
@@ -171,15 +176,15 @@ impl Error {
 
     /// The error in one line, without logs.
     pub fn in_short(&self) -> String {
-        if let Self::ServerDied { arm, step, death } = self {
-            return format!("arm {arm}: the server died in step {step}: {}", death.how);
-        }
-        let text = self.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        let line = line.strip_suffix(':').unwrap_or(line);
-        match line.rsplit_once("; ") {
-            Some((head, what_follows)) if what_follows.ends_with(" ends with") => head.to_owned(),
-            _ => line.to_owned(),
+        match self {
+            Self::ServerDied { arm, step, death } => {
+                format!("arm {arm}: the server died in step {step}: {}", death.how)
+            }
+            Self::NotStarted { arm, source } => format!("arm {arm}: {}", source.in_short()),
+            Self::Unmeasured { arm, doing, source } => format!("arm {arm}, {doing}: {}", source.in_short()),
+            Self::Servers(error) => error.in_short(),
+            Self::Builds(error) => error.in_short(),
+            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
         }
     }
 
@@ -271,15 +276,38 @@ impl Error {
         }
     }
 
+    /// Whether a disk takes no more: the system says so, or a server or its client.
+    pub(crate) fn is_full_disk(&self) -> bool {
+        use rqps_wire::Error as Wire;
+        let refused = |error: &rqps_servers::Error| {
+            error.io_kind().is_some_and(is_full) || error.last_words().is_some_and(tells_of_full_disk)
+        };
+        match self {
+            Self::File { source, .. } => is_full(source.kind()),
+            Self::Servers(error) => refused(error),
+            Self::NotStarted { source, .. } => refused(source),
+            Self::Unmeasured { source, .. } => source.is_full_disk(),
+            Self::Step { source: rqps_driver::StepError::Sysbench(error), .. } => {
+                error.words().is_some_and(tells_of_full_disk)
+            }
+            _ => match self.wire() {
+                Some(Wire::Db { message, detail, .. }) => {
+                    tells_of_full_disk(message) || detail.as_deref().is_some_and(tells_of_full_disk)
+                }
+                Some(Wire::Closed { last_words: Some(words), .. }) => tells_of_full_disk(words),
+                _ => false,
+            },
+        }
+    }
+
     /// Whether a server takes sessions and does not answer them.
     pub(crate) fn is_silence(&self) -> bool {
-        use std::io::ErrorKind::{TimedOut, WouldBlock};
         let kind = match self.wire() {
             Some(rqps_wire::Error::Connect { source, .. }) => source.kind(),
             Some(rqps_wire::Error::Closed { cause, .. }) => cause.kind(),
             _ => return false,
         };
-        matches!(kind, TimedOut | WouldBlock)
+        matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock)
     }
 
     /// What a session met, if this is about one.
@@ -297,6 +325,10 @@ impl Error {
 /// Whether a server's words say that its disk takes no more.
 pub(crate) fn tells_of_full_disk(words: &str) -> bool {
     DISK_FULL_WORDS.iter().any(|sign| words.contains(sign))
+}
+
+fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 #[cfg(test)]

@@ -5,43 +5,45 @@
 //! [`reopen`] takes up a run that has ended for [`Execution::profile`]. Servers
 //! are started from the calling thread and die with it, so that thread must live as long as the run.
 
-mod adapter;
-mod adapters;
 mod anew;
 mod arm;
 mod base;
 mod begin;
-mod beside;
+mod control;
+mod debt;
 mod describe;
 mod driver;
 mod error;
-mod eyes;
 mod inputs;
 mod isolated;
-mod literals;
-mod log;
+mod kit;
 mod measure;
-mod mysql;
 mod observe;
-mod outside;
 mod passes;
 mod place;
-mod postgres;
 mod profile;
-mod queue;
+mod progress;
 mod run;
-mod seat;
-pub mod server;
-mod tables;
+mod setup;
+mod spec;
+mod sql;
+mod step_observer;
+mod system;
 mod trial;
-mod watch;
 mod work;
-mod write_back;
 
-pub use arm::{Ingredients, endpoint};
+pub use arm::{ActiveArm, Ingredients};
 pub use begin::{Resume, begin, reopen, resolve, resume};
+pub use control::RunControl;
+pub use driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 pub use error::{Death, Error, Result};
+pub use kit::{Host, Kit, ThisHost};
+pub use observe::StepFindings;
 pub use place::{Orphans, Place, clean, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
+pub use progress::Progress;
 pub use run::{Execution, Finish};
-pub use watch::Watcher;
+pub use sql::{drivers, server, systems};
+pub use system::{
+    Address, Admin, Asked, Debt, Handle, Instance, Look, Managed, PageImages, SettleTick, System,
+};

@@ -1,29 +1,16 @@
 //! A measured step: fingerprint, plans, the window with its probe, and what the run folder keeps of it.
 
-use crate::adapter::Admin;
 use crate::arm::ActiveArm;
-use crate::driver::run_step;
+use crate::control::RunControl;
+use crate::driver::{Driver, Job, Window};
 use crate::error::{Error, Result};
-use crate::eyes::{Eyes, Watching};
-use crate::literals::explainable_sql;
-use crate::observe::{observation, window};
-use crate::outside::Outside;
-use rqps_driver::{Flush, Pace, StepSpec};
-use rqps_model::{FixedWork, Limit, QueryPlan, Role, Warmup};
-use rqps_plan::{Driver, Plan, Protocol, Step, StepDef};
-use rqps_store::Observation;
-use rqps_workloads::expect::TableState;
-use rqps_workloads::{Dialect, microbenchmarks};
-use std::time::Duration;
-
-/// What a step is run with.
-pub(crate) struct StepInput<'a> {
-    pub plan: &'a Plan,
-    pub step: &'a StepDef,
-    pub attempt: u32,
-    /// What base did in this step; none on base itself.
-    pub base: Option<FixedWork>,
-}
+use crate::observe::{StepFindings, observation, window};
+use crate::step_observer::StepObserver;
+use crate::system::Admin;
+use rqps_driver::{Member, Observer, run_in_turns};
+use rqps_model::{FixedWork, QueryPlan, Role};
+use rqps_store::{Measured, Observation};
+use std::cell::RefCell;
 
 pub(crate) struct StepOutput {
     pub observation: Observation,
@@ -33,147 +20,133 @@ pub(crate) struct StepOutput {
     pub summary: String,
 }
 
-/// Runs a step of a sequence on an arm's server.
+/// Runs a window on an arm's instance. Where it `describes`, query plans and the instance's state are kept with it.
 pub(crate) fn measure(
     arm: &mut ActiveArm,
-    input: &StepInput<'_>,
-    outside: &mut Outside<'_>,
+    driver: &dyn Driver,
+    job: Job<'_>,
+    describes: bool,
+    control: &mut RunControl<'_>,
 ) -> Result<StepOutput> {
-    let StepInput { plan, step, .. } = *input;
-    let as_base = input.base.clone().filter(|_| step.as_base);
-    let visit = Visit {
-        draws: 1,
-        limit: as_base.map_or_else(|| step.limit.clone(), Limit::Work),
-        warmup: step.warmup,
+    let control = RefCell::new(control);
+    let Prepared { admin, mut window, described } = prepare(arm, driver, &job, describes, &control)?;
+    let mut observer = StepObserver::new(admin, arm, &control, window.watch_options())?;
+    let outcome = window.run(&mut observer);
+    let findings = observer.into_findings(&job.step.name, outcome)?;
+    finish(arm, &job, window, &findings, described)
+}
+
+/// What failed on the arm with this place.
+pub(crate) type Failed = Box<(usize, Error)>;
+
+/// Runs a window on several arms' instances that share one stretch of time: arms take turns. Outputs are in the order
+/// of the arms.
+///
+/// # Errors
+/// With the place of the arm that failed.
+pub(crate) fn measure_in_turns(
+    arms: &mut [&mut ActiveArm],
+    driver: &dyn Driver,
+    job: &Job<'_>,
+    describes: bool,
+    control: &mut RunControl<'_>,
+) -> std::result::Result<Vec<StepOutput>, Failed> {
+    let control = RefCell::new(control);
+    let mut watched = Vec::new();
+    let mut windows = Vec::new();
+    for (at, arm) in arms.iter_mut().enumerate() {
+        let of_arm = |error| Failed::new((at, error));
+        let prepared = prepare(arm, driver, job, describes, &control).map_err(of_arm)?;
+        let Prepared { admin, window, described } = prepared;
+        let observer = StepObserver::new(admin, arm, &control, window.watch_options()).map_err(of_arm)?;
+        watched.push(observer);
+        windows.push((window, described));
+    }
+    let members: Vec<Member<'_>> = windows.iter().filter_map(|(window, _)| window.member()).collect();
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(watched.iter_mut().map(|observer| observer as &mut dyn Observer));
+    let outcome = run_in_turns(&members, &mut observers);
+    drop(members);
+    let findings: Vec<_> = match outcome {
+        Ok(results) => {
+            let each = watched.into_iter().zip(results).enumerate();
+            let findings = each.map(|(at, (observer, result))| {
+                observer.into_findings(&job.step.name, Ok(result)).map_err(|error| Failed::new((at, error)))
+            });
+            findings.collect::<std::result::Result<_, _>>()?
+        }
+        Err((at, error)) => {
+            let failed = watched.into_iter().nth(at);
+            let error = failed.and_then(|observer| observer.into_findings(&job.step.name, Err(error)).err());
+            return Err(Failed::new((at, error.unwrap_or(Error::Interrupted))));
+        }
     };
-    let removed = step.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
-    let spec = StepSpec { removed_rows_max: removed, ..visit.spec(plan, step, arm.adapter.dialect())? };
-    measure_as(arm, plan, step, Specified { spec, describes: true, gives_way: false }, outside)
+    let mut outputs = Vec::new();
+    for (at, ((window, described), findings)) in windows.into_iter().zip(&findings).enumerate() {
+        let output =
+            finish(arms[at], job, window, findings, described).map_err(|error| Failed::new((at, error)))?;
+        outputs.push(output);
+    }
+    Ok(outputs)
 }
 
-/// How a step is run.
-pub(crate) struct Specified {
-    /// Without a flush: that is the server's matter.
-    pub spec: StepSpec,
-    /// Whether query plans and the server's state are kept with it.
-    pub describes: bool,
-    /// Whether clients share their CPU with the processes that serve them, and give way to these.
-    pub gives_way: bool,
+/// A window that is ready to run.
+struct Prepared<'a> {
+    admin: Box<dyn Admin>,
+    window: Box<dyn Window + 'a>,
+    described: Described,
 }
 
-/// Runs a step as specified.
-pub(crate) fn measure_as(
-    arm: &mut ActiveArm,
-    plan: &Plan,
-    step: &StepDef,
-    how: Specified,
-    outside: &mut Outside<'_>,
-) -> Result<StepOutput> {
-    let Specified { mut spec, describes, gives_way } = how;
+/// The instance's state, and how it would carry the window's statements out.
+type Described = (Vec<(String, String)>, Vec<QueryPlan>);
+
+fn prepare<'a>(
+    arm: &ActiveArm,
+    driver: &dyn Driver,
+    job: &Job<'a>,
+    describes: bool,
+    control: &RefCell<&mut RunControl<'_>>,
+) -> Result<Prepared<'a>> {
     let mut admin = arm.admin("preparing a step")?;
     admin.begin_step().map_err(Error::session(&arm.name, "preparing a step"))?;
-    let (state_before, plans) = if describes {
-        (admin.fingerprint()?, plans(&mut *admin, &spec, plan)?)
-    } else {
-        (Vec::new(), Vec::new())
-    };
-    let flush = admin.flush();
-    spec.flush =
-        flush.map(|how| Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() });
-    let (adapter, driver) = (arm.adapter, plan.workload.driver);
-    let endpoint = arm.endpoint.clone();
-    let watching = Watching {
-        // Those of sysbench end with their last event.
-        owes_events: driver == Driver::Rqps && !matches!(spec.limit, Limit::Time(_)),
-        progress: (step.operations_per_event, spec.test.unit),
-        beside: None,
-    };
-    let mut eyes = Eyes::new(admin, arm, outside, watching);
-    let outcome = run_step(driver, adapter, &spec, &endpoint, gives_way, &mut eyes);
-    let findings = eyes.into_findings(&step.name, outcome)?;
-    let mut observation = observation(window(step, &spec, &findings), &findings);
-    observation.fingerprint = state_before;
-    observation.plans = plans;
-    Ok(StepOutput {
-        summary: summary(step, &observation),
-        observation,
-        work: findings.result.work,
-        invalid: findings.result.invalid,
-    })
-}
-
-fn plans(admin: &mut dyn Admin, spec: &StepSpec, plan: &Plan) -> Result<Vec<QueryPlan>> {
-    let explained = spec.test.statements().map(|statement| {
-        let sql = explainable_sql(spec.dialect, spec.test, statement, plan.work.rows_per_table());
-        admin.explain(statement.kind, &sql)
-    });
-    explained.collect()
-}
-
-/// How often and from where on a step is run.
-pub(crate) struct Visit {
-    /// Steps of the same number repeat the same operations.
-    pub draws: u32,
-    pub limit: Limit,
-    pub warmup: Warmup,
-}
-
-impl Visit {
-    /// What the clients of a step of the microbenchmarks are told.
-    pub fn spec(&self, plan: &Plan, step: &StepDef, dialect: Dialect) -> Result<StepSpec> {
-        let test = microbenchmarks::test_by_name(&step.test).ok_or_else(|| Error::NoClients {
-            step: step.name.clone(),
-            driver: plan.workload.driver.key(),
-        })?;
-        Ok(StepSpec {
-            test,
-            step: step.name.clone(),
-            dialect,
-            tables: plan.work.tables().len() as u32,
-            clients: step.clients,
-            seed: plan.seed,
-            draws: self.draws,
-            warmup: self.warmup,
-            limit: self.limit.clone(),
-            removed_rows_max: None,
-            pace: step.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
-            state: TableState {
-                rows: plan.work.rows_per_table(),
-                complete: !changes_ids(step) && !earlier(plan, step).iter().any(changes_ids),
-                concurrent_writes: step.clients > 1 && step.writes,
-            },
-            flush: None,
-        })
+    if job.repeats {
+        control.borrow_mut().progress.goes_on("undoing what was half done", 0.0, None);
     }
-}
-
-/// Measured steps that ran before this one on the same data.
-fn earlier(plan: &Plan, step: &StepDef) -> Vec<StepDef> {
-    let of_step = |one| match one {
-        Step::Measure(one) => Some(one),
-        Step::Settle(_) => None,
+    let job = Job { reads_counters: true, ..job.clone() };
+    let window = driver.prepare(job, arm, &mut *admin)?;
+    let described = match describes {
+        true => (admin.fingerprint()?, plans(&mut *admin, &*window)?),
+        false => Described::default(),
     };
-    match plan.protocol {
-        Protocol::Isolated => Vec::new(),
-        Protocol::Sequence => {
-            plan.steps().into_iter().filter_map(of_step).filter(|one| one.position < step.position).collect()
-        }
-    }
+    Ok(Prepared { admin, window, described })
 }
 
-/// Whether a step deletes or inserts rows for good.
-fn changes_ids(step: &StepDef) -> bool {
-    step.shrinks || step.test == "insert"
-}
-
-fn summary(step: &StepDef, observation: &Observation) -> String {
-    let rqps_store::Measured::Window(window) = &observation.measured else {
-        return String::new();
+/// What is kept of a window that has ended.
+fn finish(
+    arm: &ActiveArm,
+    job: &Job<'_>,
+    ended: Box<dyn Window + '_>,
+    findings: &StepFindings,
+    (state_before, plans): Described,
+) -> Result<StepOutput> {
+    let finished = ended.finish(arm, findings)?;
+    let window = window(job.step, job.plan.seed, &findings.result, findings.started_at_ms, &finished);
+    let role = match job.step.role {
+        Role::Test => "",
+        Role::Warm => " (warm-up)",
+        Role::Pre => " (early pass)",
     };
     let rate = window.rate().unwrap_or(0.0);
-    let role = match step.role {
-        Role::Test => "",
-        Role::Warm | Role::Pre => " (not a result)",
-    };
-    format!("{rate:.0} {}/s{role}", window.unit.key)
+    let summary = format!("{rate:.0} {}/s{role}{}", window.unit.key, finished.remark);
+    let mut observation = observation(Measured::Window(window), findings, arm.system.debt_name());
+    observation.metrics.extend(finished.metrics);
+    observation.fingerprint = state_before;
+    observation.plans = plans;
+    let invalid = finished.invalid.or_else(|| findings.result.invalid.clone());
+    Ok(StepOutput { summary, observation, work: findings.result.work.clone(), invalid })
+}
+
+fn plans(admin: &mut dyn Admin, window: &dyn Window) -> Result<Vec<QueryPlan>> {
+    let plans = window.examples().into_iter().map(|(kind, sql)| admin.explain(kind, &sql));
+    plans.filter_map(Result::transpose).collect()
 }

@@ -1,6 +1,7 @@
 //! From what driver and probe measured to what the run folder keeps.
 
-use rqps_driver::{StepResult, StepSpec};
+use crate::driver::Finished;
+use rqps_driver::StepResult;
 use rqps_model::{ConnectionCpu, Counter, Series};
 use rqps_plan::StepDef;
 use rqps_probe::work::Work;
@@ -13,26 +14,43 @@ pub(crate) const WORK_WARMUP: &str = "work-warmup";
 pub(crate) const WORK_WINDOW: &str = "work-window";
 const WORK_UNIT: &str = "events per client";
 
-pub(crate) struct StepFindings {
+/// What a window's result and its probes came to.
+pub struct StepFindings {
     pub result: StepResult,
-    pub cost: WindowCost,
-    pub samples: Vec<Column>,
-    pub counters: Vec<Counter>,
-    pub work: Work,
-    /// The server's debt, one value a second, where it was looked at.
-    pub debt: Vec<f64>,
-    pub started_at_ms: i64,
+    pub(crate) cost: WindowCost,
+    pub(crate) samples: Vec<Column>,
+    pub(crate) counters: Vec<Counter>,
+    pub(crate) work: Work,
+    /// The instance's debt, one value a second, where it was looked at.
+    pub(crate) debt: Vec<f64>,
+    pub(crate) started_at_ms: i64,
 }
 
-/// The observation of a measured step, without fingerprint and plans.
-pub(crate) fn observation(window: Window, findings: &StepFindings) -> Observation {
-    let mut observation = Observation::new(Measured::Window(window));
+impl StepFindings {
+    /// Of a step whose counters nobody read.
+    pub(crate) fn of_result(result: StepResult, cost: WindowCost) -> Self {
+        Self {
+            result,
+            cost,
+            samples: Vec::new(),
+            counters: Vec::new(),
+            work: Work::default(),
+            debt: Vec::new(),
+            started_at_ms: 0,
+        }
+    }
+}
+
+/// What is kept of a measured step, without fingerprint and plans.
+pub(crate) fn observation(measured: Measured, findings: &StepFindings, debt_name: &str) -> Observation {
+    let mut observation = Observation::new(measured);
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
     observation.metrics.extend(findings.result.totals.clone());
     observation.connections = connections(&findings.cost, &findings.result.sessions);
     observation.counters = findings.counters.clone();
-    observation.series = series(findings);
+    observation.series = series(findings, debt_name);
+    observation.slices = findings.result.slices.clone();
     observation.histograms = histograms(&findings.result);
     observation
 }
@@ -57,37 +75,40 @@ pub(crate) fn connections(cost: &WindowCost, sessions: &[(String, u32)]) -> Vec<
     sessions.iter().zip(each).map(of_session).collect()
 }
 
-pub(crate) fn window(step: &StepDef, spec: &StepSpec, findings: &StepFindings) -> Window {
-    let result = &findings.result;
-    let read = result.events * spec.state.rows;
-    let rows = if spec.test.scans { read } else { result.rows + result.changed_rows };
+pub(crate) fn window(
+    step: &StepDef,
+    seed: u64,
+    result: &StepResult,
+    started_at_ms: i64,
+    finished: &Finished,
+) -> Window {
     Window {
         test: step.test.clone(),
-        group: step.group.clone(),
+        group: step.group.key.to_string(),
         role: step.role,
         position: step.position,
         clients: step.clients,
-        seed: spec.seed,
-        started_at_ms: findings.started_at_ms,
+        seed,
+        started_at_ms,
         warmup_us: result.warmup.as_micros() as u64,
         elapsed_us: result.elapsed.as_micros() as u64,
         ended_by: result.ended_by,
-        unit: spec.test.unit.clone(),
-        operations: spec.test.operations(result.queries, read),
+        unit: finished.unit.clone(),
+        operations: finished.operations,
         target_events_per_s: step.rate_per_second,
-        pacer: None,
+        pacer: finished.pacer,
         events: result.events,
         queries: result.queries,
         statements: result.statements,
-        statements_working: result.statements - result.noop_statements,
+        statements_working: result.statements.saturating_sub(result.noop_statements),
         noop_statements: result.noop_statements,
-        rows,
+        rows: finished.rows,
         errors: 0,
         retries: result.retries.clone(),
     }
 }
 
-fn series(findings: &StepFindings) -> Vec<Series> {
+fn series(findings: &StepFindings, debt_name: &str) -> Vec<Series> {
     let named =
         |name: &str, unit: &str, values| Series { name: name.to_owned(), unit: unit.to_owned(), values };
     let whole = |counts: &[u64]| counts.iter().map(|n| *n as f64).collect::<Vec<_>>();
@@ -101,16 +122,19 @@ fn series(findings: &StepFindings) -> Vec<Series> {
             .map(|(name, counts)| named(name, WORK_UNIT, whole(counts))),
     );
     series.extend(findings.samples.iter().map(|s| named(s.name, s.unit, s.values.clone())));
+    let debt = Some(&findings.debt).filter(|debt| !debt.is_empty());
+    series.extend(debt.map(|debt| named(debt_name, debt_name, debt.clone())));
     series
 }
 
-pub(crate) fn histograms(result: &StepResult) -> Vec<Histogram> {
+fn histograms(result: &StepResult) -> Vec<Histogram> {
     let kinds = result.kinds.iter().map(|kind| (kind.kind, LatencyFrom::Sent, &kind.sent_ns));
     let event = [("event", LatencyFrom::Sent, &result.event_ns)];
     let scheduled = result.scheduled_ns.iter().map(|h| ("event", LatencyFrom::Scheduled, h));
     kinds
         .chain(event)
         .chain(scheduled)
+        .filter(|(_, _, histogram)| !histogram.is_empty())
         .map(|(statement, from, histogram)| {
             let us = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
             Histogram {

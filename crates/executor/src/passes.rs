@@ -2,12 +2,12 @@
 //! all but one held still.
 
 use crate::arm::ActiveArm;
+use crate::control::RunControl;
 use crate::error::Result;
-use crate::outside::Outside;
 use crate::run::Execution;
 use rqps_builds::CpuSet;
 use rqps_model::random::Stream;
-use rqps_store::{Block, BlockArm, BlockStatus, RunFolder, now_ms};
+use rqps_store::{Block, BlockArm, BlockStatus, Run, now_ms};
 use std::collections::BTreeMap;
 
 /// The servers that run, by index of the plan's arms.
@@ -29,6 +29,14 @@ impl Servers {
         self.arms.get_mut(&arm)
     }
 
+    /// Those of these arms that run, in this order.
+    pub fn in_order(&mut self, order: &[usize]) -> Vec<&mut ActiveArm> {
+        let mut found: Vec<&mut ActiveArm> = self.arms.values_mut().collect();
+        found.retain(|arm| order.contains(&arm.index));
+        found.sort_by_key(|arm| order.iter().position(|index| *index == arm.index));
+        found
+    }
+
     pub fn put(&mut self, arm: ActiveArm) {
         self.arms.insert(arm.index, arm);
     }
@@ -43,15 +51,15 @@ impl Servers {
     }
 
     /// Holds all servers still but this arm's.
-    pub fn only(&mut self, arm: usize, outside: &Outside<'_>) -> Result<()> {
+    pub fn only(&mut self, arm: usize, control: &RunControl<'_>) -> Result<()> {
         for (index, other) in &mut self.arms {
             if *index != arm {
-                other.server.freeze()?;
+                other.instance.freeze()?;
             }
         }
         if let Some(active) = self.arms.get_mut(&arm) {
-            active.server.thaw();
-            outside.serve(active);
+            active.instance.thaw();
+            control.serve(active);
         }
         Ok(())
     }
@@ -100,8 +108,7 @@ impl Execution {
     }
 
     /// Passes whose end was not noted: an earlier process was killed just before.
-    pub(crate) fn end_passes(&mut self) -> Result<()> {
-        let run = RunFolder::open(&self.folder())?;
+    pub(crate) fn end_passes(&mut self, run: &Run) -> Result<()> {
         let running = run.blocks.iter().filter(|block| block.status == BlockStatus::Running);
         running
             .map(|block| block.number)

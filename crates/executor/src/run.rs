@@ -1,25 +1,23 @@
 //! Walking the schedule: one action after the other, each journaled before the next begins.
 
-use crate::arm::{ActiveArm, Ingredients, not_started, record};
+use crate::arm::{ActiveArm, not_started, record};
 use crate::base::{self, BaseSteps};
+use crate::control::{RunControl, unless_stopped};
+use crate::driver::Job;
 use crate::error::{Error, Result};
 use crate::isolated::Blocks;
-use crate::measure::{StepInput, measure};
-use crate::outside::{Outside, unless_stopped};
+use crate::measure::measure;
 use crate::passes::Servers;
-use crate::place::Place;
 use crate::profile::{ProfileRequest, Profiles};
-use crate::queue;
-use crate::seat::server_spec;
+use crate::progress::Progress;
+use crate::setup::Setup;
+use crate::spec::server_spec;
 use crate::trial::Trial;
-use crate::watch::Watcher;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_builds::Dirs;
 use rqps_model::Limit;
-use rqps_plan::{Action, ActionKind, OnServerDeath, Plan, Protocol, Schedule, StepDef};
-use rqps_servers::{Server, ServerSpec};
+use rqps_plan::{Action, ActionKind, OnServerDeath, Plan, Protocol, Schedule, StepDef, schedule};
+use rqps_servers::ServerSpec;
 use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_ms};
-use rqps_workloads::insert_benchmark::InsertPlan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -37,10 +35,8 @@ pub enum Finish {
 }
 
 pub struct Execution {
-    plan: Plan,
+    setup: Setup,
     schedule: Schedule,
-    ingredients: Vec<Ingredients>,
-    place: Place,
     writer: RunWriter,
     done: BTreeSet<u32>,
     base_steps: BaseSteps,
@@ -53,18 +49,10 @@ pub struct Execution {
 }
 
 impl Execution {
-    pub(crate) fn new(
-        plan: Plan,
-        schedule: Schedule,
-        ingredients: Vec<Ingredients>,
-        dirs: &Dirs,
-        writer: RunWriter,
-    ) -> Self {
+    pub(crate) fn new(setup: Setup, writer: RunWriter) -> Self {
         Self {
-            plan,
-            schedule,
-            ingredients,
-            place: Place::of(dirs, writer.folder()),
+            schedule: schedule(&setup.plan),
+            setup,
             writer,
             done: BTreeSet::new(),
             base_steps: BTreeMap::new(),
@@ -87,7 +75,7 @@ impl Execution {
 
     /// The plan that is carried out.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.setup.plan
     }
 
     pub fn schedule(&self) -> &Schedule {
@@ -119,7 +107,7 @@ impl Execution {
 
     /// Where its servers' data are, while there are any.
     pub fn data_place(&self) -> Option<&Path> {
-        self.place.path()
+        self.setup.place.path()
     }
 
     /// Reads back what an earlier process finished.
@@ -129,12 +117,12 @@ impl Execution {
         let run = left.as_ref().unwrap_or(run);
         let of_schedule = |seq: &u32| *seq < self.schedule.actions.len() as u32;
         self.done = self.writer.done_actions()?.into_iter().filter(of_schedule).collect();
-        if self.plan.protocol == Protocol::Isolated {
+        if self.setup.plan.protocol == Protocol::Isolated {
             self.spent = spent(run);
         } else {
-            self.base_steps = base::read(run, &self.plan.base)?;
+            self.base_steps = base::read(run, &self.setup.plan.base)?;
             if self.several_passes() {
-                self.end_passes()?;
+                self.end_passes(run)?;
             }
         }
         self.writer.add_note(None, "resumed")?;
@@ -142,14 +130,14 @@ impl Execution {
     }
 
     /// Does what is not done yet. Servers are stopped however it ends, and the run folder says why it ended.
-    pub fn run(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<Finish> {
+    pub fn run(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
-        let serving = Mutex::new(Vec::new());
-        let outcome = unless_stopped(stop, &serving, || {
-            let mut outside = Outside { watcher, stop, serving: &serving };
-            match self.plan.protocol {
-                Protocol::Sequence => self.walk(&mut outside),
-                Protocol::Isolated => self.measure_blocks(&mut outside),
+        let instances = Mutex::new(Vec::new());
+        let outcome = unless_stopped(stop, &instances, || {
+            let mut control = RunControl { progress, stop, instances: &instances };
+            match self.setup.plan.protocol {
+                Protocol::Sequence => self.walk(&mut control),
+                Protocol::Isolated => self.measure_blocks(&mut control),
             }
         });
         // What fails after the wish to stop fails because of it.
@@ -168,19 +156,19 @@ impl Execution {
         let finish = outcome?;
         recorded?;
         if !matches!(finish, Finish::Partly(_)) {
-            self.profile_at_the_end(watcher, stop)?;
+            self.profile_at_the_end(progress, stop)?;
         }
         Ok(finish)
     }
 
     /// Takes CPU profiles if the plan wants them. The run is complete: what keeps them from being taken is a note.
-    fn profile_at_the_end(&mut self, watcher: &mut dyn Watcher, stop: &AtomicBool) -> Result<()> {
-        let Some(wanted) = ProfileRequest::of(&self.plan) else {
+    fn profile_at_the_end(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<()> {
+        let Some(wanted) = ProfileRequest::of(&self.setup.plan) else {
             return Ok(());
         };
-        if let Err(error) = self.profile(&wanted, watcher, stop) {
+        if let Err(error) = self.profile(&wanted, progress, stop) {
             let note = format!("CPU profiles: {}; `rqps profile` takes them", error.in_short());
-            watcher.note(&note);
+            progress.note(&note);
             self.writer.add_note(None, &note)?;
         }
         Ok(())
@@ -193,69 +181,65 @@ impl Execution {
     pub fn profile(
         &mut self,
         wanted: &ProfileRequest,
-        watcher: &mut dyn Watcher,
+        progress: &mut dyn Progress,
         stop: &AtomicBool,
     ) -> Result<usize> {
-        let serving = Mutex::new(Vec::new());
+        let instances = Mutex::new(Vec::new());
         let mut profiles = Profiles {
-            plan: &self.plan,
-            ingredients: &self.ingredients,
-            place: &self.place,
+            setup: &self.setup,
             writer: &mut self.writer,
             first_seq: self.schedule.actions.len() as u32,
         };
-        let taken = unless_stopped(stop, &serving, || {
-            profiles.run(wanted, &mut Outside { watcher, stop, serving: &serving })
+        let taken = unless_stopped(stop, &instances, || {
+            profiles.run(wanted, &mut RunControl { progress, stop, instances: &instances })
         });
         taken.map_err(|error| if stopped(stop) { Error::Interrupted } else { error })
     }
 
-    fn measure_blocks(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
+    fn measure_blocks(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
         let budget = match self.more {
             Some(more) => Some(more),
-            None => self.plan.budget.map(|budget| budget.saturating_sub(self.spent)),
+            None => self.setup.plan.budget.map(|budget| budget.saturating_sub(self.spent)),
         };
         let mut blocks = Blocks {
-            plan: &self.plan,
-            ingredients: &self.ingredients,
-            place: &self.place,
+            setup: &self.setup,
             writer: &mut self.writer,
             keep_data: self.keep_data,
             budget,
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
         };
-        let why = blocks.run(outside)?;
+        let why = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {
             errors if errors.is_empty() => Finish::Ended(why),
             errors => Finish::Partly(errors),
         })
     }
 
-    fn walk(&mut self, outside: &mut Outside<'_>) -> Result<Finish> {
+    fn walk(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
         let mut active = Servers::default();
-        let mut given_up = self.try_arms(outside)?;
+        let mut given_up = self.try_arms(control)?;
         let actions = self.schedule.actions.clone();
         for action in &actions {
             if self.done.contains(&action.seq) || given_up.contains_key(&action.arm) {
                 continue;
             }
-            let outcome = if outside.stopped() {
+            let outcome = if control.stopped() {
                 Err(Error::Interrupted)
             } else {
-                self.one_action(action, &mut active, outside)
+                self.one_action(action, &mut active, control)
             };
             match outcome {
                 Ok(()) => {}
                 Err(error) if error.faulty_arm().is_some() && self.may_go_on(action.arm) => {
                     active.drop_arm(action.arm);
-                    self.note_given_up(action.arm, &error, outside)?;
+                    self.note_given_up(action.arm, &error, control)?;
                     given_up.insert(action.arm, error);
                 }
                 Err(error) => {
                     if !active.is_empty() && matches!(error, Error::Interrupted) {
                         let text = "interrupted: stopping the server (a second Ctrl-C ends it at once)";
-                        outside.watcher.note(text);
+                        control.progress.note(text);
                     }
                     return Err(error);
                 }
@@ -268,61 +252,62 @@ impl Execution {
     }
 
     /// Starts every arm once before the first action. Returns those that can't be started.
-    fn try_arms(&mut self, outside: &mut Outside<'_>) -> Result<BTreeMap<usize, Error>> {
+    fn try_arms(&mut self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
         if !self.done.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let trial = Trial {
-            plan: &self.plan,
-            ingredients: &self.ingredients,
-            place: &self.place,
-            folder: self.writer.folder(),
-        };
-        let failures = trial.failures(outside)?;
-        let is_left = |arm: &usize| *arm != self.plan.base_index() && !failures.contains_key(arm);
-        let compares = (0..self.plan.arms.len()).any(|arm| is_left(&arm));
+        let trial = Trial { setup: &self.setup, folder: self.writer.folder() };
+        let failures = trial.failures(control)?;
+        let is_left = |arm: &usize| *arm != self.setup.plan.base_index() && !failures.contains_key(arm);
+        let compares = (0..self.setup.plan.arms.len()).any(|arm| is_left(&arm));
         let mut given_up = BTreeMap::new();
         for (arm, error) in failures {
-            outside.watcher.note(&error.to_string());
+            control.progress.note(&error.to_string());
             if !compares || !self.may_go_on(arm) {
                 return Err(error);
             }
-            self.note_given_up(arm, &error, outside)?;
+            self.note_given_up(arm, &error, control)?;
             given_up.insert(arm, error);
         }
         Ok(given_up)
     }
 
-    fn note_given_up(&mut self, arm: usize, error: &Error, outside: &mut Outside<'_>) -> Result<()> {
-        outside.watcher.note(&format!("{}; given up for now", error.in_short()));
-        let name = &self.plan.arms[arm].name;
+    fn note_given_up(&mut self, arm: usize, error: &Error, control: &mut RunControl<'_>) -> Result<()> {
+        control.progress.note(&format!("{}; given up for now", error.in_short()));
+        let name = &self.setup.plan.arms[arm].name;
         let note = format!("{}; given up for now; see logs/{name}", error.in_short_of(name));
         Ok(self.writer.add_note(Some(name), &note)?)
     }
 
     /// Whether the next arm may follow when this one can't be measured: not when it still owes the others their work.
     fn may_go_on(&self, arm: usize) -> bool {
-        let sets_work =
-            arm == self.plan.base_index() && self.plan.work.repeats_base() && self.plan.arms.len() > 1;
-        self.plan.on_server_death == OnServerDeath::NextArm && !sets_work
+        let sets_work = arm == self.setup.plan.base_index()
+            && self.setup.plan.work.repeats_base()
+            && self.setup.plan.arms.len() > 1;
+        self.setup.plan.on_server_death == OnServerDeath::NextArm && !sets_work
     }
 
-    fn one_action(&mut self, action: &Action, active: &mut Servers, outside: &mut Outside<'_>) -> Result<()> {
-        let arm = self.plan.arms[action.arm].name.clone();
+    fn one_action(
+        &mut self,
+        action: &Action,
+        active: &mut Servers,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let arm = self.setup.plan.arms[action.arm].name.clone();
         if self.several_passes() {
             self.begin_pass(action.pass)?;
         }
-        outside.watcher.begins(action.seq, &arm, action.kind.name());
-        let begun = self.make_ready(action, active, outside).and_then(|()| {
+        control.progress.begins(action.seq, &arm, action.kind.name());
+        let begun = self.make_ready(action, active, control).and_then(|()| {
             let attempt = self.writer.begin_action(action.seq)?;
             Ok((attempt, now_ms()))
         });
         let done = begun.and_then(|begun| {
-            let done = self.carry_out(action, begun.0, active, outside)?;
+            let done = self.carry_out(action, begun.0, active, control)?;
             Ok((begun, done))
         });
         // What ended early, well or not, because the user wants to stop, has no result.
-        if outside.stopped() {
+        if control.stopped() {
             return Err(Error::Interrupted);
         }
         let ((attempt, started_at_ms), done) = done?;
@@ -350,21 +335,21 @@ impl Execution {
         if self.several_passes() {
             self.end_pass(action.pass)?;
         }
-        outside.watcher.ends(action.seq, &arm, action.kind.name(), &result);
+        control.progress.ends(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 
     /// Has the arm's server run for an action that needs one. What fails here has not begun the action.
-    fn make_ready(&mut self, action: &Action, active: &mut Servers, outside: &Outside<'_>) -> Result<()> {
-        active.only(action.arm, outside)?;
+    fn make_ready(&mut self, action: &Action, active: &mut Servers, control: &RunControl<'_>) -> Result<()> {
+        active.only(action.arm, control)?;
         if active.has(action.arm) {
             return Ok(());
         }
         match &action.kind {
             ActionKind::Start | ActionKind::Stop => {}
             // A load may have been cut off: it begins anew, from an empty directory.
-            ActionKind::Load => active.put(self.start_fresh(action.arm, outside)?),
-            _ => active.put(self.start_again(action.arm, outside)?),
+            ActionKind::Load => active.put(self.start_fresh(action.arm, control)?),
+            _ => active.put(self.start_again(action.arm, control)?),
         }
         Ok(())
     }
@@ -374,27 +359,24 @@ impl Execution {
         action: &Action,
         attempt: u32,
         active: &mut Servers,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Done> {
         if matches!(action.kind, ActionKind::Start) {
-            active.put(self.start_fresh(action.arm, outside)?);
+            active.put(self.start_fresh(action.arm, control)?);
             return Ok(Done::plain("started"));
         }
         if matches!(action.kind, ActionKind::Stop) {
-            return self.stop(action.arm, active.take(action.arm), outside);
+            return self.stop(action.arm, active.take(action.arm), control);
         }
         let Some(arm) = active.get(action.arm) else {
-            return self.stop(action.arm, None, outside);
+            return self.stop(action.arm, None, control);
         };
-        let task = Task { plan: &self.plan, arm };
+        let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm };
         let outcome = match &action.kind {
-            ActionKind::Load => match self.plan.work.of::<InsertPlan>() {
-                Some(work) => queue::create(&task, work, outside),
-                None => load(&task, outside),
-            },
-            ActionKind::Vacuum => vacuum(&task, outside),
-            ActionKind::Settle(what) => settle(&task, (what.seconds_min, what.seconds_max), outside),
-            ActionKind::Measure(what) => self.measure(arm, what, (action.pass, attempt), outside),
+            ActionKind::Load => load(&task, control),
+            ActionKind::Vacuum => vacuum(&task, control),
+            ActionKind::Settle(what) => settle(&task, (what.seconds_min, what.seconds_max), control),
+            ActionKind::Measure(what) => self.measure(arm, what, (action.pass, attempt), control),
             ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
         let durable = outcome.and_then(|done| {
@@ -404,7 +386,7 @@ impl Execution {
             Ok(done)
         });
         durable.map_err(|failure| {
-            if outside.stopped() { Error::Interrupted } else { arm.judge(action.kind.name(), failure) }
+            if control.stopped() { Error::Interrupted } else { arm.judge(action.kind.name(), failure) }
         })
     }
 
@@ -413,16 +395,21 @@ impl Execution {
         arm: &mut ActiveArm,
         what: &StepDef,
         (pass, attempt): (u32, u32),
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Done> {
-        let sets_work = arm.name == self.plan.base && pass == 1;
+        let sets_work = arm.name == self.setup.plan.base && pass == 1;
         let base = self.base_steps.get(&what.name).filter(|_| !sets_work).cloned();
         let lacks_work = what.as_base && matches!(what.limit, Limit::Time(_)) && base.is_none();
-        let input = StepInput { plan: &self.plan, step: what, attempt, base };
-        let output = match self.plan.work.of::<InsertPlan>() {
-            Some(work) => queue::measure(arm, &input, work, outside)?,
-            None => measure(arm, &input, outside)?,
+        let as_base = base.filter(|_| what.as_base);
+        let limit = as_base.map_or_else(|| what.limit.clone(), Limit::Work);
+        let plan = &self.setup.plan;
+        let removed = what.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
+        let job = Job {
+            removed_rows_max: removed,
+            repeats: attempt > 1,
+            ..Job::of(plan, what, 1, limit, what.warmup)
         };
+        let output = measure(arm, self.setup.driver, job, true, control)?;
         if sets_work {
             self.base_steps.insert(what.name.clone(), output.work);
         }
@@ -438,53 +425,53 @@ impl Execution {
     }
 
     fn spec(&self, arm: usize) -> ServerSpec {
-        let data_dir = self.place.data_dir(&self.plan.arms[arm].name);
-        server_spec(&self.plan, arm, &self.ingredients[arm], data_dir, self.writer.folder())
+        let data_dir = self.setup.place.data_dir(&self.setup.plan.arms[arm].name);
+        server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.writer.folder())
     }
 
     /// A new data directory and a server on it.
-    fn start_fresh(&mut self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
+    fn start_fresh(&mut self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
         let spec = self.spec(index);
-        let arm = &self.plan.arms[index];
-        let applied =
-            Server::init_unless(&spec, outside.stop).map_err(not_started(&arm.name, &spec.data_dir))?;
-        self.place.sign()?;
-        let active = ActiveArm::start(index, &arm.name, &spec, outside)?;
+        let arm = &self.setup.plan.arms[index];
+        let system = self.setup.ingredients[index].system;
+        let applied = system.create(&spec, control.stop).map_err(not_started(&arm.name, &spec.data_dir))?;
+        self.setup.place.sign()?;
+        let mut active = ActiveArm::start(index, &arm.name, (system, &spec), control)?;
         let entry = record(
             arm,
-            arm.name == self.plan.base,
-            &self.ingredients[index],
+            arm.name == self.setup.plan.base,
+            &self.setup.ingredients[index],
             Some(&applied),
-            Some(active.says()?),
+            Some(active.facts()?),
         );
         self.writer.put_arm(&entry)?;
         Ok(active)
     }
 
     /// A server on the data directory that an earlier process left.
-    fn start_again(&mut self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
-        let name = &self.plan.arms[index].name;
+    fn start_again(&mut self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
+        let name = &self.setup.plan.arms[index].name;
         let spec = self.spec(index);
         if !spec.data_dir.exists() {
             return Err(Error::DataGone { arm: name.clone(), place: spec.data_dir });
         }
-        let active = ActiveArm::start(index, name, &spec, outside)?;
+        let active = ActiveArm::start(index, name, (self.setup.ingredients[index].system, &spec), control)?;
         self.writer.add_note(Some(name), "server started again on the data it left")?;
         Ok(active)
     }
 
     /// Every result of the arm is in: how its server ends changes none of them.
-    fn stop(&mut self, index: usize, active: Option<ActiveArm>, outside: &Outside<'_>) -> Result<Done> {
-        let arm = &self.plan.arms[index].name;
+    fn stop(&mut self, index: usize, active: Option<ActiveArm>, control: &RunControl<'_>) -> Result<Done> {
+        let arm = &self.setup.plan.arms[index].name;
         if !self.keep_data {
             if let Some(active) = active {
-                active.server.stop_immediately();
+                active.instance.discard();
             }
-            self.place.remove_arm(arm)?;
+            self.setup.place.remove_arm(arm)?;
             return Ok(Done::plain("stopped, data removed"));
         }
-        let unclean = active.and_then(|active| active.server.stop_unless(outside.stop).err());
-        let data_dir = self.place.data_dir(arm);
+        let unclean = active.and_then(|active| active.instance.stop(control.stop).err());
+        let data_dir = self.setup.place.data_dir(arm);
         Ok(Done {
             note: unclean.map(|error| error.to_string()),
             ..Done::plain(format!("stopped, data kept in {}", data_dir.display()))

@@ -1,13 +1,13 @@
 //! What is done on a running server beside tests: load, vacuum, settle.
 
-use crate::adapter::Debt;
 use crate::arm::ActiveArm;
+use crate::control::RunControl;
+use crate::driver::{Driver, Loaded};
 use crate::error::{Error, Result};
-use crate::outside::Outside;
-use crate::seat::memory_bytes_max;
-use crate::tables::{LoadTimes, Tables};
+use crate::spec::memory_bytes_max;
+use crate::system::Debt;
 use rqps_plan::Plan;
-use rqps_store::{Load, Measured, Observation};
+use rqps_store::{Measured, Observation};
 use std::time::{Duration, Instant};
 
 /// Pause between two looks at whether the user wants to stop, while a settle goes on though its debts are paid.
@@ -33,56 +33,34 @@ impl Done {
 /// On what an action works.
 pub(crate) struct Task<'a> {
     pub plan: &'a Plan,
+    pub driver: &'a dyn Driver,
     pub arm: &'a ActiveArm,
 }
 
-/// Creates, fills and indexes the tables, and runs what the plan wants done on this arm alone.
-pub(crate) fn load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
-    let loaded = load_tables(task, outside)?;
-    after_load(task, outside)?;
+/// Makes the tables, and runs what the plan wants done on this arm alone.
+pub(crate) fn load(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<Done> {
+    let loaded = load_tables(task, control)?;
+    after_load(task, control)?;
     Ok(loaded)
 }
 
-/// Creates, fills and indexes the tables.
-pub(crate) fn load_tables(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
-    let work = &task.plan.work;
-    let count = work.tables().len() as u32;
-    let tables = Tables { tables: count, rows: work.rows_per_table(), seed: task.plan.seed };
-    let start = Instant::now();
-    let loaded = task.arm.adapter.load(&task.arm.endpoint, tables, &mut |what, rows| {
-        let elapsed_s = start.elapsed().as_secs_f64();
-        let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows"));
-        outside.watcher.goes_on(what, elapsed_s, rate);
-        !outside.stopped()
-    });
-    let loaded = loaded.map_err(Error::session(&task.arm.name, "loading"))?;
-    let Some(LoadTimes { rows, indexes }) = loaded else {
-        return Err(Error::Interrupted);
-    };
-    let load = Load {
-        tables: count,
-        rows: work.rows_total(),
-        load_us: rows.as_micros() as u64,
-        index_us: indexes.as_micros() as u64,
-    };
-    let rate = load.rows_per_s().unwrap_or(0.0);
-    Ok(Done {
-        observation: Some(Observation::new(Measured::Load(load))),
-        ..Done::plain(format!("{rate:.0} rows/s with indexes"))
-    })
+/// Makes the tables.
+pub(crate) fn load_tables(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<Done> {
+    let Loaded { load, summary } = task.driver.load(task.plan, task.arm, control)?;
+    Ok(Done { observation: Some(Observation::new(Measured::Load(load))), ..Done::plain(summary) })
 }
 
 /// What the plan wants done on this arm alone.
-pub(crate) fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<()> {
+pub(crate) fn after_load(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<()> {
     let statements = &task.plan.arms[task.arm.index].after_load;
     if statements.is_empty() {
         return Ok(());
     }
     let mut admin = task.arm.admin("running what follows the load")?;
     for sql in statements {
-        outside.watcher.goes_on("after the load", 0.0, None);
+        control.progress.goes_on("after the load", 0.0, None);
         admin.query(sql).map_err(Error::session(&task.arm.name, &format!("after_load: {sql}")))?;
-        if outside.stopped() {
+        if control.stopped() {
             return Err(Error::Interrupted);
         }
     }
@@ -90,12 +68,12 @@ pub(crate) fn after_load(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<(
 }
 
 /// The look through every table that follows a load.
-pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done> {
+pub(crate) fn vacuum(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<Done> {
     let start = Instant::now();
-    let finished = task.arm.adapter.vacuum(&task.arm.endpoint, &task.plan.work.tables(), &mut || {
+    let finished = task.arm.instance.vacuum(&task.plan.work.table_names(), &mut || {
         let elapsed_s = start.elapsed().as_secs_f64();
-        outside.watcher.goes_on("vacuum", elapsed_s, None);
-        !outside.stopped()
+        control.progress.goes_on("vacuum", elapsed_s, None);
+        !control.stopped()
     });
     if !finished.map_err(Error::session(&task.arm.name, "vacuum"))? {
         return Err(Error::Interrupted);
@@ -108,22 +86,20 @@ pub(crate) fn vacuum(task: &Task<'_>, outside: &mut Outside<'_>) -> Result<Done>
 pub(crate) fn settle(
     task: &Task<'_>,
     (seconds_min, seconds_max): (u32, u32),
-    outside: &mut Outside<'_>,
+    control: &mut RunControl<'_>,
 ) -> Result<Done> {
     let start = Instant::now();
     let arm = task.arm;
     let debt = Debt {
         arm: &arm.name,
-        endpoint: &arm.endpoint,
-        data_dir: &arm.data_dir,
-        tables: &task.plan.work.tables(),
+        tables: &task.plan.work.table_names(),
         rows_total: task.plan.work.rows_total(),
         sample_rows_max: memory_bytes_max(task.plan).map_or(u64::MAX, |bytes| bytes / SAMPLED_ROW_BYTES),
         cap: Duration::from_secs(u64::from(seconds_max)),
     };
-    let settled = arm.adapter.settle(&debt, &mut |what, elapsed_s| {
-        outside.watcher.goes_on(what, elapsed_s, None);
-        !outside.stopped()
+    let settled = arm.instance.settle(&debt, &mut |what, elapsed_s| {
+        control.progress.goes_on(what, elapsed_s, None);
+        !control.stopped()
     })?;
     let Some(mut settled) = settled else {
         return Err(Error::Interrupted);
@@ -131,10 +107,10 @@ pub(crate) fn settle(
     let least = Duration::from_secs(u64::from(seconds_min));
     if start.elapsed() < least {
         while let Some(left) = least.checked_sub(start.elapsed()) {
-            if outside.stopped() {
+            if control.stopped() {
                 return Err(Error::Interrupted);
             }
-            outside.watcher.goes_on("rest", start.elapsed().as_secs_f64(), None);
+            control.progress.goes_on("rest", start.elapsed().as_secs_f64(), None);
             std::thread::sleep(left.min(REST_POLL));
         }
         settled.actions.push("rest".to_owned());

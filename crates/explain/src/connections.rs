@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::decompose::time_per_op;
 use crate::figures::CONNECTIONS;
-use crate::model::{Cause, Evidence, Finding, Word};
+use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::words;
 
 /// How much more than the median connection one has to use to be spoken of, where base's does not.
@@ -11,7 +11,7 @@ const UNEVEN: f64 = 1.5;
 /// Share of the time per operation that a background process has to change by.
 const SHARE_MIN: f64 = 0.02;
 /// Role of workers that were gone when the window ended.
-const ENDED: &str = "ended_within_the_window";
+pub(crate) const ENDED: &str = "ended_within_the_window";
 /// Roles that other findings speak of.
 const SPOKEN_OF: [&str; 5] = ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
 
@@ -82,6 +82,9 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
         ),
         weight: share.abs().min(1.0) * found.clearness(),
         certainty: cx.certainty(&found),
-        evidence: vec![Evidence::of(format!("CPU time of {role}"), cx.per_op("us"), &found)],
+        evidence: vec![
+            Evidence::of(format!("CPU time of {role}"), cx.per_op("us"), &found)
+                .showing(Shows::Role(name.to_owned())),
+        ],
     })
 }

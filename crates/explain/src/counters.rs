@@ -9,7 +9,7 @@ pub(crate) use postgres::{autovacuumed, checkpoints};
 
 use crate::context::Context;
 use crate::figures::Cell;
-use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
@@ -43,7 +43,21 @@ struct Entry {
     /// Value below which both arms have next to none of it.
     floor: f64,
     value: fn(Cell<'_>) -> Option<f64>,
+    shows: &'static Shows,
 }
+
+/// What an entry is where it says nothing else.
+const WORK_PER_OPERATION: Entry = Entry {
+    cause: Cause::Unknown,
+    rise: Rise::Work,
+    what: "",
+    unit: "",
+    phrase: "",
+    per: Per::Operation,
+    floor: 0.0,
+    value: |_| None,
+    shows: &Shows::Itself,
+};
 
 /// What a rise of a figure means.
 #[derive(Clone, Copy, PartialEq)]
@@ -146,7 +160,7 @@ impl Entry {
     fn evidence(&self, cx: &Context<'_>, found: &Quantity) -> Evidence {
         let said = self.said(cx, found);
         let unit = if self.per == Per::Operation { cx.per_op(self.unit) } else { self.unit.to_owned() };
-        Evidence { noise: found.noise(), ..Evidence::of(self.what, unit, &said) }
+        Evidence { noise: found.noise(), shows: self.shows.clone(), ..Evidence::of(self.what, unit, &said) }
     }
 
     /// In one pass a few events more or less are chance. Rare events are counted whole: one is a fact.

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::counters::pages_touched;
 use crate::error::Result;
 use crate::figures::{COUNTED, Cell};
-use crate::model::{Cause, Evidence, Finding, Word};
+use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
@@ -121,6 +121,7 @@ struct Effect {
     phrase: &'static str,
     what: &'static str,
     unit: &'static str,
+    shows: &'static Shows,
     /// Below this it is next to nothing on both arms.
     floor: f64,
     per_op: fn(Cell<'_>) -> Option<f64>,
@@ -130,6 +131,7 @@ const TABLE_BLOCKS: Effect = Effect {
     phrase: "touches {} blocks of tables",
     what: "table blocks touched",
     unit: "blocks",
+    shows: &Shows::Itself,
     floor: 0.1,
     per_op: |cell| blocks(cell, ["heap_blks_hit", "heap_blks_read"]),
 };
@@ -137,6 +139,7 @@ const INDEX_BLOCKS: Effect = Effect {
     phrase: "touches {} blocks of indexes",
     what: "index blocks touched",
     unit: "blocks",
+    shows: &Shows::Itself,
     floor: 0.1,
     per_op: |cell| blocks(cell, ["idx_blks_hit", "idx_blks_read"]),
 };
@@ -144,6 +147,7 @@ const INDEX_ENTRIES: Effect = Effect {
     phrase: "reads {} index entries",
     what: "index entries read",
     unit: "entries",
+    shows: &Shows::Itself,
     floor: 0.1,
     per_op: |cell| Some(cell.counter("pg_stat_all_indexes", "all", "idx_tup_read")? / cell.operations()),
 };
@@ -151,6 +155,7 @@ const INSTRUCTIONS: Effect = Effect {
     phrase: "executes {} instructions",
     what: "instructions",
     unit: "instructions",
+    shows: &Shows::Itself,
     floor: 1.0,
     per_op: |cell| {
         Some(cell.metric("server_instructions_user").or(cell.metric(COUNTED))? / cell.operations())
@@ -159,6 +164,7 @@ const INSTRUCTIONS: Effect = Effect {
 const PAGE_IMAGES: Effect = Effect {
     phrase: "writes {} full-page images to WAL",
     what: "full-page images in WAL",
+    shows: &Shows::FullPageImages,
     unit: "images",
     floor: 0.001,
     per_op: |cell| Some(cell.counter_sum("pg_stat_wal", "wal_fpi", |_| true)? / cell.operations()),
@@ -168,6 +174,7 @@ const PAGES: Effect = Effect {
     phrase: "asks the buffer pool for {} pages",
     what: "pages asked for in the buffer pool",
     unit: "pages",
+    shows: &Shows::Itself,
     floor: 0.1,
     per_op: |cell| Some(pages_touched(cell)? / cell.operations()),
 };
@@ -175,6 +182,7 @@ const FLUSHED: Effect = Effect {
     phrase: "flushes {} dirty pages",
     what: "dirty pages flushed",
     unit: "pages",
+    shows: &Shows::Itself,
     floor: 0.005,
     per_op: |cell| {
         Some(cell.counter("global_status", "", "innodb_buffer_pool_pages_flushed")? / cell.operations())
@@ -449,8 +457,9 @@ fn finding(
     let does = effect.phrase.replace("{}", &words::number(found.arm));
     let than = words::than(found, base_name);
     sentence.push_str(&format!("; {arm_name} {does} per {}, {than}", cx.operation()));
-    let of_effects =
-        effects.iter().map(|(effect, found)| Evidence::of(effect.what, cx.per_op(effect.unit), found));
+    let of_effects = effects.iter().map(|(effect, found)| {
+        Evidence::of(effect.what, cx.per_op(effect.unit), found).showing(effect.shows.clone())
+    });
     let of_state = Evidence {
         what: kind.what.to_owned(),
         unit: kind.unit.to_owned(),
@@ -458,6 +467,7 @@ fn finding(
         arm: Some((kind.value)(&arm.state)),
         noise: None,
         text: None,
+        shows: Shows::Itself,
     };
     Finding {
         word: if left_by.is_some() { Word::InheritedDebt } else { Word::work(found.rose()) },

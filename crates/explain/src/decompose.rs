@@ -8,33 +8,19 @@
 //! so they add up too.
 
 use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures};
-use crate::model::{Decomposition, Evidence, Part};
+use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::half_width;
 
 /// CPU time of all windows of an arm below which its split into user and kernel time, made of ticks of 10 ms, says
 /// nothing: 1000 ticks tell a share to 1.6 % of the whole.
 const SPLIT_US_MIN: f64 = 10e6;
 
-/// Names of parts, which findings refer to.
-pub(crate) const SERVER: &str = "server CPU";
-pub(crate) const INSTRUCTIONS: &str = "instructions";
-pub(crate) const CPI: &str = "cycles per instruction";
-pub(crate) const PER_CYCLE: &str = "time per cycle";
-pub(crate) const PER_INSTRUCTION: &str = "time per instruction";
-pub(crate) const KERNEL: &str = "kernel";
-pub(crate) const CLIENT: &str = "client CPU";
-pub(crate) const WAITING: &str = "waiting";
-pub(crate) const QUEUE: &str = "for a CPU";
-pub(crate) const READS: &str = "for reads";
-pub(crate) const LOG: &str = "for the log";
-pub(crate) const REST: &str = "unexplained";
-
 /// Time that backends were ready to run and had no CPU.
 const QUEUED: &str = "server_backends_queued_us";
 
 /// One block's split. The same tree for every block.
 struct Piece {
-    name: &'static str,
+    name: PartName,
     base: f64,
     arm: f64,
     change: f64,
@@ -42,12 +28,12 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(name: &'static str, base: f64, arm: f64) -> Self {
+    fn new(name: PartName, base: f64, arm: f64) -> Self {
         Self { name, base, arm, change: arm - base, of: Vec::new() }
     }
 
     /// A factor's contribution to the change of a product.
-    fn factor(name: &'static str, weight: f64, base: f64, arm: f64) -> Self {
+    fn factor(name: PartName, weight: f64, base: f64, arm: f64) -> Self {
         Self { name, base: f64::NAN, arm: f64::NAN, change: weight * (arm / base).ln(), of: Vec::new() }
     }
 }
@@ -74,7 +60,8 @@ pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
             combine(&own, &null, figures.replicated)
         })
         .collect();
-    let rest = parts.last().and_then(|waiting| waiting.of.iter().find(|kind| kind.name == REST));
+    let rest =
+        parts.last().and_then(|waiting| waiting.of.iter().find(|kind| kind.name == PartName::Unexplained));
     Some(Decomposition {
         clients: figures.clients,
         base_us_per_op: time.base,
@@ -146,13 +133,13 @@ fn known(figures: &Figures) -> Known {
 /// One block's parts; none where something is missing in it.
 fn pieces(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Vec<Piece>> {
     let per_op = |cell: Cell<'_>, name: &str| Some(cell.metric(name)? / cell.operations());
-    let client = Piece::new(CLIENT, per_op(base, CLIENT_CPU_US)?, per_op(arm, CLIENT_CPU_US)?);
+    let client = Piece::new(PartName::Client, per_op(base, CLIENT_CPU_US)?, per_op(arm, CLIENT_CPU_US)?);
     Some(vec![server(base, arm, known)?, client, waiting(base, arm)?])
 }
 
 fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Piece> {
     let (base_us, arm_us) = (backends_per_op(base)?, backends_per_op(arm)?);
-    let mut whole = Piece::new(SERVER, base_us, arm_us);
+    let mut whole = Piece::new(PartName::Server, base_us, arm_us);
     let Some(instructions) = known.instructions else { return Some(whole) };
     // The split into user and kernel time is known for the whole server; backends are nearly all of it.
     let kernel_share = |cell: Cell<'_>| {
@@ -166,17 +153,32 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Piece> {
     let (base_user, arm_user) = (base_us - base_kernel, arm_us - arm_kernel);
     let weight = logarithmic_mean(arm_user, base_user);
     let (base_count, arm_count) = (positive(base, instructions)?, positive(arm, instructions)?);
-    whole.of.push(Piece::factor(INSTRUCTIONS, weight, base_count, arm_count));
+    whole.of.push(Piece::factor(PartName::Instructions, weight, base_count, arm_count));
     if known.cycles {
         let (base_cycles, arm_cycles) =
             (positive(base, "server_cycles_user")?, positive(arm, "server_cycles_user")?);
-        whole.of.push(Piece::factor(CPI, weight, base_cycles / base_count, arm_cycles / arm_count));
-        whole.of.push(Piece::factor(PER_CYCLE, weight, base_user / base_cycles, arm_user / arm_cycles));
+        whole.of.push(Piece::factor(
+            PartName::CyclesPerInstruction,
+            weight,
+            base_cycles / base_count,
+            arm_cycles / arm_count,
+        ));
+        whole.of.push(Piece::factor(
+            PartName::TimePerCycle,
+            weight,
+            base_user / base_cycles,
+            arm_user / arm_cycles,
+        ));
     } else {
-        whole.of.push(Piece::factor(PER_INSTRUCTION, weight, base_user / base_count, arm_user / arm_count));
+        whole.of.push(Piece::factor(
+            PartName::TimePerInstruction,
+            weight,
+            base_user / base_count,
+            arm_user / arm_count,
+        ));
     }
     if known.kernel {
-        whole.of.push(Piece::new(KERNEL, base_kernel, arm_kernel));
+        whole.of.push(Piece::new(PartName::Kernel, base_kernel, arm_kernel));
     }
     Some(whole)
 }
@@ -188,13 +190,21 @@ fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
 /// Waiting by the kinds that somebody measures: the kernel, or a server that is told to (`track_io_timing`,
 /// `track_wal_io_timing`).
 fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Piece> {
-    let piece = |name: &'static str, us: fn(Cell<'_>) -> f64| {
+    let piece = |name: PartName, us: fn(Cell<'_>) -> f64| {
         Piece::new(name, us(base) / base.operations(), us(arm) / arm.operations())
     };
-    let whole = Piece::new(WAITING, off_cpu_per_op(base)?, off_cpu_per_op(arm)?);
-    let mut of = vec![piece(QUEUE, queue_us), piece(READS, read_us), piece(LOG, log_us)];
+    let whole = Piece::new(PartName::Waiting, off_cpu_per_op(base)?, off_cpu_per_op(arm)?);
+    let mut of = vec![
+        piece(PartName::ForCpu, queue_us),
+        piece(PartName::ForReads, read_us),
+        piece(PartName::ForLog, log_us),
+    ];
     let known = |of_piece: fn(&Piece) -> f64| of.iter().map(of_piece).sum::<f64>();
-    let rest = Piece::new(REST, whole.base - known(|piece| piece.base), whole.arm - known(|piece| piece.arm));
+    let rest = Piece::new(
+        PartName::Unexplained,
+        whole.base - known(|piece| piece.base),
+        whole.arm - known(|piece| piece.arm),
+    );
     of.push(rest);
     Some(Piece { of, ..whole })
 }
@@ -236,7 +246,7 @@ fn combine(own: &[&Piece], null: &[&Piece], replicated: bool) -> Part {
     let half = if replicated { half_width(&changes(own), &changes(null)) } else { f64::NAN };
     let children = own.first().map_or(0, |piece| piece.of.len());
     Part {
-        name: own.first().map_or("", |piece| piece.name).to_owned(),
+        name: own.first().map_or(PartName::Operation, |piece| piece.name),
         base_us_per_op: mean(|piece| piece.base),
         arm_us_per_op: mean(|piece| piece.arm),
         change_us_per_op: change,
@@ -256,8 +266,13 @@ fn combine(own: &[&Piece], null: &[&Piece], replicated: bool) -> Part {
 /// What an operation does that shows in no part of its own: what it is, its unit, and where its total is.
 const BESIDE: [(&str, &str, &str, f64); 5] = [
     ("context switches of the host", "switches", "host_context_switches", 1.0),
-    ("context switches of the server because a process waited", "switches", "server_voluntary_switches", 1.0),
-    ("context switches of the server to make room", "switches", "server_involuntary_switches", 1.0),
+    ("voluntary context switches of the server (waiting)", "switches", "server_voluntary_switches", 1.0),
+    (
+        "involuntary context switches of the server (preempted)",
+        "switches",
+        "server_involuntary_switches",
+        1.0,
+    ),
     ("kB fetched from storage", "kB", "server_read_bytes", 1024.0),
     ("kB sent to storage", "kB", "server_write_bytes", 1024.0),
 ];
@@ -280,7 +295,7 @@ fn background(figures: &Figures) -> Option<Part> {
     };
     let found = figures.of(of_cell)?;
     (found.base > 0.0 || found.arm > 0.0).then(|| Part {
-        name: "background processes".to_owned(),
+        name: PartName::Background,
         base_us_per_op: found.base,
         arm_us_per_op: found.arm,
         change_us_per_op: found.change(),

@@ -26,7 +26,8 @@ mod words;
 
 use rqps_stats::{Class, Detector, Verdict};
 
-use rqps_store::{Role, Run};
+use rqps_model::Group;
+use rqps_store::{PlannedStep, Role, Run};
 use rqps_verdicts::RunVerdicts;
 
 use context::Context;
@@ -34,9 +35,9 @@ pub use error::{Error, Result};
 use figures::Reader;
 pub use model::{
     Asked, Cause, Certainty, Decomposition, Difference, DifferenceKind, Evidence, Explanation, Finding, Part,
-    RATIO_HIGH, RATIO_LOW, Word,
+    PartName, RATIO_HIGH, RATIO_LOW, Word,
 };
-pub use plans::{Fingerprint, changes as plan_changes};
+pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
 use rank::Item;
 
 /// Explains what is asked for, ordered by group, test and arm. `judged` are the verdicts relative to the base that is
@@ -67,7 +68,7 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
             let is_asked = judged.is_some() || !asked.tests.is_empty();
-            if is_asked || missed || cx.changed() || queue::is_dearer(&cx) {
+            if is_asked || missed || cx.changed() || queue::is_more_expensive(&cx) {
                 explanations.push(of_test(&cx, group)?);
             }
         }
@@ -91,22 +92,18 @@ fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
     judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_nothing))
 }
 
-/// Measured steps that are no warm-up: by group and name, those that share a queue in their order, which is no
-/// alphabetical one.
+/// Measured steps that are no warm-up, with their groups, in the order of tables.
 fn steps(run: &Run) -> Vec<(String, String)> {
-    let mut steps: Vec<(usize, String, String)> = Vec::new();
-    for window in &run.windows {
-        let (step, group) = (&window.action.step, &window.result.group);
-        if window.result.role == rqps_model::Role::Warm || steps.iter().any(|(_, _, name)| name == step) {
-            continue;
-        }
-        let is_of_queue = queue::GROUPS.contains(&group.as_str());
-        let at = run.steps.iter().position(|planned| planned.name == *step);
-        let place = if is_of_queue { at.unwrap_or(0) + 1 } else { 0 };
-        steps.push((place, group.clone(), step.clone()));
-    }
-    steps.sort();
-    steps.into_iter().map(|(_, group, step)| (group, step)).collect()
+    let is_measured = |step: &&PlannedStep| {
+        run.windows.iter().any(|window| window.action.step == step.name)
+            && step.role != Some(rqps_model::Role::Warm)
+    };
+    let mut steps: Vec<(&PlannedStep, &Group)> =
+        run.steps.iter().filter(is_measured).filter_map(|step| Some((step, step.group.as_ref()?))).collect();
+    steps.sort_by(|(a, of_a), (b, of_b)| {
+        of_a.order(&a.name, a.position).cmp(&of_b.order(&b.name, b.position))
+    });
+    steps.into_iter().map(|(step, group)| (group.key.to_string(), step.name.clone())).collect()
 }
 
 fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> Result<()> {
@@ -150,7 +147,7 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
 /// Whether there is something to explain: a verdict that shows a change, or a run that has none.
 fn is_shown(cx: &Context<'_>) -> bool {
     let missed = queue::missed(cx.run, cx.test, cx.arm) || queue::missed(cx.run, cx.test, cx.base);
-    cx.judged.is_none() || missed || cx.changed() || queue::is_dearer(cx)
+    cx.judged.is_none() || missed || cx.changed() || queue::is_more_expensive(cx)
 }
 
 /// What was found, and what could not be looked at.

@@ -10,11 +10,12 @@ mod postgres;
 mod statements;
 mod way;
 
+use crate::connections::ENDED;
 use crate::context::Context;
 use crate::error::Result;
-use crate::model::{Cause, Difference, DifferenceKind, Finding};
-use crate::settings::LEFT_OUT;
+use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
 use needs::Needs;
+use rqps_model::clipped;
 use statements::Statement;
 use way::Way;
 
@@ -159,6 +160,10 @@ impl Suspects {
             named.extend(&theirs);
             add(finding, phrase(&theirs), "");
         }
+        // Where nothing else was varied and none of them is in a finding, what remains is said already.
+        if self.alone && named.is_empty() {
+            return;
+        }
         for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Unknown) {
             let more = finding.direction();
             let could = |suspect: &&Suspect| {
@@ -196,7 +201,7 @@ fn goes(its: Option<bool>, seen: Option<bool>) -> bool {
 }
 
 fn add(finding: &mut Finding, phrase: Option<String>, end: &str) {
-    if let Some(phrase) = phrase.filter(|phrase| !finding.sentence.contains(phrase)) {
+    if let Some(phrase) = phrase {
         finding.sentence.push_str(&format!("; {phrase}{end}"));
     }
 }
@@ -220,8 +225,11 @@ fn suspect(cx: &Context<'_>, difference: Difference, chosen: bool) -> Result<Opt
 
 /// Whether a setting is higher on the arm than on base; none where that can't be said.
 fn rose(difference: &Difference) -> Option<bool> {
-    let known = |value: &Option<String>| value.clone().filter(|value| !value.starts_with(LEFT_OUT));
-    way::rose(&difference.name, &known(&difference.base)?, &known(&difference.arm)?)
+    // One of the two has a reason there instead of a value.
+    if difference.kind == DifferenceKind::LeftOut {
+        return None;
+    }
+    way::rose(&difference.name, difference.base.as_ref()?, difference.arm.as_ref()?)
 }
 
 /// Statements that one of the two was given alone, each by itself.
@@ -259,7 +267,7 @@ fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Re
             can.map(|cause| (*cause, None)).collect()
         }
         Statement::Kind(causes, needs, way) if needs.are_met(cx, difference)? => {
-            // Reads can become cheaper by what makes writes dearer: another plan, which would be seen.
+            // Reads can become cheaper by what makes writes more expensive: another plan, which would be seen.
             let is_seen = needs::has_plans(cx)? || Needs::Log.are_met(cx, difference)?;
             let rose = statements::takes_away(sql).map(|takes| difference.arm.is_some() != takes);
             acts(causes, way, rose.filter(|_| is_seen))
@@ -292,61 +300,88 @@ const OF_NO_STATEMENT: [Cause; 8] = [
 /// Name of the difference that statements are.
 pub(crate) const AFTER_LOAD: &str = "statements after the load";
 
-/// Settings that act on some background processes alone, and words of which a finding about them must have one.
+/// Settings that act on some background processes alone, and how the roles of these begin, as metrics are named.
 const ROLES: [(&str, &[&str]); 10] = [
     ("autovacuum*", &["autovacuum"]),
     ("checkpoint_*", &["checkpointer"]),
     ("max_wal_size", &["checkpointer"]),
-    ("wal_writer_*", &["wal writer", "walwriter"]),
-    ("synchronous_commit", &["wal writer", "walwriter"]),
-    ("bgwriter_*", &["background writer", "bgwriter"]),
-    ("io_*", &["io worker"]),
-    ("max_parallel_*", &["parallel", "ended"]),
+    ("wal_writer_*", &["wal_writer"]),
+    ("synchronous_commit", &["wal_writer"]),
+    ("bgwriter_*", &["background_writer"]),
+    ("io_*", &["io_worker"]),
+    ("max_parallel_*", &["parallel", ENDED]),
     ("innodb_purge_*", &["purge"]),
-    ("innodb_log_*", &["log"]),
+    ("innodb_log_*", &["log_", "io_log"]),
 ];
-
-/// Settings that a buffer of the log's acts by, and what shows that.
-const BUFFER_FULL: &str = "times that";
 
 /// Whether a finding is about what a setting acts by, and not about another thing of the same cause.
 fn is_its_evidence(setting: &str, finding: &Finding) -> bool {
     match finding.cause {
-        Cause::QueryPlan => acts_on_plan(setting, &finding.sentence),
+        Cause::QueryPlan => {
+            let changed = finding.evidence.iter().filter_map(|figure| match &figure.shows {
+                Shows::Plan(parts) => Some(parts),
+                _ => None,
+            });
+            acts_on_plan(setting, &changed.flatten().collect::<Vec<_>>())
+        }
         Cause::Background => {
             let of_setting = ROLES.iter().find(|(pattern, _)| fits(pattern, setting));
-            let said = finding.sentence.to_lowercase();
-            of_setting.is_none_or(|(_, words)| words.iter().any(|word| said.contains(word)))
+            // The first is the one that the finding speaks of.
+            let role = finding.evidence.first().map(|figure| &figure.shows);
+            of_setting.is_none_or(|(_, starts)| match role {
+                Some(Shows::Role(role)) => starts.iter().any(|start| role.starts_with(start)),
+                _ => false,
+            })
         }
         Cause::Wal if matches!(setting, "wal_buffers" | "innodb_log_buffer_size") => {
-            finding.evidence.iter().any(|figure| figure.what.starts_with(BUFFER_FULL))
+            finding.shown(&Shows::LogBufferFull).is_some()
         }
         _ => true,
     }
 }
 
-/// Settings that act on some kinds of nodes alone, and words of a plan's change of which one must be there.
-const NODES: [(&str, &[&str]); 14] = [
-    ("hash_mem_multiplier", &["Hash"]),
-    ("work_mem", &["Hash", "Sort", "Aggregate", "Bitmap", "Materialize", "Memoize"]),
-    ("jit*", &["JIT"]),
-    ("max_parallel_*", &["parallel", "Parallel", "Gather"]),
-    ("min_parallel_*", &["parallel", "Parallel", "Gather"]),
-    ("parallel_*", &["parallel", "Parallel", "Gather"]),
-    ("enable_seqscan", &["Seq Scan"]),
-    ("enable_indexscan", &["Index Scan"]),
-    ("enable_indexonlyscan", &["Index Only Scan"]),
-    ("enable_bitmapscan", &["Bitmap"]),
-    ("enable_hash*", &["Hash"]),
-    ("enable_sort", &["Sort"]),
-    ("enable_incremental_sort", &["Incremental Sort"]),
-    ("enable_memoize", &["Memoize"]),
+/// What of a plan some settings alone act on.
+enum OnPlan {
+    /// Nodes whose kind has one of these in it, as EXPLAIN calls them.
+    Nodes(&'static [&'static str]),
+    Workers,
+    Jit,
+}
+
+const ON_PLANS: [(&str, OnPlan); 14] = [
+    ("hash_mem_multiplier", OnPlan::Nodes(&["Hash"])),
+    ("work_mem", OnPlan::Nodes(&["Hash", "Sort", "Aggregate", "Bitmap", "Materialize", "Memoize"])),
+    ("jit*", OnPlan::Jit),
+    ("max_parallel_*", OnPlan::Workers),
+    ("min_parallel_*", OnPlan::Workers),
+    ("parallel_*", OnPlan::Workers),
+    ("enable_seqscan", OnPlan::Nodes(&["Seq Scan"])),
+    ("enable_indexscan", OnPlan::Nodes(&["Index Scan"])),
+    ("enable_indexonlyscan", OnPlan::Nodes(&["Index Only Scan"])),
+    ("enable_bitmapscan", OnPlan::Nodes(&["Bitmap"])),
+    ("enable_hash*", OnPlan::Nodes(&["Hash"])),
+    ("enable_sort", OnPlan::Nodes(&["Sort"])),
+    ("enable_incremental_sort", OnPlan::Nodes(&["Incremental Sort"])),
+    ("enable_memoize", OnPlan::Nodes(&["Memoize"])),
 ];
 
-/// Whether a setting can have made this change of a plan.
-fn acts_on_plan(setting: &str, change: &str) -> bool {
-    let of_setting = NODES.iter().find(|(pattern, _)| fits(pattern, setting));
-    of_setting.is_none_or(|(_, words)| words.iter().any(|word| change.contains(word)))
+impl OnPlan {
+    fn is_about(&self, part: &PlanPart) -> bool {
+        match (self, part) {
+            (OnPlan::Nodes(kinds), PlanPart::Node(kind)) => kinds.iter().any(|part| kind.contains(part)),
+            (OnPlan::Workers, PlanPart::Node(kind)) => {
+                ["Parallel", "Gather"].iter().any(|part| kind.contains(part))
+            }
+            (OnPlan::Workers, PlanPart::Workers) | (OnPlan::Jit, PlanPart::Jit) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a setting can have made these changes of a plan.
+fn acts_on_plan(setting: &str, changed: &[&PlanPart]) -> bool {
+    let of_setting = ON_PLANS.iter().find(|(pattern, _)| fits(pattern, setting));
+    of_setting.is_none_or(|(_, on)| changed.iter().any(|part| on.is_about(part)))
 }
 
 /// `the arms differ in random_page_cost (1.1, base 4)`; none where there is nothing to name.
@@ -364,7 +399,7 @@ fn phrase(differences: &[&Difference]) -> Option<String> {
     }
     for difference in statements.into_iter().take(NAMED_MAX) {
         let ran = |on: &str, text: &Option<String>| {
-            text.as_ref().map(|text| format!("after the load {on} was given: {}", short(text)))
+            text.as_ref().map(|text| format!("after the load {on} was given: {}", clipped(text, TEXT_MAX)))
         };
         parts.extend(ran("the arm alone", &difference.arm));
         parts.extend(ran("base alone", &difference.base));
@@ -377,19 +412,9 @@ fn named(difference: &Difference) -> String {
         None if matches!(difference.kind, DifferenceKind::Setting) => "default".to_owned(),
         None => "none".to_owned(),
         Some("") => "empty".to_owned(),
-        Some(text) if difference.kind == DifferenceKind::LeftOut && text.starts_with(LEFT_OUT) => {
-            if text.contains("know") { "not known to the build" } else { LEFT_OUT }.to_owned()
-        }
-        Some(value) => short(value),
+        Some(value) => clipped(value, TEXT_MAX),
     };
     format!("{} ({}, base {})", difference.name, value(&difference.arm), value(&difference.base))
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(TEXT_MAX) {
-        Some((end, _)) => format!("{} …", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

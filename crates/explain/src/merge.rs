@@ -6,9 +6,8 @@ use crate::decompose::queued_us;
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
 use crate::mechanisms::Suspects;
-use crate::model::{Cause, Evidence, Finding, Word};
+use crate::model::{Cause, Finding, Shows, Word};
 use crate::rank::Item;
-use crate::time::CLIENT_CPU;
 use crate::words;
 use rqps_model::Unit;
 
@@ -146,8 +145,7 @@ fn drive(cx: &Context<'_>, item: &Item) -> f64 {
 
 /// Whether the client's CPU time moved along with the server's, which is then for the machine to account for.
 fn is_of_the_host(item: &Item) -> bool {
-    item.finding.cause == Cause::CpuTime
-        && item.finding.evidence.iter().any(|figure| figure.what == CLIENT_CPU)
+    item.finding.cause == Cause::CpuTime && item.finding.shown(&Shows::ClientCpu).is_some()
 }
 
 /// Whether the host can account for what a finding says, where it is the host that takes it.
@@ -212,7 +210,7 @@ fn also(cx: &Context<'_>, taker: &mut Finding, taken: &Item) {
         Cause::Instructions => format!("instructions per {operation} {}", up(base, arm)),
         Cause::CpuTime => format!("CPU time per {operation} {}", up(base, arm)),
         Cause::Waiting | Cause::CpuQueue => longer(cx, base, arm),
-        Cause::Reads if taken.finding.evidence[0].what.contains("from storage") => {
+        Cause::Reads if taken.finding.evidence[0].shows == Shows::StorageReads => {
             format!(
                 "{} bytes per {operation} come from storage, base {}",
                 words::number(arm),
@@ -253,10 +251,9 @@ fn vacuum_of_tail(items: &mut Vec<Item>) {
 fn full_page_images(items: &mut Vec<Item>) {
     let Some(mut wal) = items.iter().position(|item| item.finding.cause == Cause::Wal) else { return };
     let its = &items[wal].finding;
-    let images = its.evidence.iter().find(|figure| figure.what.starts_with("full-page images"));
-    let Some(Evidence { base: Some(base), arm: Some(arm), .. }) = images else { return };
-    let (base, arm) = (*base, *arm);
-    if !its.sentence.contains("full-page images") {
+    let images = its.shown(&Shows::FullPageImages).and_then(|images| images.base.zip(images.arm));
+    let Some((base, arm)) = images else { return };
+    if its.evidence[0].shows != Shows::FullPageImages {
         let said =
             format!("; full-page images per operation {}, base {}", words::number(arm), words::number(base));
         items[wal].finding.sentence.push_str(&said);
@@ -362,13 +359,13 @@ fn fsyncs_account_for(cx: &Context<'_>, item: &Item, waited_us: f64) -> bool {
 
 /// Whether the sessions were seen waiting.
 fn is_looked_at(finding: &Finding) -> bool {
-    finding.evidence.iter().any(|figure| figure.what.starts_with("time a session waits"))
+    finding.shown(&Shows::SeenWaiting).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Certainty;
+    use crate::model::{Certainty, Evidence};
 
     fn item(cause: Cause, word: Word, what: &str, base: f64, arm: f64) -> Item {
         let evidence = Evidence {
@@ -378,6 +375,7 @@ mod tests {
             arm: Some(arm),
             noise: None,
             text: None,
+            shows: Shows::Itself,
         };
         Item::of(Finding {
             word,
@@ -408,9 +406,8 @@ mod tests {
         let wal = |base: f64, arm: f64| {
             let mut wal =
                 item(Cause::Wal, Word::work(arm > base), "bytes", 100.0 * base + 1.0, 100.0 * arm + 1.0);
-            wal.finding
-                .evidence
-                .extend(item(Cause::Wal, Word::MoreWork, "full-page images", base, arm).finding.evidence);
+            let images = item(Cause::Wal, Word::MoreWork, "images", base, arm).finding.evidence.remove(0);
+            wal.finding.evidence.push(images.showing(Shows::FullPageImages));
             wal
         };
         let checkpoint = || item(Cause::Checkpoint, Word::MoreWork, "3 checkpoints", 0.0, 3.0);

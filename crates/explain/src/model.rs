@@ -1,7 +1,5 @@
 //! What an explanation consists of: values that tables, pages and JSON are made of, without a way of showing them.
 
-use std::fmt::{self, Display};
-
 use crate::quantity::Quantity;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,29 +40,30 @@ pub struct Explanation {
     pub remarks: Vec<String>,
 }
 
-/// The kind of an explanation, in the words of reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Word {
-    /// An operation takes more instructions, rows, blocks or bytes.
-    MoreWork,
-    LessWork,
-    /// The same work takes more CPU time.
-    SlowerWork,
-    /// The same work takes less CPU time.
-    FasterWork,
-    /// An operation waits longer for disk, CPU or other sessions.
-    MoreWaiting,
-    LessWaiting,
-    /// What was measured on the two is not the same work.
-    NotComparable,
-    /// The server chose another query plan.
-    AnotherPlan,
-    /// The step began with work that earlier ones put off.
-    InheritedDebt,
-    /// The machine was not the same for both.
-    TheHost,
-    /// Nothing that was looked at accounts for it.
-    NotExplained,
+rqps_model::words! {
+    /// The kind of an explanation, in the words of reports.
+    Word {
+        /// An operation takes more instructions, rows, blocks or bytes.
+        MoreWork = "more work",
+        LessWork = "less work",
+        /// The same work takes more CPU time.
+        SlowerWork = "slower work",
+        /// The same work takes less CPU time.
+        FasterWork = "faster work",
+        /// An operation waits longer for disk, CPU or other sessions.
+        MoreWaiting = "more waiting",
+        LessWaiting = "less waiting",
+        /// What was measured on the two is not the same work.
+        NotComparable = "not comparable",
+        /// The server chose another query plan.
+        AnotherPlan = "another plan",
+        /// The step began with work that earlier ones put off.
+        InheritedDebt = "inherited debt",
+        /// The machine was not the same for both.
+        TheHost = "the host",
+        /// Nothing that was looked at accounts for it.
+        NotExplained = "not explained",
+    }
 }
 
 impl Word {
@@ -81,29 +80,6 @@ impl Word {
     /// The word for waiting that rose or fell.
     pub fn waiting(rose: bool) -> Self {
         if rose { Word::MoreWaiting } else { Word::LessWaiting }
-    }
-
-    /// The word as reports and JSON say it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Word::MoreWork => "more work",
-            Word::LessWork => "less work",
-            Word::SlowerWork => "slower work",
-            Word::FasterWork => "faster work",
-            Word::MoreWaiting => "more waiting",
-            Word::LessWaiting => "less waiting",
-            Word::AnotherPlan => "another plan",
-            Word::NotComparable => "not comparable",
-            Word::InheritedDebt => "inherited debt",
-            Word::TheHost => "the host",
-            Word::NotExplained => "not explained",
-        }
-    }
-}
-
-impl Display for Word {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -217,6 +193,11 @@ impl Finding {
         first.base.zip(first.arm)
     }
 
+    /// The figure that shows something; none where none does.
+    pub(crate) fn shown(&self, shows: &Shows) -> Option<&Evidence> {
+        self.evidence.iter().find(|figure| figure.shows == *shows)
+    }
+
     /// Whether it says that the arm has more of something; none for what has no direction.
     pub(crate) fn direction(&self) -> Option<bool> {
         match self.word {
@@ -241,6 +222,36 @@ pub struct Evidence {
     pub noise: Option<f64>,
     /// Where there is more to show than figures: a plan, a setting.
     pub text: Option<String>,
+    pub(crate) shows: Shows,
+}
+
+/// What a figure shows, where that decides which other findings it belongs to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// Nothing that another finding asks for.
+    #[default]
+    Itself,
+    /// That the machine slowed the client down, or sped it up, as it did the server.
+    ClientCpu,
+    FullPageImages,
+    /// Bytes that were fetched from storage.
+    StorageReads,
+    /// That sessions were seen waiting.
+    SeenWaiting,
+    LogBufferFull,
+    /// CPU time of background processes of one role.
+    Role(String),
+    /// What became of a plan.
+    Plan(Vec<PlanPart>),
+}
+
+/// What of a plan a change is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PlanPart {
+    /// A node of this kind, in the server's words, came, went or became another one.
+    Node(String),
+    Workers,
+    Jit,
 }
 
 impl Evidence {
@@ -253,43 +264,33 @@ impl Evidence {
             arm: Some(found.arm),
             noise: found.noise(),
             text: None,
+            shows: Shows::Itself,
         }
+    }
+
+    pub(crate) fn showing(self, shows: Shows) -> Self {
+        Self { shows, ..self }
     }
 }
 
-/// What kind of thing differs between two arms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DifferenceKind {
-    /// A setting that somebody set.
-    Setting,
-    /// A setting that nobody set and whose default differs.
-    DefaultSetting,
-    /// An option that the build does not know.
-    LeftOut,
-    /// Compiler, flags, options of configure.
-    Build,
-    /// A fact of the host.
-    Host,
-    /// Statements run on one arm after its data were there.
-    AfterLoad,
-    /// Environment of the server program.
-    Environment,
-    Version,
-}
-
-impl DifferenceKind {
-    /// As tables and JSON say it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DifferenceKind::Setting => "setting",
-            DifferenceKind::DefaultSetting => "default",
-            DifferenceKind::LeftOut => "left out",
-            DifferenceKind::Build => "build",
-            DifferenceKind::Host => "host",
-            DifferenceKind::AfterLoad => "after load",
-            DifferenceKind::Environment => "environment",
-            DifferenceKind::Version => "version",
-        }
+rqps_model::words! {
+    /// What kind of thing differs between two arms.
+    DifferenceKind {
+        /// A setting that somebody set.
+        Setting = "setting",
+        /// A setting that nobody set and whose default differs.
+        DefaultSetting = "default",
+        /// An option that a build does not know.
+        LeftOut = "left out",
+        /// Compiler, flags, options of configure.
+        Build = "build",
+        /// A fact of the host.
+        Host = "host",
+        /// Statements run on one arm after its data were there.
+        AfterLoad = "after load",
+        /// Environment of the server program.
+        Environment = "environment",
+        Version = "version",
     }
 }
 
@@ -334,11 +335,32 @@ impl Decomposition {
     }
 }
 
+rqps_model::words! {
+    /// What a part of the time per operation is.
+    PartName {
+        Server = "server CPU",
+        Instructions = "instructions",
+        CyclesPerInstruction = "cycles per instruction",
+        TimePerCycle = "time per cycle",
+        TimePerInstruction = "time per instruction",
+        Kernel = "kernel",
+        Client = "client CPU",
+        Waiting = "waiting",
+        ForCpu = "for a CPU",
+        ForReads = "for reads",
+        ForLog = "for the log",
+        Unexplained = "unexplained",
+        /// Beside all others.
+        Background = "background processes",
+        /// All of them.
+        Operation = "an operation",
+    }
+}
+
 /// A part of the time per operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Its name: `server CPU`, `instructions`.
-    pub name: String,
+    pub name: PartName,
     /// On base; NaN for what only a change can be split into.
     pub base_us_per_op: f64,
     /// On the arm; NaN likewise.

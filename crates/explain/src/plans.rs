@@ -3,12 +3,12 @@
 //! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that
 //! printed them: costs, estimates, literals, aliases and the numbers of tables do not count.
 
-use rqps_model::QueryPlan;
+use rqps_model::{QueryPlan, clipped};
 use rqps_stats::{Class, Detector};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
 
 mod blocks;
 mod changes;
@@ -16,6 +16,7 @@ mod expression;
 mod iterators;
 mod tree;
 
+use changes::Change;
 use tree::Tree;
 
 /// What makes a plan another one, as text to compare: a line a node, without costs, estimates, literals, aliases.
@@ -40,6 +41,10 @@ impl Fingerprint {
 
 /// What became of base's plan on the arm: `Index Scan on sbtest using k_1 became Seq Scan`. Empty for the same plan.
 pub fn changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<String> {
+    all_changes(base, arm).into_iter().map(|change| change.said).collect()
+}
+
+fn all_changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<Change> {
     if Fingerprint::of(base) == Fingerprint::of(arm) {
         return Vec::new();
     }
@@ -147,7 +152,7 @@ impl Plans {
 /// A statement with another plan.
 struct Changed {
     statement: String,
-    what: Vec<String>,
+    what: Vec<Change>,
     base: QueryPlan,
     arm: QueryPlan,
     /// Windows with the other plan, and windows.
@@ -165,7 +170,7 @@ fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
     let other = *others.first()?;
     Some(Changed {
         statement: statement.to_owned(),
-        what: changes(first, other),
+        what: all_changes(first, other),
         base: first.clone(),
         arm: other.clone(),
         windows: (others.len(), after.len()),
@@ -174,6 +179,7 @@ fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
 
 impl Changed {
     fn evidence(&self, cx: &Context<'_>) -> [Evidence; 2] {
+        let parts = || self.what.iter().flat_map(|change| change.parts.clone()).collect();
         let text = |arm: &str, plan: &QueryPlan| Evidence {
             what: format!("plan of {} on {arm}", self.statement),
             unit: String::new(),
@@ -181,6 +187,7 @@ impl Changed {
             arm: None,
             noise: None,
             text: Some(shortened(&plan.text)),
+            shows: Shows::Plan(parts()),
         };
         [text(&cx.base_arm().name, &self.base), text(&cx.its_arm().name, &self.arm)]
     }
@@ -195,7 +202,8 @@ impl Changed {
 fn sentence(changed: &[Changed]) -> String {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
     for change in changed {
-        let what = format!("{}{}", change.what.join(", "), change.in_windows());
+        let said: Vec<&str> = change.what.iter().map(|change| change.said.as_str()).collect();
+        let what = format!("{}{}", said.join(", "), change.in_windows());
         match told.iter_mut().find(|(known, _)| *known == what) {
             Some((_, statements)) => statements.push(&change.statement),
             None => told.push((what, vec![&change.statement])),
@@ -216,12 +224,9 @@ fn sentence(changed: &[Changed]) -> String {
     parts.join("; ")
 }
 
-fn shortened(plan: &str) -> String {
-    let short = |line: &str| match line.char_indices().nth(LINE_MAX) {
-        Some((end, _)) => format!("{} …", &line[..end]),
-        None => line.to_owned(),
-    };
-    plan.lines().map(short).collect::<Vec<_>>().join("\n")
+/// A plan's text without the ends of very long lines.
+pub fn shortened(plan: &str) -> String {
+    plan.lines().map(|line| clipped(line, LINE_MAX)).collect::<Vec<_>>().join("\n")
 }
 
 /// The lines of a plan's text without `(cost=…)`, `(actual …)` and literals.
@@ -235,7 +240,7 @@ fn shape_of_text(plan: &str) -> String {
 }
 
 /// The first line that differs, before and after.
-fn change_of_text(base: &str, arm: &str) -> Option<String> {
+fn change_of_text(base: &str, arm: &str) -> Option<Change> {
     let (base, arm) = (shape_of_text(base), shape_of_text(arm));
     let line = |line: Option<&str>| {
         line.map_or_else(
@@ -247,7 +252,10 @@ fn change_of_text(base: &str, arm: &str) -> Option<String> {
     loop {
         match (before.next(), after.next()) {
             (None, None) => return None,
-            (old, new) if old != new => return Some(format!("{} became {}", line(old), line(new))),
+            (old, new) if old != new => {
+                let (old, new) = (line(old), line(new));
+                return Some(Change::of_nodes(format!("{old} became {new}"), &[&old, &new]));
+            }
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use rqps_store::{Profile, Recorded};
 use crate::context::Context;
 use crate::error::Result;
 use crate::figures::{BACKENDS, COUNTED, Cell};
-use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
@@ -133,7 +133,7 @@ fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     let share = stacks.unnamed as f64 / stacks.samples.max(1) as f64;
     (share >= UNNAMED_SHARE).then(|| {
         let note = profile.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-        format!("{} of the samples of {arm} are in functions without a name{note}", words::percent(share))
+        format!("{} of the samples of {arm} are in unresolved functions{note}", words::percent(share))
     })
 }
 
@@ -263,6 +263,7 @@ fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evid
             arm: Some(spent.arm_us),
             noise: noise.is_finite().then_some(noise),
             text: None,
+            shows: Shows::Itself,
         }
     };
     let place = changes.place.iter().map(|changed| (changed, "in and below"));

@@ -1,5 +1,5 @@
-//! A table that is a queue: rows come in at one end and are deleted at the other. What makes deletes dearer than
-//! inserts, and whether the writes beside queries were what they should have been.
+//! A table that is a queue: rows come in at one end and are deleted at the other. What makes deletes more expensive
+//! than inserts, and whether the writes beside queries were what they should have been.
 //!
 //! Each planning of the DELETE asks the index for its lowest key. The entries of rows that are deleted and not yet
 //! vacuumed lie there, and all of them are walked over: so the deleting session takes more CPU time the longer
@@ -14,9 +14,6 @@ use crate::figures::{Cell, windows_of};
 use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
-
-/// Groups of such steps, as the store calls them.
-pub(crate) const GROUPS: [&str; 2] = ["insert", "background"];
 
 /// Key of the CPU time of all connections of a role, before the role.
 const SESSIONS: &str = "sessions_cpu_us.";
@@ -33,8 +30,8 @@ const PLANNING_RATIO_MIN: f64 = 1.5;
 /// How many times as many transactions have to wait for purge, and by how many.
 const HISTORY_RATIO_MIN: f64 = 2.0;
 const HISTORY_MIN: f64 = 1_000.0;
-/// By what the change of deletes has to be beyond that of inserts: else something makes all work dearer. Counted
-/// buffers are proof of what planning walks over, so there any more will do; a history list has other readers too.
+/// By what the change of deletes has to be beyond that of inserts: else something makes all work more expensive.
+/// Counted buffers are proof of what planning walks over, so there any more will do; a history list has other readers.
 const BEYOND_INSERTS_PLANNED: f64 = 1.0;
 const BEYOND_INSERTS_PURGE: f64 = 1.5;
 /// A connection that is on a CPU for this share of a step sets its pace.
@@ -82,8 +79,8 @@ impl Foreground {
     }
 }
 
-/// Whether one of its sessions became dearer than the others, whatever the rate is.
-pub(crate) fn is_dearer(cx: &Context<'_>) -> bool {
+/// Whether one of its sessions became more expensive than the others, whatever the rate is.
+pub(crate) fn is_more_expensive(cx: &Context<'_>) -> bool {
     tail(cx).is_some()
 }
 
@@ -110,7 +107,7 @@ fn mean(cell: Cell<'_>, metric: &str) -> Option<f64> {
     Some(cell.metric(metric)? / cell.metric(WINDOWS)?)
 }
 
-/// What it was on the mean between the beginning and the end of a step.
+/// What it was on average between the beginning and the end of a step.
 fn between(cell: Cell<'_>, metric: &str) -> Option<f64> {
     let at = |moment: &str| mean(cell, &format!("{metric}_{moment}"));
     Some(f64::midpoint(at("before")?, at("after")?))

@@ -7,10 +7,10 @@
 
 use crate::context::Context;
 use crate::counters;
-use crate::decompose::{SERVER, time_per_op};
+use crate::decompose::time_per_op;
 use crate::mechanisms::Suspects;
 use crate::merge::merge_all;
-use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
+use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, PartName, Word};
 use crate::time::{part, share_of};
 use crate::words;
 use rqps_stats::{Detector, Metric};
@@ -48,7 +48,7 @@ pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> V
     let mut items = merge_all(cx, found, suspects);
     same_work(cx, &mut items);
     let left = left_over(cx, &items, suspects);
-    let rose = got_dearer(cx);
+    let rose = got_more_expensive(cx);
     let mut findings: Vec<Finding> = items.into_iter().map(|item| weighed(item, rose)).collect();
     findings.extend(left);
     let place = |finding: &Finding| place(cx, finding, suspects);
@@ -109,7 +109,7 @@ fn same_work(cx: &Context<'_>, items: &mut [Item]) {
 }
 
 /// Whether an operation takes longer on the arm, or costs more where its time is not decided; none where neither is.
-fn got_dearer(cx: &Context<'_>) -> Option<bool> {
+fn got_more_expensive(cx: &Context<'_>) -> Option<bool> {
     let cost = cx.verdict(Detector::Cost).filter(|verdict| verdict.class.is_change());
     time_rose(cx).or_else(|| cost.map(|verdict| verdict.class.is_regression()))
 }
@@ -121,13 +121,13 @@ fn time_rose(cx: &Context<'_>) -> Option<bool> {
 }
 
 /// The weight that findings are ordered by.
-fn weighed(item: Item, got_dearer: Option<bool>) -> Finding {
-    let is_along = item.direction().zip(got_dearer).is_none_or(|(more, rose)| more == rose);
+fn weighed(item: Item, got_more_expensive: Option<bool>) -> Finding {
+    let is_along = item.direction().zip(got_more_expensive).is_none_or(|(more, rose)| more == rose);
     let mut finding = item.finding;
     finding.weight = match item.share {
         Some(share) => share.clamp(-1.0, 1.0),
         None if matches!(finding.word, Word::AnotherPlan | Word::NotComparable) => finding.weight,
-        // One of two sessions became dearer, whatever the other and the machine made of the time.
+        // One of two sessions became more expensive, whatever the other and the machine made of the time.
         None if finding.cause == Cause::TailEntries => finding.weight,
         None => UNSIZED * finding.weight.clamp(0.0, 1.0) * if is_along { 1.0 } else { -1.0 },
     };
@@ -172,7 +172,7 @@ fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Fi
 }
 
 fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
-    let server = part(&split.parts, &[SERVER]).map_or(0.0, |part| part.change_us_per_op);
+    let server = part(&split.parts, &[PartName::Server]).map_or(0.0, |part| part.change_us_per_op);
     if server / left_us > LEFT_OVER {
         format!(
             "; `rqps profile {} --test {}` shows which functions of the server take it",

@@ -2,12 +2,9 @@
 //! less waiting.
 
 use crate::context::Context;
-use crate::decompose::{
-    CLIENT, CPI, INSTRUCTIONS, KERNEL, LOG, PER_CYCLE, PER_INSTRUCTION, QUEUE, READS, SERVER, WAITING,
-    instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op,
-};
+use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
-use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, Word};
+use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, PartName, Shows, Word};
 use crate::quantity::Quantity;
 use crate::rank::Item;
 use crate::words;
@@ -16,8 +13,6 @@ use crate::words;
 const INSTRUCTIONS_SHARE: f64 = 0.005;
 /// Smallest share of the time per operation that a part has to change by.
 const SHARE_MIN: f64 = 0.02;
-/// Evidence that the machine slowed the client down, or sped it up, as it did the server.
-pub(crate) const CLIENT_CPU: &str = "CPU time of the client";
 /// A client's CPU time moves along with the server's when it changed by this share of that.
 const CLIENT_ALONG: f64 = 0.5;
 /// What is waited for is named as the cause where it makes up this share of the change in waiting.
@@ -46,7 +41,7 @@ pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) 
 }
 
 /// A part of a part, by names.
-pub(crate) fn part<'a>(parts: &'a [Part], path: &[&str]) -> Option<&'a Part> {
+pub(crate) fn part<'a>(parts: &'a [Part], path: &[PartName]) -> Option<&'a Part> {
     let (first, rest) = path.split_first()?;
     let found = parts.iter().find(|part| part.name == *first)?;
     if rest.is_empty() { Some(found) } else { part(&found.of, rest) }
@@ -71,7 +66,7 @@ fn certainty(cx: &Context<'_>, part: &Part) -> Certainty {
 }
 
 fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option<Item> {
-    let change_us = part(&split.parts, &[SERVER, INSTRUCTIONS])?.change_us_per_op;
+    let change_us = part(&split.parts, &[PartName::Server, PartName::Instructions])?.change_us_per_op;
     executed(cx, split, metric, change_us)
 }
 
@@ -106,7 +101,7 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
 /// less work, and all of the CPU time's change is its; what they do not share is never said to be of the speed of that
 /// work.
 fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Item> {
-    let cpu = part(&split.parts, &[SERVER]).filter(|part| matters(split, part));
+    let cpu = part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part));
     let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));
     match (counted, cpu) {
         (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
@@ -127,18 +122,19 @@ fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<I
 }
 
 /// A part of the change as evidence: the microseconds that it adds.
-fn change(cx: &Context<'_>, what: &str, part: &Part) -> Evidence {
+fn change(cx: &Context<'_>, part: &Part) -> Evidence {
     let interval = match part.low.is_nan() {
         true => String::new(),
         false => format!(" ({} to {})", signed(part.low), signed(part.high)),
     };
     Evidence {
-        what: what.to_owned(),
+        what: part.name.to_string(),
         unit: cx.per_op("us"),
         base: None,
         arm: None,
         noise: None,
         text: Some(format!("{}{interval} us per {}", signed(part.change_us_per_op), cx.operation())),
+        shows: Shows::Itself,
     }
 }
 
@@ -149,48 +145,54 @@ fn signed(value: f64) -> String {
 
 /// The same instructions at another speed. Processor counters tell cycles from frequency; without, both are one.
 fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Item> {
-    [(CPI, Cause::Cycles), (PER_CYCLE, Cause::Frequency), (PER_INSTRUCTION, Cause::Cycles)]
-        .into_iter()
-        .filter_map(|(name, cause)| {
-            let found = part(&split.parts, &[SERVER, name]).filter(|part| matters(split, part))?;
-            let rose = found.change_us_per_op > 0.0;
-            let factor = cx.figures.of(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
-            let share = words::percent((factor.ratio() - 1.0).abs());
-            let sentence = speed_sentence(cx, name, if rose { "more" } else { "less" }, &share);
-            Some(sized(
-                cx,
-                split,
-                found.change_us_per_op,
-                1.0,
-                Finding {
-                    word: Word::speed(rose),
-                    cause,
-                    sentence,
-                    weight: 0.0,
-                    certainty: certainty(cx, found),
-                    evidence: vec![change(cx, name, found)],
-                },
-            ))
-        })
-        .collect()
+    [
+        (PartName::CyclesPerInstruction, Cause::Cycles),
+        (PartName::TimePerCycle, Cause::Frequency),
+        (PartName::TimePerInstruction, Cause::Cycles),
+    ]
+    .into_iter()
+    .filter_map(|(name, cause)| {
+        let found = part(&split.parts, &[PartName::Server, name]).filter(|part| matters(split, part))?;
+        let rose = found.change_us_per_op > 0.0;
+        let factor = cx.figures.of(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
+        let share = words::percent((factor.ratio() - 1.0).abs());
+        let sentence = speed_sentence(cx, name, if rose { "more" } else { "less" }, &share);
+        Some(sized(
+            cx,
+            split,
+            found.change_us_per_op,
+            1.0,
+            Finding {
+                word: Word::speed(rose),
+                cause,
+                sentence,
+                weight: 0.0,
+                certainty: certainty(cx, found),
+                evidence: vec![change(cx, found)],
+            },
+        ))
+    })
+    .collect()
 }
 
 /// The factor of CPU time that a part is about.
-fn factor(cell: Cell<'_>, name: &str, instructions: &str) -> Option<f64> {
+fn factor(cell: Cell<'_>, name: PartName, instructions: &str) -> Option<f64> {
     let [above, below] = match name {
-        CPI => ["server_cycles_user", instructions],
-        PER_CYCLE => [BACKENDS, "server_cycles_user"],
+        PartName::CyclesPerInstruction => ["server_cycles_user", instructions],
+        PartName::TimePerCycle => [BACKENDS, "server_cycles_user"],
         _ => [BACKENDS, instructions],
     };
     Some(cell.metric(above)? / cell.metric(below)?)
 }
 
-fn speed_sentence(cx: &Context<'_>, name: &str, more: &str, share: &str) -> String {
+fn speed_sentence(cx: &Context<'_>, name: PartName, more: &str, share: &str) -> String {
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
     let fewer = if more == "less" { "fewer" } else { more };
     match name {
-        CPI => format!("{arm} needs {share} {fewer} cycles for an instruction than {base}"),
-        PER_CYCLE => format!(
+        PartName::CyclesPerInstruction => {
+            format!("{arm} needs {share} {fewer} cycles for an instruction than {base}")
+        }
+        PartName::TimePerCycle => format!(
             "a cycle takes {arm} {share} {more} time than {base}; frequency and time in the kernel are not told apart"
         ),
         _ => format!(
@@ -201,7 +203,8 @@ fn speed_sentence(cx: &Context<'_>, name: &str, more: &str, share: &str) -> Stri
 }
 
 fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
-    let found = part(&split.parts, &[SERVER, KERNEL]).filter(|part| matters(split, part))?;
+    let found =
+        part(&split.parts, &[PartName::Server, PartName::Kernel]).filter(|part| matters(split, part))?;
     let rose = found.change_us_per_op > 0.0;
     let said = quantity_of(found);
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
@@ -237,7 +240,8 @@ fn quantity_of(part: &Part) -> Quantity {
 
 /// The client does the same on both arms: where its CPU time moved along, the machine was not the same.
 fn client_too(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
-    let (server, client) = part(&split.parts, &[SERVER]).zip(part(&split.parts, &[CLIENT]))?;
+    let (server, client) =
+        part(&split.parts, &[PartName::Server]).zip(part(&split.parts, &[PartName::Client]))?;
     let share = |part: &Part| part.change_us_per_op / part.base_us_per_op;
     let found = cx.figures.per_op(CLIENT_CPU_US)?;
     (share(client) / share(server) >= CLIENT_ALONG && found.stands_out()).then_some(found)
@@ -245,7 +249,7 @@ fn client_too(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
 
 /// CPU time where nobody counted instructions: more work and slower work look alike.
 fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
-    let found = part(&split.parts, &[SERVER]).filter(|part| matters(split, part))?;
+    let found = part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part))?;
     let said = quantity_of(found);
     let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
     let why = match is_counted_apart(cx.figures) {
@@ -265,7 +269,8 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
         let direction = if client.rose() { "up" } else { "down" };
         let share = words::percent((client.ratio() - 1.0).abs());
         sentence.push_str(&format!("; the client's own, for the same work, is {direction} {share} too"));
-        evidence.push(Evidence::of(CLIENT_CPU, cx.per_op("us"), &client));
+        evidence
+            .push(Evidence::of("CPU time of the client", cx.per_op("us"), &client).showing(Shows::ClientCpu));
     }
     let finding = Finding {
         word: Word::NotExplained,
@@ -281,17 +286,22 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
 /// Time off the CPU: for what, where somebody measures it.
 fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
     // Below 0 where client and backend work at the same time: nobody waits there.
-    let found = cx.figures.of(off_cpu_per_op).filter(|found| found.base.min(found.arm) >= 0.0)?;
+    let found = cx.figures.of(|cell| off_cpu_per_op(cell).map(|us| us.max(0.0)))?;
     let large = found.change().abs() / split.base_us_per_op;
     let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
     if !is_seen {
         return None;
     }
-    let kinds =
-        [(QUEUE, Cause::CpuQueue, "a CPU"), (READS, Cause::Reads, "reads"), (LOG, Cause::Fsync, "the log")];
+    let kinds = [
+        (PartName::ForCpu, Cause::CpuQueue, "a CPU"),
+        (PartName::ForReads, Cause::Reads, "reads"),
+        (PartName::ForLog, Cause::Fsync, "the log"),
+    ];
     let measured = kinds
         .into_iter()
-        .filter_map(|(name, cause, said)| Some((part(&split.parts, &[WAITING, name])?, cause, said)))
+        .filter_map(|(name, cause, said)| {
+            Some((part(&split.parts, &[PartName::Waiting, name])?, cause, said))
+        })
         .filter(|(part, ..)| matters(split, part) && (part.change_us_per_op > 0.0) == found.rose())
         .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
     let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);

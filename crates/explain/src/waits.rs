@@ -11,7 +11,7 @@ use rqps_store::{Profile, Recorded};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::model::{Cause, Certainty, Evidence, Finding, Word};
+use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
 
 /// Standard errors that a change must be beyond.
 const ERRORS_MIN: f64 = 4.0;
@@ -133,6 +133,7 @@ fn finding(kind: usize, base: Waited, arm: Waited, base_us: f64, operation: &str
             arm: Some(arm.us_per_op),
             noise: (base.us_per_op > 0.0).then(|| ERRORS_MIN * error / base.us_per_op),
             text: None,
+            shows: Shows::SeenWaiting,
         }],
     })
 }
@@ -143,21 +144,10 @@ mod tests {
 
     fn profile(operations: f64) -> Profile {
         Profile {
-            test: "update-one".into(),
-            group: "write".into(),
             clients: 2,
-            events: operations as u64,
             operations,
             elapsed_us: 5_000_000,
-            sampled_by: "perf".into(),
-            event: "cpu-clock".into(),
-            frequency_hz: 499.0,
-            call_graph: "dwarf".into(),
-            samples: 1000,
-            lost_samples: 0,
-            unresolved_samples: 0,
-            file: String::new(),
-            note: None,
+            ..rqps_store::testing::profile("update-one", "write", "")
         }
     }
 

@@ -5,6 +5,9 @@
 pub use serde;
 
 mod build;
+mod family;
+mod group;
+mod measure;
 mod observed;
 pub mod random;
 mod server;
@@ -15,9 +18,14 @@ mod unit;
 mod words;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
-pub use observed::{ConnectionCpu, Counter, CounterName, Metrics, Series, Settle, SettleCondition, Wait};
+pub use family::Family;
+pub use group::Group;
+pub use measure::{Detector, Events, Measure, Metric};
+pub use observed::{
+    ConnectionCpu, Counter, CounterName, Metrics, Series, Settle, SettleCondition, Slice, Wait,
+};
 pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
-pub use text::edit_distance;
+pub use text::{clipped, edit_distance};
 pub use unit::Unit;

@@ -8,6 +8,22 @@ use serde::{Deserialize, Serialize};
 /// `server_cpu_us`, `cpus`). Values that are not finite are not kept: not known and not stored are the same.
 pub type Metrics = BTreeMap<String, f64>;
 
+/// One slice of a window: what an arm's clients did in one turn, while those of all other arms stood still. Of clients
+/// that work side by side, it is their sum; events that only warm the slice up are not in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    pub events: u64,
+    /// Events over their rate, which is the sum of the clients' rates: microseconds by the wall clock.
+    pub elapsed_us: f64,
+    /// CPU time of the sessions' processes or threads, microseconds; none where the kernel does not tell.
+    pub sessions_cpu_us: Option<f64>,
+    /// CPU time of the clients' threads, microseconds.
+    pub client_cpu_us: f64,
+    /// CPU time of the instance's other processes from the opening of the slice to its end, its warm-up included,
+    /// microseconds.
+    pub others_cpu_us: f64,
+}
+
 /// One exit condition of a settle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettleCondition {

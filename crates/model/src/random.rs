@@ -41,6 +41,16 @@ impl Stream {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// `0..count` in random order (Fisher and Yates).
+    pub fn permutation(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for last in (1..count).rev() {
+            let other = self.key(last as u64 + 1) as usize - 1;
+            order.swap(last, other);
+        }
+        order
+    }
+
     /// Fills `out` with groups of eleven random digits joined by `-`: the strings of the columns c and pad.
     pub fn digits(&mut self, out: &mut [u8]) {
         for group in out.chunks_mut(GROUP_DIGITS + 1) {

@@ -15,3 +15,11 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
+
+/// The first so many characters, with a mark where more follow.
+pub fn clipped(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -27,13 +27,18 @@ macro_rules! words {
         }
 
         impl $crate::serde::Serialize for $name {
-            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S: $crate::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> std::result::Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.key())
             }
         }
 
         impl<'de> $crate::serde::Deserialize<'de> for $name {
-            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> std::result::Result<Self, D::Error> {
                 let word = <String as $crate::serde::Deserialize>::deserialize(deserializer)?;
                 word.parse().map_err(<D::Error as $crate::serde::de::Error>::custom)
             }
@@ -42,9 +47,9 @@ macro_rules! words {
         impl std::str::FromStr for $name {
             type Err = String;
 
-            fn from_str(word: &str) -> Result<Self, String> {
+            fn from_str(word: &str) -> std::result::Result<Self, String> {
                 Self::ALL.into_iter().find(|one| one.key() == word).ok_or_else(|| {
-                    format!("{word:?} is none of the known values of {}", stringify!($name))
+                    format!("{word:?} is unknown; there are: {}", Self::ALL.map(Self::key).join(", "))
                 })
             }
         }

@@ -39,7 +39,7 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
         ActionKind::Stop => STOP_SECONDS,
     };
     let seconds_of = |kind: &ActionKind| {
-        let seconds = plan.work.estimate_seconds(kind, plan).unwrap_or_else(|| usual(kind));
+        let seconds = plan.work.estimate_seconds(kind).unwrap_or_else(|| usual(kind));
         match kind {
             ActionKind::Settle(settle) => seconds.max(f64::from(settle.seconds_min)),
             ActionKind::Measure(step) => seconds + warmup_seconds(step.warmup) + STEP_OVERHEAD_SECONDS,

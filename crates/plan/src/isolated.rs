@@ -48,7 +48,7 @@ pub struct Turns {
 pub struct Slot {
     /// Index in [`Plan::arms`].
     pub arm: usize,
-    /// The arm's how-manieth window of this test, from 1: windows of the same number repeat the same operations.
+    /// The index, from 1, of the arm's window of this test: windows of the same number repeat the same operations.
     pub window: u32,
 }
 
@@ -57,14 +57,14 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
     let seed = stream.bits();
     let windows = plan.blocks().windows;
     let arms = plan.arms.len();
-    let starts = permutation(&mut stream, arms);
-    let sides = permutation(&mut stream, arms);
+    let starts = stream.permutation(arms);
+    let sides = stream.permutation(arms);
     let known = tests.iter().filter_map(|name| plan.step(name));
     let (writes, reads): (Vec<_>, Vec<_>) = known.partition(|test| test.writes);
     let mut turns = Vec::new();
     for group in [reads, writes] {
-        for at in permutation(&mut stream, group.len()) {
-            let order = permutation(&mut stream, arms);
+        for at in stream.permutation(group.len()) {
+            let order = stream.permutation(arms);
             turns.push(Turns { test: group[at].clone(), slots: mirrored(&order, windows) });
         }
     }
@@ -87,16 +87,6 @@ fn mirrored(order: &[usize], windows: u32) -> Vec<Slot> {
         slots.extend(arms.into_iter().map(|arm| Slot { arm, window }));
     }
     slots
-}
-
-/// A random order of `0..count` (Fisher and Yates).
-fn permutation(stream: &mut Stream, count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        let other = stream.key(last as u64 + 1) as usize - 1;
-        order.swap(last, other);
-    }
-    order
 }
 
 /// Blocks that a budget is to be enough for, where a plan leaves the length of windows open.

@@ -9,7 +9,7 @@ use crate::driver;
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::OnServerDeath;
-use crate::plan::{Benchmark, Plan, Readable, Reading};
+use crate::plan::{Benchmark, Plan, Readable, Reading, home_of};
 use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
 use crate::profile;
 use crate::protocol;
@@ -33,6 +33,7 @@ const PLAN_KEYS: [&str; 14] = [
     "arm",
     "matrix",
 ];
+
 /// What only the caller can know about the names in a plan. Each answers `Err(what is wrong)` for an unknown name.
 pub struct PlanContext<'c> {
     /// Whether a config of a DBMS exists: a shipped config's name, or an absolute path.
@@ -145,12 +146,12 @@ fn read_plan(
     file: &str,
     context: &PlanContext<'_>,
 ) -> Option<Plan> {
-    let own = context.benchmarks.iter().flat_map(|benchmark| benchmark.tables());
+    let own = context.benchmarks.iter().flat_map(|benchmark| benchmark.plan_tables());
     let keys: Vec<&'static str> = PLAN_KEYS.iter().chain(own).copied().collect();
     top.check_keys(&keys, |key| match key {
         "build" | "config" => Some("[[arm]]".to_owned()),
         "builds" | "configs" => Some("[matrix]".to_owned()),
-        _ => context.benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned),
+        _ => home_of(context.benchmarks, key),
     });
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut arms = arms::read(top, problems, &ArmRules { directory, context });
@@ -241,7 +242,7 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<Readable> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let benchmark = plan.workload.choice("benchmark", &words).or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
-        for table in other.tables() {
+        for table in other.plan_tables() {
             if let Some((at, _)) = plan.top.node(table) {
                 let what = format!("the plan's benchmark is the {}", benchmark.title());
                 let remedy =

@@ -38,7 +38,7 @@ pub trait Benchmark: Sync {
     fn read(&self, plan: &Reading<'_>) -> Readable;
 
     /// Keys of tables of its own at the top of the plan: `insert`.
-    fn tables(&self) -> &'static [&'static str] {
+    fn plan_tables(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -60,11 +60,9 @@ pub struct Reading<'p> {
     pub benchmarks: &'static [&'static dyn Benchmark],
 }
 
-impl Reading<'_> {
-    /// Where a key of `[workload]` belongs that another benchmark knows.
-    pub fn home_of_other(&self, key: &str) -> Option<String> {
-        self.benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned)
-    }
+/// Where a key belongs that some benchmark knows.
+pub fn home_of(benchmarks: &[&dyn Benchmark], key: &str) -> Option<String> {
+    benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned)
 }
 
 /// What a benchmark read in a plan.
@@ -86,14 +84,23 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         Table::new()
     }
 
-    fn tables(&self) -> Vec<String>;
+    /// The names of all tables that it makes.
+    fn table_names(&self) -> Vec<String> {
+        (1..=self.tables()).map(|number| self.table_name(number)).collect()
+    }
+
+    /// How many tables it makes.
+    fn tables(&self) -> u32;
+
+    /// The name of a table, counted from 1.
+    fn table_name(&self, number: u32) -> String;
 
     /// Rows of each table when everything is loaded.
     fn rows_per_table(&self) -> u64;
 
     /// Rows of all tables together.
     fn rows_total(&self) -> u64 {
-        (self.tables().len() as u64).saturating_mul(self.rows_per_table())
+        u64::from(self.tables()).saturating_mul(self.rows_per_table())
     }
 
     /// The step of this name, but for its position.
@@ -138,7 +145,7 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     }
 
     /// Seconds that an action is taken to last, where that is not as for any benchmark.
-    fn estimate_seconds(&self, _kind: &ActionKind, _plan: &Plan) -> Option<f64> {
+    fn estimate_seconds(&self, _kind: &ActionKind) -> Option<f64> {
         None
     }
 
@@ -146,7 +153,7 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     fn summary(&self) -> String;
 
     /// What a step does until it ends, or what a load makes, in a cell of `plan show`; none: as for any benchmark.
-    fn describe(&self, _kind: &ActionKind, _plan: &Plan) -> Option<String> {
+    fn describe(&self, _kind: &ActionKind) -> Option<String> {
         None
     }
 
@@ -205,13 +212,12 @@ pub struct Plan {
     /// Wall-clock time after which no further block begins; `None`: until every verdict is reached.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_budget")]
     pub budget: Option<Duration>,
-    /// The name of the arm that ratios are relative to. It also sets the fixed work of [`WriteWork::AsBase`].
+    /// The name of the arm that ratios are relative to. It also sets the fixed work of steps with [`StepDef::as_base`].
     pub base: String,
     /// Seed of everything random: rows, keys, strings.
     pub seed: u64,
     /// What to do when a server dies in a step.
     pub on_server_death: OnServerDeath,
-    #[serde(skip)]
     pub workload: Workload,
     /// The benchmark, as this plan wants it.
     #[serde(skip)]
@@ -228,7 +234,7 @@ pub struct Plan {
     /// What single steps do differently, by a step's name (`scan`, `scan.warm`).
     #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
     pub tests: BTreeMap<String, TestOptions>,
-    /// What is compared, in the plan's order; 1 to [`limits::ARMS_MAX`].
+    /// What is compared, in the plan's order; 1 to [`ARMS_MAX`](crate::limits::ARMS_MAX).
     #[serde(rename = "arm")]
     pub arms: Vec<Arm>,
 }
@@ -248,12 +254,19 @@ impl Plan {
     /// # Errors
     /// When a number is beyond what TOML can hold.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        let mut plan = Table::try_from(self)?;
-        let mut workload = Table::try_from(&self.workload)?;
-        workload.insert("benchmark".to_owned(), self.work.benchmark().id().into());
-        workload.extend(self.work.own_keys());
-        plan.insert("workload".to_owned(), workload.into());
-        plan.extend(self.work.own_tables());
+        let mut plan = Table::new();
+        for (key, value) in Table::try_from(self)? {
+            if key != "workload" {
+                plan.insert(key, value);
+                continue;
+            }
+            let mut workload = Table::new();
+            workload.insert("benchmark".to_owned(), self.work.benchmark().id().into());
+            workload.extend(self.work.own_keys());
+            workload.extend(Table::try_from(&self.workload)?);
+            plan.insert(key, workload.into());
+            plan.extend(self.work.own_tables());
+        }
         toml::to_string_pretty(&plan)
     }
 

@@ -7,8 +7,7 @@ use rqps_model::{Warmup, edit_distance};
 use toml::Table;
 
 use crate::limits;
-use crate::model::Driver;
-use crate::model::Transport;
+use crate::model::{Driver, Transport};
 use crate::problem::Problems;
 use crate::reader::{Found, Section};
 
@@ -112,14 +111,6 @@ pub fn check_step(
     };
     problems.error(at, place, format!("there is no test \"{name}\""), remedy);
     false
-}
-
-/// A step name that means nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepError {
-    pub name: String,
-    /// The known name nearest to it.
-    pub nearest: Option<String>,
 }
 
 /// Bytes of the longest name that may be a slip: comparing takes time by the product of both lengths.

@@ -89,7 +89,7 @@ fn head_of_data(plan: &Plan) -> String {
     let mut out = String::new();
     let _ =
         writeln!(out, "plan {}: {} {protocol}, seed {}", plan.name, plan.work.benchmark().title(), plan.seed);
-    let tables = counted(plan.work.tables().len() as u64, "table");
+    let tables = counted(plan.work.tables().into(), "table");
     let clients = counted(u64::from(workload.clients), "client");
     let transport = match workload.transport {
         Transport::Unix => "a Unix socket",
@@ -144,7 +144,7 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
         }
         ActionKind::Load => {
             let rows = || counted(plan.work.rows_total(), "row");
-            let loads = plan.work.describe(&action.kind, plan).unwrap_or_else(rows);
+            let loads = plan.work.describe(&action.kind).unwrap_or_else(rows);
             (String::new(), String::new(), loads)
         }
         ActionKind::Start | ActionKind::Vacuum | ActionKind::Stop => Default::default(),
@@ -153,7 +153,7 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
 }
 
 fn until(plan: &Plan, step: &StepDef, kind: &ActionKind) -> String {
-    let mut until = plan.work.describe(kind, plan).unwrap_or_else(|| match &step.limit {
+    let mut until = plan.work.describe(kind).unwrap_or_else(|| match &step.limit {
         Limit::Time(time) => format!("{} s", time.as_secs()),
         Limit::Events(events) => counted(*events, "event"),
         Limit::Rows(rows) => counted(*rows, "row"),

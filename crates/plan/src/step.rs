@@ -1,6 +1,6 @@
 //! Steps of a plan, and the actions that they become.
 
-use rqps_model::{Limit, Role, Warmup};
+use rqps_model::{Group, Limit, Role, Warmup};
 
 /// A step after the load.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub struct StepDef {
     pub position: u32,
     pub test: String,
     /// Section of the tables it is shown in.
-    pub group: String,
+    pub group: &'static Group,
     /// Whether its figures are results.
     pub role: Role,
     /// Threads and connections.

@@ -199,3 +199,11 @@ proptest! {
         let _ = Plan::parse(&text, "x.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
     }
 }
+
+#[test]
+fn a_resolved_plan_has_its_keys_in_the_order_in_which_people_write_them() {
+    let resolved = shipped("insert-smoke").to_toml().unwrap();
+    let places = ["name =", "[workload]", "benchmark =", "steps =", "[insert]", "[[arm]]", "build ="]
+        .map(|part| resolved.find(part).unwrap_or_else(|| panic!("no {part} in\n{resolved}")));
+    assert!(places.is_sorted(), "{resolved}");
+}

@@ -18,16 +18,34 @@ pub(crate) struct ClientSnapshot {
 }
 
 impl ClientSnapshot {
-    pub(crate) fn take(pid: u32) -> Result<Self> {
-        let stat = Process::new(pid as i32)
-            .and_then(|process| process.stat())
-            .map_err(|_| Error::ClientGone { pid })?;
+    /// Of these threads of the process, or of all of it.
+    pub(crate) fn take(pid: u32, threads: Option<&[u32]>) -> Result<Self> {
+        let process = Process::new(pid as i32).map_err(|_| Error::ClientGone { pid })?;
+        if let Some(threads) = threads {
+            return Ok(Self::of_threads(&process, threads));
+        }
+        let stat = process.stat().map_err(|_| Error::ClientGone { pid })?;
         Ok(ClientSnapshot {
             cpu_ns: process_cpu_ns(pid).ok_or(Error::ClientGone { pid })?,
             user_ticks: stat.utime,
             system_ticks: stat.stime,
             queued_ns: queued_ns(pid),
         })
+    }
+
+    /// Threads that stand: the kernel tells the time of one that runs as of its last tick.
+    fn of_threads(process: &Process, threads: &[u32]) -> Self {
+        let mut sum = ClientSnapshot { cpu_ns: 0, user_ticks: 0, system_ticks: 0, queued_ns: HashMap::new() };
+        for thread in threads {
+            let Ok(task) = process.task_from_tid(*thread as i32) else { continue };
+            if let (Ok(times), Ok(stat)) = (task.schedstat(), task.stat()) {
+                sum.cpu_ns += times.sum_exec_runtime;
+                sum.user_ticks += stat.utime;
+                sum.system_ticks += stat.stime;
+                sum.queued_ns.insert(task.tid, times.run_delay);
+            }
+        }
+        sum
     }
 
     /// Time since `before` that threads which live now were ready to run and had no CPU, microseconds, all together.

@@ -191,6 +191,33 @@ impl HostSnapshot {
         }
     }
 
+    /// Goes on by what happened from `before` to `after`: what lies between two such stretches is left out.
+    pub(crate) fn go_on(&mut self, before: &Self, after: &Self) {
+        let by = |now: u64, earlier: u64| now.saturating_sub(earlier);
+        let cpu = after.cpu.since(&before.cpu);
+        self.cpu.user += cpu.user;
+        self.cpu.system += cpu.system;
+        self.cpu.iowait += cpu.iowait;
+        self.cpu.steal += cpu.steal;
+        self.cpu.idle += cpu.idle;
+        self.context_switches += by(after.context_switches, before.context_switches);
+        self.forks += by(after.forks, before.forks);
+        self.major_faults += by(after.major_faults, before.major_faults);
+        self.swap_in_pages += by(after.swap_in_pages, before.swap_in_pages);
+        self.swap_out_pages += by(after.swap_out_pages, before.swap_out_pages);
+        for device in &mut self.devices {
+            let named = |all: &Self| all.devices.iter().find(|other| other.name == device.name).cloned();
+            if let (Some(before), Some(after)) = (named(before), named(after)) {
+                device.reads += by(after.reads, before.reads);
+                device.sectors_read += by(after.sectors_read, before.sectors_read);
+                device.writes += by(after.writes, before.writes);
+                device.sectors_written += by(after.sectors_written, before.sectors_written);
+                let flushes = by(after.flushes.unwrap_or(0), before.flushes.unwrap_or(0));
+                device.flushes = device.flushes.map(|all| all + flushes);
+            }
+        }
+    }
+
     fn devices_since(&self, before: &Self) -> Vec<DeviceCost> {
         let ever_used = |device: &&DiskStat| device.reads + device.writes > 0;
         self.devices

@@ -5,6 +5,7 @@
 pub mod canary;
 mod client;
 pub mod counters;
+mod cpu_clock;
 mod error;
 mod host;
 mod host_facts;
@@ -25,6 +26,7 @@ mod window;
 pub mod work;
 
 pub use canary::Canaries;
+pub use cpu_clock::CpuClock;
 pub use error::{Error, Result};
 pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};

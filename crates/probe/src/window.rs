@@ -3,11 +3,13 @@
 //! reading costs falls outside the innermost figures. Listing the processes of a host takes about 20 us each; by that
 //! much, some milliseconds at each end, the server's figures reach beyond the window.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::client::ClientSnapshot;
+use crate::cpu_clock::{CpuClock, SliceClocks};
 use crate::error::Result;
 use crate::host::{HostCost, HostSnapshot};
 use crate::perf::{PerfCost, PerfCounters, PerfReading};
@@ -19,7 +21,20 @@ pub struct WindowProbe {
     server: ServerTarget,
     sessions: Vec<u32>,
     client_pid: u32,
+    /// The client's threads, where others of that process work for other servers.
+    client_threads: Option<Vec<u32>>,
     perf: Option<PerfCounters>,
+    slices: Option<Slices>,
+}
+
+/// The turns that a server has in a window, while other servers have theirs between them.
+struct Slices {
+    clocks: SliceClocks,
+    /// The host when the open turn began, or as the last one left it.
+    began: Option<(Instant, HostSnapshot, u64)>,
+    /// The host as it was before the first turn, and as it would be now had nothing happened between turns.
+    host: Option<(HostSnapshot, HostSnapshot)>,
+    elapsed: Duration,
 }
 
 /// Counters at the first end of a window.
@@ -34,7 +49,7 @@ pub struct WindowStart {
 /// What a window cost. All times are microseconds of CPU, except `elapsed_us`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowCost {
-    /// Length of the window by the wall clock.
+    /// Length of the window by the wall clock; of one in turns, of the server's own. So are the host's counters.
     pub elapsed_us: u64,
     pub host: HostCost,
     pub server: ServerCost,
@@ -63,7 +78,39 @@ impl WindowProbe {
     /// 0 for one that is not known, and `perf` the counters opened when the server was started. This very process is
     /// the client.
     pub fn new(server: ServerTarget, sessions: Vec<u32>, perf: Option<PerfCounters>) -> Self {
-        WindowProbe { server, sessions, client_pid: std::process::id(), perf }
+        let client_pid = std::process::id();
+        WindowProbe { server, sessions, client_pid, client_threads: None, perf, slices: None }
+    }
+
+    /// These threads of this process are the client, and the server has its window in turns with others. The clocks are
+    /// those of its sessions, in their order.
+    pub fn in_turns(&mut self, client_threads: Vec<u32>) -> Result<Vec<Arc<CpuClock>>> {
+        let clocks = SliceClocks::of(&self.server, &self.sessions)?;
+        let sessions = clocks.sessions.clone();
+        self.client_threads = Some(client_threads);
+        self.slices = Some(Slices { clocks, began: None, host: None, elapsed: Duration::ZERO });
+        Ok(sessions)
+    }
+
+    /// A turn begins.
+    pub fn slice_begins(&mut self) -> Result<()> {
+        let Some(slices) = &mut self.slices else { return Ok(()) };
+        let host = HostSnapshot::take()?;
+        slices.host.get_or_insert_with(|| (host.clone(), host.clone()));
+        slices.began = Some((Instant::now(), host, slices.clocks.others_ns()));
+        Ok(())
+    }
+
+    /// It ends. Gives the CPU time that processes of the server used in it beside its sessions, microseconds.
+    pub fn slice_ends(&mut self) -> Result<f64> {
+        let Some(slices) = &mut self.slices else { return Ok(0.0) };
+        let Some((at, before, others_ns)) = slices.began.take() else { return Ok(0.0) };
+        let used = slices.clocks.others_ns().saturating_sub(others_ns);
+        slices.elapsed += at.elapsed();
+        if let Some((_, host)) = &mut slices.host {
+            host.go_on(&before, &HostSnapshot::take()?);
+        }
+        Ok(used as f64 / 1e3)
     }
 
     /// The process `pid` is the client, which lives from before the window until after it.
@@ -77,16 +124,19 @@ impl WindowProbe {
         let server = ServerSnapshot::take(&self.server)?;
         let perf = self.perf.as_ref().map(PerfCounters::read);
         let host = HostSnapshot::take()?;
-        let client = ClientSnapshot::take(self.client_pid)?;
+        let client = self.client_now()?;
         Ok(WindowStart { server, perf, host, client, at: Instant::now() })
     }
 
     /// Reads everything at the last end of a window, and tells the cost of it.
     pub fn end(&self, start: &WindowStart) -> Result<WindowCost> {
-        let elapsed_us = start.at.elapsed().as_micros() as u64;
-        let own = ClientSnapshot::take(self.client_pid)?;
+        let elapsed = start.at.elapsed();
+        let own = self.client_now()?;
         let client = own.since(&start.client);
-        let host = HostSnapshot::take()?.since(&start.host);
+        let (elapsed, host) = match &self.slices {
+            Some(Slices { host: Some((before, after)), elapsed, .. }) => (*elapsed, after.since(before)),
+            _ => (elapsed, HostSnapshot::take()?.since(&start.host)),
+        };
         let perf_now = self.perf.as_ref().map(PerfCounters::read);
         let server_now = ServerSnapshot::take(&self.server)?;
         let server = server_now.cost_since(&start.server, &self.server, &self.sessions);
@@ -95,7 +145,7 @@ impl WindowProbe {
             _ => PerfCost { unavailable: vec!["not asked for".to_string()], ..PerfCost::default() },
         };
         Ok(WindowCost {
-            elapsed_us,
+            elapsed_us: elapsed.as_micros() as u64,
             rest_us: host.busy_us() as i64 - server.cpu.cpu_us as i64 - client.total_us as i64,
             host,
             server,
@@ -103,6 +153,12 @@ impl WindowProbe {
             client_queued_us: own.queued_since_us(&start.client),
             perf,
         })
+    }
+}
+
+impl WindowProbe {
+    fn client_now(&self) -> Result<ClientSnapshot> {
+        ClientSnapshot::take(self.client_pid, self.client_threads.as_deref())
     }
 }
 

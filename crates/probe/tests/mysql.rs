@@ -4,6 +4,8 @@
 
 mod conditions;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use conditions::{sampled_in, until};
@@ -19,6 +21,7 @@ use rqps_servers::config_from_text;
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::Session;
 use rqps_wire::mysql::Connection;
+use tempfile::TempDir;
 
 const ROWS: u64 = 1_000;
 /// More than background threads flush in a second without anything to do.
@@ -30,9 +33,12 @@ fn connect(server: &Scratch) -> Connection {
 }
 
 /// A server that shows all it has, flushes its log at each commit, has one table of [`ROWS`] rows, and a connection to
-/// it.
-fn server_with_table(dbms: Dbms, version: &str) -> (Scratch, Connection) {
+/// it. It is on a disk: in memory, MariaDB maps its log, which takes no fsync.
+fn server_with_table(dbms: Dbms, version: &str) -> (Scratch, Connection, TempDir) {
+    let permissions = Permissions::from_mode(0o755);
+    let disk = tempfile::Builder::new().permissions(permissions).tempdir_in("/var/tmp").unwrap();
     let server = Scratch::start_of(dbms, version, |spec| {
+        spec.data_dir = disk.path().join("data");
         let text = "innodb_buffer_pool_size = 64M\nperformance_schema = ON\ninnodb_flush_log_at_trx_commit = 1\n\
             thread_cache_size = 0\ninnodb_stats_auto_recalc = OFF\n";
         spec.config = config_from_text(dbms, "watched", text).unwrap();
@@ -43,7 +49,7 @@ fn server_with_table(dbms: Dbms, version: &str) -> (Scratch, Connection) {
     let rows: Vec<String> = (1..=ROWS).map(|id| format!("({id}, {id})")).collect();
     monitor.simple(&format!("INSERT INTO t VALUES {}", rows.join(","))).unwrap();
     monitor.query("ANALYZE TABLE t").unwrap();
-    (server, monitor)
+    (server, monitor, disk)
 }
 
 /// 600 selects and 400 updates, each of one row by its key.
@@ -283,7 +289,7 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
 }
 
 fn check_all(dbms: Dbms, version: &str, tells_sources: bool) {
-    let (server, mut monitor) = server_with_table(dbms, version);
+    let (server, mut monitor, _disk) = server_with_table(dbms, version);
     check_exact(&server, &mut monitor);
     check_about(&mut monitor, tells_sources);
     check_plan(&mut monitor);

@@ -19,7 +19,7 @@ pub enum Error {
     NoBlocks { run: String },
     /// The gate must not pass what nobody looked at.
     #[error(
-        "{run} has {blocks} blocks that count, too few for any verdict: `rqps resume {run} --more 15m` measures more"
+        "{run} has {blocks} valid blocks, too few for any verdict: `rqps resume {run} --more 15m` measures more"
     )]
     NothingJudged { run: String, blocks: usize },
     /// A run without arms.

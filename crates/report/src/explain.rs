@@ -9,7 +9,7 @@
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: of a kind that nobody measured |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
-use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, explain};
+use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, PartName, explain};
 use rqps_store::{Run, counted};
 
 use crate::document::{Block, Cell, Column, Document, Table};
@@ -21,9 +21,6 @@ use crate::reading::Reading;
 use crate::render::render;
 use crate::sides::Sides;
 use crate::verdict_lines::Judged;
-
-/// What the split calls waiting of no measured kind.
-const UNEXPLAINED: &str = "unexplained";
 
 /// What to explain, and how to show it.
 #[derive(Debug, Clone, Default)]
@@ -217,7 +214,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     let is_shown = !split.low.is_finite() || split.low > 0.0 || split.high < 0.0;
     let change = if is_shown { split.change_us_per_op() } else { f64::NAN };
     let whole = Part {
-        name: "an operation".to_owned(),
+        name: PartName::Operation,
         base_us_per_op: split.base_us_per_op,
         arm_us_per_op: split.arm_us_per_op,
         change_us_per_op: split.change_us_per_op(),
@@ -248,7 +245,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
 fn add_part(table: &mut Table, part: &Part, depth: usize, whole: f64) {
     table.row(part_cells(part, depth, whole));
     // A part all of which is unexplained needs no second row to say so.
-    for inner in part.of.iter().filter(|inner| part.of.len() > 1 || inner.name != UNEXPLAINED) {
+    for inner in part.of.iter().filter(|inner| part.of.len() > 1 || inner.name != PartName::Unexplained) {
         add_part(table, inner, depth + 1, whole);
     }
 }
@@ -313,7 +310,7 @@ fn differences(run: &Run, sides: &Sides<'_>, found: &[Explanation]) -> Vec<Block
         for one in &one.differences {
             let cell = |value: &Option<String>| value.clone().map_or_else(Cell::missing, Cell::words);
             table.row(vec![
-                Cell::words(one.kind.as_str()),
+                Cell::words(one.kind.key()),
                 cell(&one.base),
                 cell(&one.arm),
                 Cell::words(one.name.clone()),

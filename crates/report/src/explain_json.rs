@@ -36,7 +36,7 @@ fn finding(finding: &Finding) -> Value {
         Certainty::Fact => ("fact", None),
     };
     json!({
-        "word": finding.word.as_str(),
+        "word": finding.word.key(),
         "cause": finding.cause.key(),
         "sentence": finding.sentence,
         "weight": finding.weight,
@@ -58,7 +58,7 @@ fn evidence(one: &Evidence) -> Value {
 }
 
 fn difference(one: &Difference) -> Value {
-    json!({ "kind": one.kind.as_str(), "name": one.name, "base": one.base, "arm": one.arm })
+    json!({ "kind": one.kind.key(), "name": one.name, "base": one.base, "arm": one.arm })
 }
 
 fn decomposition(split: &Decomposition) -> Value {

@@ -4,61 +4,32 @@
 //! Two builds of one source by other compilers or flags differ by more than releases do. What a build was made by is in
 //! the facts of its arm: `family.compiler`, `family.flags`, `family.libc`.
 
+use rqps_model::Family;
+
 use crate::sides::Side;
 use crate::words;
 
-/// What an arm without that fact has.
-const UNKNOWN: &str = "unknown";
-
-/// How an arm's build was made; each field `unknown` where that is not known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Family {
-    compiler: String,
-    flags: String,
-    libc: String,
-}
-
-impl Family {
-    fn of(side: &Side<'_>) -> Self {
-        let fact = |name: &str| {
-            let fact = side.arm.facts.iter().find(|fact| fact.name == name);
-            fact.map_or(UNKNOWN, |fact| &fact.value).to_owned()
-        };
-        Self { compiler: fact("family.compiler"), flags: fact("family.flags"), libc: fact("family.libc") }
-    }
-
-    /// Releases of one major version of a compiler make the same code, near enough.
-    fn is_compiled_like(&self, other: &Family) -> bool {
-        major(&self.compiler) == major(&other.compiler) && self.flags == other.flags
-    }
-
-    /// `gcc 7.5.0 -Os`.
-    fn made_by(&self) -> String {
-        let flags = if self.flags == UNKNOWN { "with unknown flags" } else { &self.flags };
-        let compiler = if self.compiler == UNKNOWN { "an unknown compiler" } else { &self.compiler };
-        match (self.compiler.as_str(), self.flags.as_str()) {
-            (UNKNOWN, UNKNOWN) => compiler.to_owned(),
-            _ => format!("{compiler} {flags}").trim_end().to_owned(),
-        }
-    }
-
-    fn library(&self) -> &str {
-        if self.libc == UNKNOWN { "an unknown C library" } else { &self.libc }
+/// `gcc 7.5.0 -Os`.
+fn made_by(family: &Family) -> String {
+    let flags = if family.flags == Family::UNKNOWN { "with unknown flags" } else { &family.flags };
+    let compiler = if family.compiler == Family::UNKNOWN { "an unknown compiler" } else { &family.compiler };
+    match (family.compiler.as_str(), family.flags.as_str()) {
+        (Family::UNKNOWN, Family::UNKNOWN) => compiler.to_owned(),
+        _ => format!("{compiler} {flags}").trim_end().to_owned(),
     }
 }
 
-/// `gcc 12` of `gcc 12.2.0`.
-fn major(compiler: &str) -> &str {
-    compiler.split_once('.').map_or(compiler, |(major, _)| major)
+fn library(family: &Family) -> &str {
+    if family.libc == Family::UNKNOWN { "an unknown C library" } else { &family.libc }
 }
 
 /// A line for each family among `sides` that is not base's, and one where these are not of one DBMS. Builds go by names
 /// that tell them apart among `all`.
 pub(crate) fn warnings(base: &Side<'_>, sides: &[Side<'_>], all: &[Side<'_>]) -> Vec<String> {
-    let own = Family::of(base);
+    let own = Family::of_facts(&base.arm.facts);
     let mut unlike: Vec<(Family, Vec<String>)> = Vec::new();
     for side in sides.iter().filter(|side| side.arm.build_hash != base.arm.build_hash) {
-        let (family, name) = (Family::of(side), name(side, all));
+        let (family, name) = (Family::of_facts(&side.arm.facts), name(side, all));
         if family.is_compiled_like(&own) && family.libc == own.libc {
             continue;
         }
@@ -93,17 +64,17 @@ fn line(family: &Family, names: &[String], own: &Family, base: &str) -> String {
         format!(
             "{names} {} built by {}, base {base} by {}",
             verb("was", "were"),
-            family.made_by(),
-            own.made_by()
+            made_by(family),
+            made_by(own)
         )
     });
     let with = (family.libc != own.libc).then(|| match by.is_some() {
-        true => format!("and {} with {}, base with {}", verb("runs", "run"), family.library(), own.library()),
+        true => format!("and {} with {}, base with {}", verb("runs", "run"), library(family), library(own)),
         false => format!(
             "{names} {} with {}, base {base} with {}",
             verb("runs", "run"),
-            family.library(),
-            own.library()
+            library(family),
+            library(own)
         ),
     });
     let differ: Vec<String> = by.into_iter().chain(with).collect();

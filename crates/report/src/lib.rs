@@ -14,7 +14,6 @@ mod explain_json;
 mod families;
 mod format;
 mod gate;
-mod groups;
 mod histograms;
 mod html;
 mod markdown_report;

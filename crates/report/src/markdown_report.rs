@@ -11,7 +11,7 @@ use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::sides::Sides;
+use crate::sides::{Layout, Sides};
 use crate::tables::host;
 
 /// The report as Markdown, ready for a blog or a pull request.
@@ -23,6 +23,7 @@ pub fn markdown_report(run: &Run) -> Result<String> {
 pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     let readings = [Reading::of(run)];
     let sides = Sides::new(&readings, None, &[])?;
+    let layout = sides.layout();
     let mut document = Document::default();
     document.push(Block::Heading(1, title(&sides)));
     document.push(Block::Text(format!(
@@ -43,10 +44,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         document.extend(blocks);
     };
     if run.blocks.is_empty() {
-        part(
-            "Headline",
-            blocks(&[Section::Headline])?.into_iter().chain(how_sure(run, sides.is_queue())).collect(),
-        );
+        part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run, layout)).collect());
     } else {
         part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
     }
@@ -57,15 +55,16 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));
     part("Method and host", std::iter::once(method).chain(blocks(&[Section::Host])?).collect());
-    let is_queue = sides.is_queue();
-    match is_queue {
-        true => part(
+    match layout {
+        Layout::Consecutive => part(
             "Rates",
             blocks(&[Section::Absolute, Section::Relative, Section::Background, Section::Chain])?,
         ),
-        false => part("Rates", blocks(&[Section::Relative, Section::Absolute, Section::Chain])?),
+        Layout::Independent => {
+            part("Rates", blocks(&[Section::Relative, Section::Absolute, Section::Chain])?)
+        }
     }
-    if is_queue {
+    if layout == Layout::Consecutive {
         part("CPU per connection", blocks(&[Section::Connections, Section::Cpu])?);
         part("State, and how each step went", blocks(&[Section::State, Section::Ends])?);
     }
@@ -90,8 +89,8 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         .into_iter()
         .filter(|(_, section)| match section {
             Section::Evidence | Section::Blocks => has_blocks,
-            Section::Responses => is_queue,
-            Section::Connections => !is_queue,
+            Section::Responses => layout == Layout::Consecutive,
+            Section::Connections => layout == Layout::Independent,
             _ => true,
         })
         .map(|(summary, section)| Ok(Block::Fold(summary.to_owned(), blocks(&[section])?)))
@@ -110,17 +109,17 @@ fn title(sides: &Sides<'_>) -> String {
     }
 }
 
-/// How far one pass of a queue's steps can be trusted.
-pub(crate) const ONE_PASS_OF_QUEUE: &str = "\
+/// How far one pass of steps that follow one another can be trusted.
+pub(crate) const ONE_PASS_OF_CONSECUTIVE: &str = "\
      Every figure is from one walk through the steps on each variant. How fast a step writes depends on when vacuum or \
      purge came by, and with few CPUs on the scheduler: rates of short steps differ by tens of percent from pass to \
      pass, the server's CPU of a row or a query by much less. The thresholds 0.95 and 1.05 are a reading aid, not a \
      test of significance.";
 
 /// How far the figures can be trusted.
-fn how_sure(run: &Run, is_queue: bool) -> Vec<Block> {
-    if is_queue {
-        return vec![Block::Text(ONE_PASS_OF_QUEUE.to_owned())];
+fn how_sure(run: &Run, layout: Layout) -> Vec<Block> {
+    if layout == Layout::Consecutive {
+        return vec![Block::Text(ONE_PASS_OF_CONSECUTIVE.to_owned())];
     }
     let single = "Each figure is from one pass: one server start, one window for each test. There are no error bars. \
         Without repeats, a difference of a few percent cannot be told from noise: published repeats of this kind of \

@@ -157,7 +157,7 @@ fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
     .collect()
 }
 
-/// Instructions per operation that a program counted in blocks that are done, on the mean.
+/// Instructions per operation that a program counted in blocks that are done, on average.
 fn counted_per_op(run: &Run, arm: &str, step: &str) -> Option<f64> {
     let done = |block: u32| {
         run.blocks.iter().any(|known| known.number == block && known.status == BlockStatus::Done)

@@ -1,142 +1,95 @@
 //! The sections of a report, by the names that a command line takes.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::document::Block;
 use crate::error::Result;
-use crate::sides::{Sides, Which};
+use crate::sides::{Layout, Sides, Which};
 use crate::tables;
 
-/// A section: one kind of table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// Which differences are real, test by test: runs with blocks.
-    Verdicts,
-    /// What an operation costs, then the rate, with intervals from few replicates: runs with blocks or passes.
-    Costs,
-    /// In which version a change arrived: runs with three versions or more.
-    Arrivals,
-    /// Every figure behind the verdicts.
-    Evidence,
-    /// Blocks, with the host around them.
-    Blocks,
-    Arms,
-    Host,
-    /// Medians per group, and tests at or beyond 0.95 or 1.05.
-    Headline,
-    /// Rates relative to the base.
-    Relative,
-    Absolute,
-    /// Each arm relative to the arm before it.
-    Chain,
-    /// Background writes: the rate asked for, the rate that came (runs of a queue).
-    Background,
-    /// CPU of server and client apart (runs of a queue).
-    Cpu,
-    /// Sizes, deleted rows that are still there, planning of the DELETE (runs of a queue).
-    State,
-    /// What ended each step, and how its writes were paced (runs of a queue).
-    Ends,
-    /// Response times by size (runs of a queue).
-    Responses,
-    /// Cost of an operation, test by test.
-    PerOp,
-    /// Events, working statements, no-ops, retries.
-    Rates,
-    /// Seconds, stalls and latencies of events.
-    Variance,
-    /// Latency by kind of statement.
-    Latency,
-    /// Server counters per operation.
-    Counters,
-    /// CPU seconds per connection.
-    Connections,
-    Loads,
-    Settles,
-    /// Options that a build does not know.
-    LeftOut,
-    /// State of the servers before each test.
-    Fingerprints,
-    /// Query plans that differ from the base's.
-    Plans,
-    /// Invalid and repeated steps, notes.
-    Remarks,
+rqps_model::words! {
+    /// A section: one kind of table. In the order of a full report.
+    Section {
+        /// Which differences are real, test by test: runs with blocks.
+        Verdicts = "verdicts",
+        /// What an operation costs, then the rate, with intervals from few replicates: runs with blocks or passes.
+        Costs = "costs",
+        /// In which version a change arrived: runs with three versions or more.
+        Arrivals = "arrivals",
+        /// Every figure behind the verdicts.
+        Evidence = "evidence",
+        /// Blocks, with the host around them.
+        Blocks = "blocks",
+        Arms = "arms",
+        Host = "host",
+        /// Medians per group, and tests at or beyond 0.95 or 1.05.
+        Headline = "headline",
+        /// Rates relative to the base.
+        Relative = "relative",
+        Absolute = "absolute",
+        /// Each arm relative to the arm before it.
+        Chain = "chain",
+        /// Background writes: the rate asked for, the rate that came (consecutive steps).
+        Background = "background",
+        /// CPU of server and client apart (consecutive steps).
+        Cpu = "cpu",
+        /// Sizes, deleted rows that are still there, planning of the DELETE (consecutive steps).
+        State = "state",
+        /// What ended each step, and how its writes were paced (consecutive steps).
+        Ends = "ends",
+        /// Response times by size (consecutive steps).
+        Responses = "responses",
+        /// Cost of an operation, test by test.
+        PerOp = "per-op",
+        /// Events, working statements, no-ops, retries.
+        Rates = "rates",
+        /// Seconds, stalls and latencies of events.
+        Variance = "variance",
+        /// Latency by kind of statement.
+        Latency = "latency",
+        /// Server counters per operation.
+        Counters = "counters",
+        /// CPU seconds per connection.
+        Connections = "connections",
+        Loads = "loads",
+        Settles = "settles",
+        /// Options that a build does not know.
+        LeftOut = "left-out",
+        /// State of the servers before each test.
+        Fingerprints = "fingerprints",
+        /// Query plans that differ from the base's.
+        Plans = "plans",
+        /// Invalid and repeated steps, notes.
+        Remarks = "remarks",
+    }
 }
 
 impl Section {
-    /// All sections with their names, in the order of a full report.
-    pub const ALL: [(Section, &'static str); 28] = [
-        (Section::Verdicts, "verdicts"),
-        (Section::Costs, "costs"),
-        (Section::Arrivals, "arrivals"),
-        (Section::Evidence, "evidence"),
-        (Section::Blocks, "blocks"),
-        (Section::Arms, "arms"),
-        (Section::Host, "host"),
-        (Section::Headline, "headline"),
-        (Section::Relative, "relative"),
-        (Section::Absolute, "absolute"),
-        (Section::Chain, "chain"),
-        (Section::Background, "background"),
-        (Section::Cpu, "cpu"),
-        (Section::State, "state"),
-        (Section::Ends, "ends"),
-        (Section::Responses, "responses"),
-        (Section::PerOp, "per-op"),
-        (Section::Rates, "rates"),
-        (Section::Variance, "variance"),
-        (Section::Latency, "latency"),
-        (Section::Counters, "counters"),
-        (Section::Connections, "connections"),
-        (Section::Loads, "loads"),
-        (Section::Settles, "settles"),
-        (Section::LeftOut, "left-out"),
-        (Section::Fingerprints, "fingerprints"),
-        (Section::Plans, "plans"),
-        (Section::Remarks, "remarks"),
-    ];
-
-    /// What `show` and `compare` print unless told otherwise, of runs without blocks.
-    pub const DEFAULT: [Section; 5] =
-        [Section::Headline, Section::Relative, Section::Absolute, Section::Chain, Section::Remarks];
-
-    /// The same of runs with blocks.
-    pub const DEFAULT_WITH_BLOCKS: [Section; 4] =
-        [Section::Verdicts, Section::Arrivals, Section::Absolute, Section::Remarks];
-
     /// What is shown at the end of a run that is too short for verdicts.
     pub const OF_A_LOOK: [Section; 3] = [Section::Costs, Section::Absolute, Section::Remarks];
 
-    /// The same of runs whose steps share a table that is a queue.
-    pub const DEFAULT_OF_QUEUE: [Section; 9] = [
-        Section::Headline,
-        Section::Absolute,
-        Section::Relative,
-        Section::Background,
-        Section::Connections,
-        Section::Cpu,
-        Section::State,
-        Section::Ends,
-        Section::Remarks,
-    ];
-
-    /// The same of such runs with blocks, which have verdicts.
-    pub const DEFAULT_OF_QUEUE_WITH_BLOCKS: [Section; 9] = [
-        Section::Verdicts,
-        Section::Absolute,
-        Section::Relative,
-        Section::Background,
-        Section::Connections,
-        Section::Cpu,
-        Section::State,
-        Section::Ends,
-        Section::Remarks,
-    ];
-
-    pub fn name(self) -> &'static str {
-        Section::ALL.iter().find(|(section, _)| *section == self).map_or("", |(_, name)| name)
+    /// What `show` and `compare` print unless told otherwise.
+    pub(crate) fn suitable(layout: Layout, has_blocks: bool) -> Vec<Section> {
+        let first = match (has_blocks, layout) {
+            (true, Layout::Independent) => &[Section::Verdicts, Section::Arrivals][..],
+            (true, Layout::Consecutive) => &[Section::Verdicts],
+            (false, _) => &[Section::Headline],
+        };
+        let rates = match (layout, has_blocks) {
+            (Layout::Consecutive, _) => Section::RATES_OF_CONSECUTIVE.as_slice(),
+            (Layout::Independent, true) => &[Section::Absolute],
+            (Layout::Independent, false) => &[Section::Relative, Section::Absolute, Section::Chain],
+        };
+        [first, rates, &[Section::Remarks]].concat()
     }
+
+    const RATES_OF_CONSECUTIVE: [Section; 7] = [
+        Section::Absolute,
+        Section::Relative,
+        Section::Background,
+        Section::Connections,
+        Section::Cpu,
+        Section::State,
+        Section::Ends,
+    ];
 
     /// The section's blocks. Tests that ran before any write are added where they were asked for.
     pub(crate) fn blocks(self, sides: &Sides<'_>, include_pre: bool) -> Result<Vec<Block>> {
@@ -171,8 +124,8 @@ impl Section {
 
     fn of(self, sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
         let one = |table| Ok(vec![Block::Table(table)]);
-        if sides.is_queue()
-            && let Some(blocks) = self.of_queue(sides, which)
+        if sides.layout() == Layout::Consecutive
+            && let Some(blocks) = self.of_consecutive(sides, which)
         {
             return blocks;
         }
@@ -191,6 +144,7 @@ impl Section {
             Section::Relative => one(tables::relative::table(sides, which)),
             Section::Absolute => one(tables::absolute::table(sides, which)),
             Section::Chain => Ok(tables::chain::table(sides).map(Block::Table).into_iter().collect()),
+            // What connections of several roles leave behind.
             Section::Background | Section::Cpu | Section::State | Section::Ends | Section::Responses => {
                 Ok(Vec::new())
             }
@@ -200,7 +154,7 @@ impl Section {
             Section::Latency => tables::latency::blocks(sides, which),
             Section::Counters => tables::counters::blocks(sides, which),
             Section::Connections => one(tables::connections::table(sides, which)),
-            Section::Loads => one(tables::loads::table(sides)),
+            Section::Loads => Ok(tables::loads::table(sides).map(Block::Table).into_iter().collect()),
             Section::Settles => one(tables::settles::table(sides)),
             Section::LeftOut => Ok(tables::left_out::blocks(sides)),
             Section::Fingerprints => tables::fingerprints::blocks(sides, which),
@@ -211,40 +165,21 @@ impl Section {
 }
 
 impl Section {
-    /// What the section has of steps that share a table that is a queue; none where it is like that of any run.
-    fn of_queue(self, sides: &Sides<'_>, which: Which) -> Option<Result<Vec<Block>>> {
+    /// What the section has of steps that follow one another; none where it is like that of any run.
+    fn of_consecutive(self, sides: &Sides<'_>, which: Which) -> Option<Result<Vec<Block>>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         Some(match self {
-            Section::Headline => Ok(tables::insert::headline::blocks(sides)),
+            Section::Headline => Ok(tables::consecutive::headline::blocks(sides)),
             Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
-            Section::Relative => one(tables::insert::rates::relative(sides)),
-            Section::Absolute => one(tables::insert::rates::absolute(sides)),
-            Section::Background => Ok(tables::insert::background::blocks(sides)),
-            Section::Connections => Ok(tables::insert::sessions::blocks(sides, which)),
-            Section::Cpu => one(tables::insert::cpu::table(sides, which)),
-            Section::State => Ok(tables::insert::state::blocks(sides, which)),
-            Section::Ends => one(tables::insert::ends::table(sides, which)),
-            Section::Responses => tables::insert::responses::blocks(sides, which),
-            // The tables begin empty: the first step fills them.
-            Section::Loads => Ok(Vec::new()),
+            Section::Relative => one(tables::consecutive::rates::relative(sides)),
+            Section::Absolute => one(tables::consecutive::rates::absolute(sides)),
+            Section::Background => Ok(tables::consecutive::background::blocks(sides)),
+            Section::Connections => Ok(tables::consecutive::sessions::blocks(sides, which)),
+            Section::Cpu => one(tables::consecutive::cpu::table(sides, which)),
+            Section::State => Ok(tables::consecutive::state::blocks(sides, which)),
+            Section::Ends => one(tables::consecutive::ends::table(sides, which)),
+            Section::Responses => tables::consecutive::responses::blocks(sides, which),
             _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for Section {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Section {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        Section::ALL.iter().find(|(_, name)| *name == text).map(|(section, _)| *section).ok_or_else(|| {
-            let names: Vec<&str> = Section::ALL.iter().map(|(_, name)| *name).collect();
-            format!("unknown section {text:?}; there are: {}", names.join(", "))
         })
     }
 }

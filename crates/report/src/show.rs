@@ -53,12 +53,9 @@ pub fn show(run: &Run, options: &Options) -> Result<String> {
 /// Adds the sections that were asked for.
 pub(crate) fn sections(document: &mut Document, sides: &Sides<'_>, options: &Options) -> Result<()> {
     let has_blocks = sides.runs().iter().any(|run| !run.blocks.is_empty());
-    let suitable = match (options.sections.as_slice(), sides.is_queue(), has_blocks) {
-        ([], true, true) => &Section::DEFAULT_OF_QUEUE_WITH_BLOCKS[..],
-        ([], true, false) => &Section::DEFAULT_OF_QUEUE[..],
-        ([], false, true) => &Section::DEFAULT_WITH_BLOCKS[..],
-        ([], false, false) => &Section::DEFAULT[..],
-        (chosen, ..) => chosen,
+    let suitable = match options.sections.as_slice() {
+        [] => Section::suitable(sides.layout(), has_blocks),
+        chosen => chosen.to_vec(),
     };
     for section in suitable {
         document.extend(section.blocks(sides, options.include_pre)?);

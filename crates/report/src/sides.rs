@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{self as model, Settle, Unit};
+use rqps_model::{self as model, Group, Settle, Unit};
 use rqps_store::{
     Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, Recorded, Role, Run, Status, Window,
 };
@@ -11,7 +11,6 @@ use crate::background::Background;
 use crate::document::{Block, Column};
 use crate::error::{Error, Result};
 use crate::families;
-use crate::groups;
 use crate::reading::Reading;
 
 /// One arm in a table.
@@ -51,7 +50,16 @@ pub(crate) enum Missing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestStep {
     pub name: String,
-    pub group: String,
+    pub group: Group,
+}
+
+/// How the tables of a run are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Tests that are measured for themselves: a row for each, under the title of its group.
+    Independent,
+    /// Steps that follow one another on the same data: a column for each, in their order.
+    Consecutive,
 }
 
 /// Which steps a table shows. Warm-ups (`.warm`, `.warmpre`) are never shown.
@@ -288,28 +296,31 @@ impl<'a> Sides<'a> {
         })
     }
 
-    /// Whether all steps share a table that is a queue, as those of the Insert Benchmark do.
-    pub fn is_queue(&self) -> bool {
+    /// How the tables of these steps are laid out.
+    pub fn layout(&self) -> Layout {
         let steps = self.steps(Which::Tests);
-        !steps.is_empty() && steps.iter().all(|step| groups::is_queue(&step.group))
+        match !steps.is_empty() && steps.iter().all(|step| step.group.consecutive) {
+            true => Layout::Consecutive,
+            false => Layout::Independent,
+        }
     }
 
     /// The steps of a table: by group in the order of the tables; inside alphabetical, or as planned where a step finds
     /// what the one before it left.
     pub fn steps(&self, which: Which) -> Vec<TestStep> {
-        let mut steps: Vec<(usize, TestStep)> = Vec::new();
+        let mut steps: Vec<(u32, TestStep)> = Vec::new();
         for side in &self.all {
             let wanted = |step: &&PlannedStep| step.role == Some(which.role()) && self.shows(&step.name);
             for step in side.run.steps.iter().filter(wanted) {
-                let step =
-                    TestStep { name: step.name.clone(), group: step.group.clone().unwrap_or_default() };
+                let Some(group) = step.group.clone() else { continue };
+                let (position, step) = (step.position, TestStep { name: step.name.clone(), group });
                 if !steps.iter().any(|(_, known)| *known == step) {
-                    steps.push((steps.len(), step));
+                    steps.push((position, step));
                 }
             }
         }
         steps.sort_by(|(a_at, a), (b_at, b)| {
-            groups::place(&a.group, &a.name, *a_at).cmp(&groups::place(&b.group, &b.name, *b_at))
+            a.group.order(&a.name, *a_at).cmp(&b.group.order(&b.name, *b_at))
         });
         steps.into_iter().map(|(_, step)| step).collect()
     }

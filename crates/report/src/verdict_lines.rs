@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::Group;
 use rqps_stats::{Class, Detector, Tag, Verdict};
 use rqps_store::{Run, counted};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
 use crate::background::Background;
 use crate::error::Result;
-use crate::groups;
 use crate::reading::counts;
 use crate::sides::{Side, Sides};
 use crate::words;
@@ -35,7 +35,9 @@ pub(crate) struct Judged<'a> {
 /// One test of one arm.
 pub(crate) struct Line<'a> {
     pub test: &'a str,
-    pub group: &'a str,
+    pub group: &'a Group,
+    /// Its place in the plan.
+    position: u32,
     pub rate: Option<&'a Verdict>,
     pub cost: Option<&'a Verdict>,
     pub stalls: Option<&'a Verdict>,
@@ -121,14 +123,18 @@ impl<'a> Judged<'a> {
     pub fn lines(&self, arm: usize, shows: impl Fn(&str) -> bool) -> Vec<Line<'_>> {
         let mut lines: Vec<Line<'_>> = Vec::new();
         for test in self.verdicts.experiment.tests.iter().filter(|test| shows(&test.name)) {
+            let planned = self.run.step(&test.name);
+            let placed = planned.and_then(|step| Some((step.position, step.group.as_ref()?)));
+            let Some((position, group)) = placed else { continue };
             let of = |detector| self.verdicts.verdict(&test.name, arm, detector);
             let line = Line {
                 test: &test.name,
-                group: &test.group,
+                group,
+                position,
                 rate: of(Detector::Rate),
                 cost: of(Detector::Cost),
                 stalls: of(Detector::Stalls),
-                resources: Detector::RESOURCES.into_iter().filter_map(of).collect(),
+                resources: Detector::resources().filter_map(of).collect(),
                 operation: self
                     .run
                     .windows
@@ -141,11 +147,7 @@ impl<'a> Judged<'a> {
                 lines.push(line);
             }
         }
-        let place =
-            |line: &Line<'_>| self.run.steps.iter().position(|step| step.name == line.test).unwrap_or(0);
-        lines.sort_by(|a, b| {
-            groups::place(a.group, a.test, place(a)).cmp(&groups::place(b.group, b.test, place(b)))
-        });
+        lines.sort_by(|a, b| a.group.order(a.test, a.position).cmp(&b.group.order(b.test, b.position)));
         lines
     }
 
@@ -232,13 +234,13 @@ impl Line<'_> {
     fn headline(&self) -> Option<(u8, &Verdict)> {
         let rank = |verdict: &Verdict| match (verdict.class.is_regression(), verdict.detector) {
             _ if verdict.is_mixed() => MIXED,
-            (true, Detector::Cpu | Detector::Wal | Detector::Fsyncs) => MORE_OF_A_RESOURCE,
-            (false, Detector::Cpu | Detector::Wal | Detector::Fsyncs) => LESS_OF_A_RESOURCE,
+            (true, resource) if resource.is_resource() => MORE_OF_A_RESOURCE,
+            (false, resource) if resource.is_resource() => LESS_OF_A_RESOURCE,
             (true, headline) => headline as u8,
             (false, headline) => IMPROVEMENTS + headline as u8,
         };
         self.all()
-            .filter(|one| one.class.is_change() && !matches!(one.detector, Detector::Rows | Detector::Blocks))
+            .filter(|one| one.class.is_change() && (!one.detector.is_resource() || one.detector.weighs()))
             .map(|verdict| (rank(verdict), verdict))
             .min_by_key(|(rank, _)| *rank)
     }
@@ -273,14 +275,14 @@ impl Line<'_> {
     pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
         let (operation, blocks) = (self.operation, verdict.blocks);
         let mei = words::percent(verdict.mei);
-        let name = words::metric(verdict.metric);
+        let name = verdict.metric.measure().label;
         match (verdict.class, verdict.detector) {
             (Class::Same, Detector::Rate) => format!("its rate is the same within {mei}"),
             (Class::Same, Detector::Stalls) => format!("stalls take the same time within {mei}"),
             (Class::Same, _) => {
                 let besides = if verdict.detector == Detector::Cost { self.not_covered() } else { None };
                 let besides = besides.map(|said| format!("; {said}")).unwrap_or_default();
-                let are = if words::is_plural(verdict.metric) { "are" } else { "is" };
+                let are = if verdict.metric.measure().is_plural { "are" } else { "is" };
                 format!("its {name} {are} the same within {mei}{besides}")
             }
             (Class::Inconclusive, Detector::Stalls) if verdict.tags.contains(&Tag::TooShort) => {
@@ -292,7 +294,10 @@ impl Line<'_> {
                     Detector::Rate => "its rate is".to_owned(),
                     Detector::Cost => format!("its cost ({name}) is"),
                     _ => {
-                        format!("its {name} {}", if words::is_plural(verdict.metric) { "are" } else { "is" })
+                        format!(
+                            "its {name} {}",
+                            if verdict.metric.measure().is_plural { "are" } else { "is" }
+                        )
                     }
                 };
                 match judged.still_takes(verdict) {

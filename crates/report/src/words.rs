@@ -1,5 +1,6 @@
 //! Verdicts in plain words: what a class, a ratio, a metric or a length of time is called.
 
+use rqps_model::Measure;
 use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
@@ -16,29 +17,10 @@ pub(crate) fn dbms(name: &str) -> &str {
     }
 }
 
-/// The workload as people call it; a name that is not known stays as it is.
-pub(crate) fn workload(name: &str) -> &str {
-    if name == "insert" { "Insert Benchmark" } else { name }
-}
-
 /// A verdict as tables, CSV and JSON call it: `mixed` where something else that an operation takes has moved the other
 /// way.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
-}
-
-/// What a metric is called in a column.
-pub(crate) fn metric(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rate => "rate",
-        Metric::Instructions => "instructions",
-        Metric::CpuUs => "CPU time",
-        Metric::WalBytes => "WAL bytes",
-        Metric::Rows => "rows touched",
-        Metric::Blocks => "blocks touched",
-        Metric::Fsyncs => "fsyncs",
-        Metric::StallFactor => "time in stalls",
-    }
 }
 
 /// A share in percent: two decimals below 1 %, else one.
@@ -69,8 +51,8 @@ pub(crate) fn change(one: &Verdict) -> String {
             format!("stalls take {size} {} of the time{}", if less { "less" } else { "more" }, interval(one))
         }
         (metric, less) => {
-            let (verb, few, name) = cost_words(metric);
-            let direction = match (less, few) {
+            let Measure { verb, noun: name, is_countable: few, .. } = metric.measure();
+            let direction = match (less, *few) {
                 (false, _) => "more",
                 (true, true) => "fewer",
                 (true, false) => "less",
@@ -79,7 +61,7 @@ pub(crate) fn change(one: &Verdict) -> String {
                 return format!("{verb} {name}, of which base needs none");
             }
             if one.ratio >= TIMES_FROM {
-                let much = if few { "many" } else { "much" };
+                let much = if *few { "many" } else { "much" };
                 return format!("{verb} {:.1} times as {much} {name}{}", one.ratio, times(one));
             }
             format!("{verb} {size} {direction} {name}{}", interval(one))
@@ -93,20 +75,6 @@ fn times(one: &Verdict) -> String {
         return String::new();
     }
     format!(" ({:.1} to {:.1} times)", one.low, one.high)
-}
-
-/// Verb, whether it can be counted, and what it is.
-fn cost_words(metric: Metric) -> (&'static str, bool, &'static str) {
-    match metric {
-        Metric::Rate => ("does", true, "operations per second"),
-        Metric::Instructions => ("executes", true, "instructions"),
-        Metric::CpuUs => ("takes", false, "CPU time"),
-        Metric::WalBytes => ("writes", false, "WAL"),
-        Metric::Rows => ("touches", true, "rows"),
-        Metric::Blocks => ("touches", true, "blocks"),
-        Metric::Fsyncs => ("waits for", true, "fsyncs"),
-        Metric::StallFactor => ("loses", false, "time in stalls"),
-    }
 }
 
 fn size(one: &Verdict) -> String {
@@ -136,11 +104,6 @@ pub(crate) fn interval_of_change(one: &Verdict) -> String {
         true => format!(" ({low:+.1} to {high:+.1} %)"),
         false => String::new(),
     }
-}
-
-/// Whether a metric's name in columns is a plural.
-pub(crate) fn is_plural(metric: Metric) -> bool {
-    !matches!(metric, Metric::Rate | Metric::CpuUs | Metric::StallFactor)
 }
 
 /// A length of time to plan by, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.
@@ -173,7 +136,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         }
         Tag::LaterBlocksDisagree => Some("later blocks do not bear it out".to_owned()),
         Tag::Mixed => {
-            let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| metric(*opposed)).collect();
+            let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| opposed.measure().label).collect();
             Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
         Tag::NotSignificant => Some("may be chance: among so many verdicts one like it comes up".to_owned()),
@@ -218,7 +181,7 @@ pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     for remark in remarks {
         match remark {
             HostRemark::ManyVoid { void, done } => said.push(format!(
-                "void environment: the host spoilt {void} of {} blocks. Measure again on a quiet machine",
+                "noisy machine: the host spoilt {void} of {} blocks. Measure again on a quiet machine",
                 void + done
             )),
             HostRemark::CanaryMoved { name, ratio } => {
@@ -228,7 +191,7 @@ pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     }
     if !moved.is_empty() {
         said.push(format!(
-            "void environment: between blocks that count, canaries moved: {}. Something else uses this machine, or its \
+            "noisy machine: between valid blocks, canaries moved: {}. Something else uses this machine, or its \
              clock changes; the section blocks shows when. Rates suffer most, counted instructions do not",
             moved.join(", ")
         ));

@@ -120,7 +120,7 @@ fn a_change_of_the_control_closes_no_gate() {
 fn what_nobody_looked_at_does_not_pass() {
     let refused = |spec: &Spec| at_gate(spec, GateRules::default()).unwrap_err().to_string();
     let text = refused(&Spec { blocks: 2, ..Spec::default() });
-    assert!(text.contains("has 2 blocks that count, too few") && text.contains("--more"), "{text}");
+    assert!(text.contains("has 2 valid blocks, too few") && text.contains("--more"), "{text}");
     let text = refused(&Spec { blocks: 0, ..Spec::default() });
     assert!(text.contains("has no blocks"), "{text}");
 }

@@ -72,7 +72,8 @@ fn a_rate_that_was_not_kept_is_marked_in_every_table_without_colour_and_not_rank
         let options = Options { sections: vec![section], format, color, ..Options::default() };
         show(&made.run, &options).unwrap()
     };
-    for (section, name) in Section::ALL {
+    for section in Section::ALL {
+        let name = section.key();
         for format in Format::ALL {
             let text = made_of(section, format, false);
             let has_table = match format {
@@ -119,7 +120,8 @@ fn a_step_that_went_on_after_it_was_cut_off_has_no_figures_and_says_why() {
     let spec = InsertSpec { went_on: Some((1, "l.i1")), ..InsertSpec::default() };
     let whole = made(&InsertSpec::default());
     let lost = made(&spec);
-    for (section, name) in Section::ALL {
+    for section in Section::ALL {
+        let name = section.key();
         let text = |made: &Made| {
             let tests = vec!["l.i1".to_owned()];
             let options = Options { sections: vec![section], tests, ..Options::default() };
@@ -167,7 +169,8 @@ fn innodb_has_a_history_list_where_postgres_has_dead_rows_and_planning_buffers()
 #[test]
 fn every_section_in_every_format_has_one_shape() {
     let made = made(&missed());
-    for (section, name) in Section::ALL {
+    for section in Section::ALL {
+        let name = section.key();
         let of = |format| {
             let options = Options { sections: vec![section], format, ..Options::default() };
             show(&made.run, &options).unwrap()
@@ -217,7 +220,7 @@ fn passes_have_verdicts_in_the_order_of_steps_and_none_on_rates_that_were_not_ke
 fn a_base_that_fell_short_closes_no_gate() {
     let spec = InsertSpec {
         passes: 3,
-        deletes_dearer: 1.0,
+        deletes_more_expensive: 1.0,
         arms: vec!["on", "same"],
         missed: vec![(0, "qr1000", 0.5)],
         ..InsertSpec::default()
@@ -239,9 +242,9 @@ fn indexes_of_unlike_dbmss_are_not_to_be_compared() {
         compare(&runs, &options).unwrap()
     };
     for section in [Section::Absolute, Section::Relative] {
-        assert!(of(vec![section]).contains("l.x: to be compared within one DBMS only"), "{section}");
+        assert!(of(vec![section]).contains("l.x: compare only within one DBMS"), "{section}");
     }
-    assert!(!shown(&InsertSpec::default(), &[Section::Absolute], |_| {}).contains("one DBMS only"));
+    assert!(!shown(&InsertSpec::default(), &[Section::Absolute], |_| {}).contains("only within one DBMS"));
 }
 
 #[test]
@@ -300,7 +303,8 @@ fn purge_lag_is_named_where_planning_costs_nothing() {
 
 #[test]
 fn nothing_is_said_of_the_tail_where_deletes_cost_the_same() {
-    let text = explained(&InsertSpec { passes: 3, deletes_dearer: 1.0, ..InsertSpec::default() }, "l.i2");
+    let text =
+        explained(&InsertSpec { passes: 3, deletes_more_expensive: 1.0, ..InsertSpec::default() }, "l.i2");
     assert!(!text.contains("tail") && !text.contains("autovacuum ("), "{text}");
 }
 

@@ -70,7 +70,7 @@ fn a_run_that_cannot_be_trusted_says_so() {
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
     assert!(text.contains("32 verdicts, 3 false: insert rate 0.90"), "{text}");
     assert!(text.contains("ALARM"), "{text}");
-    assert!(text.contains("void environment: the host spoilt 2 of 6 blocks"), "{text}");
+    assert!(text.contains("noisy machine: the host spoilt 2 of 6 blocks"), "{text}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub enum Error {
     #[error("data directory {path} is in use by {holder}; stop it, or name another directory")]
     InUse { path: PathBuf, holder: String },
 
-    #[error("{step} failed for {path} ({status}); its output ends with:\n{tail}{hint}")]
+    #[error("{}; its output ends with:\n{tail}{hint}", self.in_short())]
     Init {
         /// Which program: `initdb`, `create database`.
         step: &'static str,
@@ -52,7 +52,7 @@ pub enum Error {
         hint: String,
     },
 
-    #[error("the server on {path} did not start ({status}); {log} ends with:\n{tail}{hint}")]
+    #[error("{}; {log} ends with:\n{tail}{hint}", self.in_short())]
     Died {
         path: PathBuf,
         status: String,
@@ -62,17 +62,13 @@ pub enum Error {
         hint: String,
     },
 
-    #[error(
-        "the server on {path} is not ready after {waited_s} s, {idle_s} s of them without progress; it was stopped; {log} ends with:\n{tail}"
-    )]
+    #[error("{}; {log} ends with:\n{tail}", self.in_short())]
     NotReady { path: PathBuf, waited_s: u64, idle_s: u64, log: PathBuf, tail: String },
 
     #[error("interrupted at work on {path}; nothing runs there any more")]
     Interrupted { path: PathBuf },
 
-    #[error(
-        "the server on {path} did not stop cleanly: {how}; its data will be recovered at the next start; {log} ends with:\n{tail}"
-    )]
+    #[error("{}; {log} ends with:\n{tail}", self.in_short())]
     UncleanStop { path: PathBuf, how: String, log: PathBuf, tail: String },
 
     #[error("`{name}` is not a variable that a server can be given: a name has letters, digits and _ only")]
@@ -107,6 +103,47 @@ pub enum Error {
 }
 
 impl Error {
+    /// In one line, without what a program or its log said.
+    pub fn in_short(&self) -> String {
+        match self {
+            Self::Build(error) => error.in_short(),
+            Self::Init { step, path, status, .. } => {
+                format!("{step} failed for {} ({status})", path.display())
+            }
+            Self::Died { path, status, .. } => {
+                format!("the server on {} did not start ({status})", path.display())
+            }
+            Self::NotReady { path, waited_s, idle_s, .. } => format!(
+                "the server on {} is not ready after {waited_s} s, {idle_s} s of them without progress; it was stopped",
+                path.display()
+            ),
+            Self::UncleanStop { path, how, .. } => format!(
+                "the server on {} did not stop cleanly: {how}; its data will be recovered at the next start",
+                path.display()
+            ),
+            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The last that a program or its log said, where the error has it.
+    pub fn last_words(&self) -> Option<&str> {
+        match self {
+            Self::Init { tail, .. }
+            | Self::Died { tail, .. }
+            | Self::NotReady { tail, .. }
+            | Self::UncleanStop { tail, .. } => Some(tail),
+            _ => None,
+        }
+    }
+
+    /// Of what the system refused, if it did.
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        match self {
+            Self::Build(error) => error.io_kind(),
+            _ => None,
+        }
+    }
+
     /// Whether the request was at fault: a build, config or variable that a user named.
     pub fn is_usage(&self) -> bool {
         match self {

@@ -81,7 +81,9 @@ impl DataDir {
     fn check_not_foreign(&self) -> Result<()> {
         let deadline = Instant::now() + ORPHAN_PATIENCE;
         let at_work = |dbms: Dbms| Some((dbms, systems::of(dbms).server_at_work(&self.path)?));
-        while let Some((dbms, pid)) = Dbms::ALL.into_iter().find_map(at_work) {
+        // What rqps made for one DBMS no other could work on.
+        let possible = self.marker().map_or_else(|| Dbms::ALL.to_vec(), |marker| vec![marker.dbms]);
+        while let Some((dbms, pid)) = possible.iter().copied().find_map(at_work) {
             if Instant::now() >= deadline {
                 return Err(Error::InUse {
                     path: self.path.clone(),

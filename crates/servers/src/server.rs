@@ -72,10 +72,10 @@ impl Server {
     }
 
     /// What another thread needs to look after it; none when it has ended.
-    pub fn onlooker(&self) -> Option<Onlooker> {
+    pub fn handle(&self) -> Option<ServerHandle> {
         let pid = self.child.id();
         let process = Identity::of(pid)?;
-        Some(Onlooker { pid, process, log: self.log.clone(), data_dir: self.data_dir.path.clone() })
+        Some(ServerHandle { pid, process, log: self.log.clone(), data_dir: self.data_dir.path.clone() })
     }
 
     /// Whether its main process lives. When it has died by itself, what is left of its processes is ended too.
@@ -238,14 +238,14 @@ impl Server {
 
 /// A running server as seen by a thread that does not own it. It is of use while the [`Server`] lives.
 #[derive(Debug, Clone)]
-pub struct Onlooker {
+pub struct ServerHandle {
     pid: u32,
     process: Identity,
     log: Log,
     data_dir: PathBuf,
 }
 
-impl Onlooker {
+impl ServerHandle {
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }

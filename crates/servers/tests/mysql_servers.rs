@@ -124,6 +124,12 @@ fn mariadb_10_11_lives() {
 }
 
 #[test]
+fn no_key_is_made_at_each_start() {
+    let server = Scratch::start_of(Dbms::Mariadb, "11.4.5", |_| ()).unwrap();
+    assert_eq!(ask(&server, "SELECT @@have_ssl"), "DISABLED");
+}
+
+#[test]
 fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
     for (dbms, version, text, says) in [
         (Dbms::Mysql, "5.7.22", "innodb_buffer_pool_size = 12Q", "'12Q'"),

@@ -6,7 +6,7 @@
 //! blocks have no variance at all: in a block, base and arm differ in one direction by chance with 1/4 at most; where
 //! a control is like base in all blocks, with `p (1 - p)²`, which is 4/27 at most.
 
-use crate::metric::Direction;
+use crate::direction::Direction;
 use crate::pairs::{Pair, Pairs};
 use statrs::function::beta::beta_reg;
 

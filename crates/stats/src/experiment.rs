@@ -1,6 +1,6 @@
 //! The data that is judged, and the check that it has the shape it says.
 
-use crate::metric::Metric;
+use rqps_model::Metric;
 use std::collections::BTreeSet;
 
 /// Everything measured in one run of blocks.

@@ -1,15 +1,16 @@
 //! One metric of one arm in one test: from its blocks to its class and figures.
 
+use crate::direction::Direction;
 use crate::exact::{self, Exact};
 use crate::experiment::TestData;
 use crate::looks::{Data, Estimate, Kind, Question, Shown, predict, until_chance_is_small, walk};
-use crate::metric::{Detector, Direction, Metric};
 use crate::pairs::{Pairs, Scale, Votes, mean};
 use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
 use crate::signs;
 use crate::verdict::{Class, Tag, Verdict};
+use rqps_model::{Detector, Events, Metric};
 
 /// Windows of arms that are alike give reason for further blocks with this probability.
 const REASON_P: f64 = 0.01;
@@ -37,7 +38,7 @@ impl Case<'_> {
         };
         // By the first look's blocks: what matters is not to change with further ones.
         let base = base_mean(self.rules.looks[0].blocks).or_else(|| base_mean(usize::MAX));
-        base.map_or(mei, |base| mei.max(self.metric.least_per_op() / base))
+        base.map_or(mei, |base| mei.max(self.metric.measure().per_op_min / base))
     }
 
     fn data(&self) -> Data<'_> {
@@ -47,7 +48,7 @@ impl Case<'_> {
     /// All figures but the interval and what depends on the other verdicts of the report.
     pub(crate) fn judge(&self) -> Verdict {
         let mut verdict = self.blank();
-        let votes = self.metric.is_of_rare_events().then(|| self.pairs.votes());
+        let votes = (self.metric.measure().events == Events::Rare).then(|| self.pairs.votes());
         let question = self.question(verdict.mei, votes.as_deref());
         let shown = walk(&self.data(), &question);
         verdict.p_seq = shown.p_seq.min(1.0);
@@ -126,7 +127,7 @@ impl Case<'_> {
     fn question<'a>(&'a self, mei: f64, votes: Option<&'a [Votes]>) -> Question<'a> {
         let kind = match votes {
             Some(votes) => Kind::Rare(votes),
-            None if self.metric.is_counter() => Kind::Counter,
+            None if self.metric.measure().events == Events::Counted => Kind::Counter,
             None => Kind::Continuous,
         };
         Question {
@@ -134,7 +135,7 @@ impl Case<'_> {
             alpha: self.rules.alpha,
             tost_alpha: self.rules.tost_alpha,
             mei,
-            least: self.metric.least_per_op(),
+            least: self.metric.measure().per_op_min,
             kind,
         }
     }
@@ -276,5 +277,5 @@ fn class_of(metric: Metric, shown: &Shown) -> Class {
 }
 
 fn change(metric: Metric, direction: Direction, proven: bool) -> Class {
-    if metric.is_worse(direction) { Class::Regression { proven } } else { Class::Improvement { proven } }
+    if direction.is_worse(metric) { Class::Regression { proven } } else { Class::Improvement { proven } }
 }

@@ -6,11 +6,11 @@
 use crate::adjust::{benjamini_hochberg, false_coverage_error};
 use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
 use crate::figures::Case;
-use crate::metric::{Detector, Metric};
 use crate::pairs::Pairs;
 use crate::priors::{Priors, Source};
 use crate::rules::Rules;
 use crate::verdict::{Judgement, Tag, Verdict};
+use rqps_model::{Detector, Metric};
 
 /// A list that is this many times longer than that of significant changes, in errors allowed, holds the suspects.
 const SUSPECT_TIMES: f64 = 10.0;
@@ -105,8 +105,7 @@ fn drafts_of<'a>(
     priors: &Priors,
 ) -> Vec<Draft<'a>> {
     // Instructions go before CPU time where anybody counted them on this arm.
-    let costs =
-        || metrics.iter().filter(|one| matches!(one.metric, Metric::Instructions | Metric::CpuUs)).copied();
+    let costs = || metrics.iter().filter(|one| one.metric.measure().is_cost).copied();
     let is_measured = |one: &&Compared| one.of_arm(arm).is_some_and(|pairs| pairs.len() > 0);
     let cost_of = costs().find(is_measured).or_else(|| costs().next()).map(|one| one.metric);
     let draft = |one: &&'a Compared<'a>| {

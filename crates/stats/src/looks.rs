@@ -5,9 +5,9 @@
 //! looks depend on each other). What a look has shown stands whatever later looks show, so the errors hold for any rule
 //! of stopping, also for none; that later blocks do not bear a decision out is said by a tag.
 
+use crate::direction::Direction;
 use crate::distribution::{t_two_sided, t_upper};
 use crate::exact::{self, Exact, ROUNDING, chance};
-use crate::metric::Direction;
 use crate::pairs::{Pairs, Scale, Votes, mean, variance};
 use crate::prior::Spread;
 use crate::rules::Look;
@@ -238,7 +238,7 @@ pub(crate) fn until_chance_is_small(
     let now = data.pairs.len();
     let one = chance(data.pairs, data.control, now, direction) / 2.0;
     let mut ahead = question.looks.iter().filter(|look| look.blocks > now);
-    // As probable in each further block as on the mean in those that there are.
+    // As probable in each further block as on average in those that there are.
     let enough =
         |look: &&Look| 2.0 * one.powf(look.blocks as f64 / now as f64) <= question.alpha * look.spend;
     ahead.find(enough).map(|look| look.blocks - now)

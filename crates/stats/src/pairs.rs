@@ -1,7 +1,8 @@
 //! Contrasts of an arm with base, block by block: the only sample there is.
 
+use crate::direction::Direction;
 use crate::experiment::{BlockData, WindowData};
-use crate::metric::{Direction, Metric};
+use rqps_model::Metric;
 
 /// On which scale contrasts are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl Scale {
 
     /// How large a change for the worse is, as a share, whose contrast is `size`.
     pub(crate) fn worse_by(self, size: f64, metric: Metric) -> f64 {
-        let contrast = if metric.is_worse(Direction::Up) { size } else { -size };
+        let contrast = if Direction::Up.is_worse(metric) { size } else { -size };
         (self.ratio(contrast) - 1.0).abs()
     }
 }

@@ -3,12 +3,12 @@
 //! A look learns from what had been measured when its last block was: other tests' later blocks are left out. So what
 //! was decided at a look is found again however much is measured afterwards.
 
-use crate::metric::Metric;
 use crate::pairs::{Pairs, Scale, variance};
 use crate::prior::{Sample, Spread, fit};
 use crate::rules::Rules;
 use crate::shared::{Contrasts, design_effect};
 use crate::verdict::Prior;
+use rqps_model::{Events, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group with this many tests is fitted by itself; a smaller one would know less than all groups together.
@@ -51,7 +51,7 @@ impl Priors {
     pub(crate) fn fit(sources: &[Source], rules: &Rules) -> Priors {
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
         let mut fitted = BTreeMap::new();
-        for metric in Metric::ALL.into_iter().filter(|metric| !metric.is_of_rare_events()) {
+        for metric in Metric::ALL.into_iter().filter(|metric| metric.measure().events != Events::Rare) {
             let own: Vec<&Source> = sources.iter().filter(|source| source.metric == metric).collect();
             let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
             let is_reached = |blocks: usize| own.iter().any(|one| one.pairs.len() >= blocks);

@@ -1,7 +1,7 @@
 //! The rules of judgement: what is looked for, how often data is looked at, and which errors are allowed.
 
 use crate::experiment::Misshapen;
-use crate::metric::Metric;
+use rqps_model::Metric;
 use std::collections::BTreeMap;
 
 /// A moment at which a decision may be made, and its share of the errors allowed.
@@ -31,7 +31,7 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Rules {
         let looks = [(3, 0.10), (5, 0.15), (8, 0.20), (12, 0.25), (18, 0.30)];
-        let mei = Metric::ALL.map(|metric| (metric, default_mei(metric)));
+        let mei = Metric::ALL.map(|metric| (metric, metric.measure().mei));
         Rules {
             alpha: 0.001,
             looks: looks.map(|(blocks, spend)| Look { blocks, spend }).to_vec(),
@@ -53,19 +53,11 @@ pub fn stall_seconds_min(mei: f64) -> f64 {
     3.0 * STALL_SECONDS / mei
 }
 
-fn default_mei(metric: Metric) -> f64 {
-    match metric {
-        Metric::Rate | Metric::CpuUs => 0.02,
-        Metric::StallFactor => 0.01,
-        Metric::Instructions | Metric::WalBytes | Metric::Rows | Metric::Blocks | Metric::Fsyncs => 0.005,
-    }
-}
-
 impl Rules {
     /// The minimum effect of interest of a metric in a test, as a share.
     pub fn mei(&self, test: &str, metric: Metric) -> f64 {
         let own = self.mei_of_test.get(&(test.to_owned(), metric));
-        own.or_else(|| self.mei.get(&metric)).copied().unwrap_or_else(|| default_mei(metric))
+        own.or_else(|| self.mei.get(&metric)).copied().unwrap_or_else(|| metric.measure().mei)
     }
 
     /// How many looks this many blocks have reached.

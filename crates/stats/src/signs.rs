@@ -7,7 +7,7 @@
 //! Windows of a block have their restart in common. Where restarts end up in one of two states, all of them vote
 //! alike; so however many they are, they have [`BLOCK_VOTES_MAX`] votes together.
 
-use crate::metric::Direction;
+use crate::direction::Direction;
 use crate::pairs::Votes;
 use statrs::function::beta::beta_reg;
 

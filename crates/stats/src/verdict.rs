@@ -1,6 +1,6 @@
 //! What judgement gives: one verdict per test, arm and detector, with the figures that it rests on.
 
-use crate::metric::{Detector, Metric};
+use rqps_model::{Detector, Metric};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {

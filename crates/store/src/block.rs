@@ -113,6 +113,8 @@ pub struct TestWork {
     pub test: String,
     pub warmup_events: u64,
     pub window_events: u64,
+    /// Events of a slice on each client; 0 where arms take no turns.
+    pub slice_events: u64,
     /// Events whose instructions are counted.
     pub count_events: u64,
 }

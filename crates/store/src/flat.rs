@@ -18,7 +18,8 @@ impl Run {
     ) -> std::result::Result<(), E> {
         let path = self.folder.db_path();
         let wrong = |error| E::from(Error::sql(&path)(error));
-        let mut select = self.connection.prepare(&format!("SELECT * FROM flat_{table}")).map_err(wrong)?;
+        let select = format!("SELECT * FROM flat_{table}");
+        let mut select = self.connection()?.prepare(&select).map_err(wrong)?;
         let columns = select.column_count();
         let mut rows = select.query([]).map_err(wrong)?;
         while let Some(row) = rows.next().map_err(wrong)? {
@@ -33,7 +34,7 @@ impl Run {
     /// # Errors
     /// When there is no such view.
     pub fn flat_columns(&self, table: &str) -> Result<Vec<String>> {
-        let select = self.connection.prepare(&format!("SELECT * FROM flat_{table}"));
+        let select = self.connection()?.prepare(&format!("SELECT * FROM flat_{table}"));
         let select = select.map_err(Error::sql(&self.folder.db_path()))?;
         Ok(select.column_names().map(str::to_owned).collect())
     }
@@ -43,6 +44,6 @@ impl Run {
     /// # Errors
     /// When the database cannot be read.
     pub fn at_one_moment(&self) -> Result<impl Sized> {
-        self.connection.unchecked_transaction().map_err(Error::sql(&self.folder.db_path()))
+        self.connection()?.unchecked_transaction().map_err(Error::sql(&self.folder.db_path()))
     }
 }

@@ -16,12 +16,16 @@ mod lock;
 mod meta;
 mod observation;
 mod profile;
+mod put;
 mod read;
 mod read_blocks;
 mod read_details;
 mod read_rows;
 mod runs;
 mod schema;
+mod slices;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod text_enum;
 mod write_block;
 mod write_observation;

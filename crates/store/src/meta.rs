@@ -1,6 +1,6 @@
 //! What a run set out to do: its parameters, the steps in order, and the host it ran on.
 
-use rqps_model::{Role, Setting};
+use rqps_model::{Group, Role, Setting};
 use serde::{Deserialize, Serialize};
 
 /// A fact about the host, such as the kernel's version.
@@ -23,6 +23,8 @@ pub struct Meta {
     pub created_at_ms: i64,
     /// Name of the workload, such as `microbenchmarks`.
     pub workload: String,
+    /// What people call it.
+    pub workload_title: String,
     /// Revision of the workload: changes when statements or the order of steps change.
     pub workload_revision: String,
     /// `sequence` or `isolated`.
@@ -51,10 +53,12 @@ pub struct PlannedStep {
     pub kind: String,
     /// Test that is measured; none for settles.
     pub test: Option<String>,
-    /// Group of the test, such as `point`.
-    pub group: Option<String>,
+    /// Group of the test; none for settles.
+    pub group: Option<Group>,
     /// What it is for; none for settles.
     pub role: Option<Role>,
+    /// Whether it changes rows.
+    pub writes: bool,
     pub clients: u32,
     /// How long or how much: `600 s`, `1000000 events`; for a settle its cap.
     pub amount: String,

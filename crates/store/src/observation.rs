@@ -1,7 +1,7 @@
 //! What a finished action observed: a measured window, a load or a settle, with its metrics and details.
 
 use rqps_model::{
-    ConnectionCpu, Counter, EndedBy, Metrics, Pacer, QueryPlan, Role, Series, Settle, Unit, Wait,
+    ConnectionCpu, Counter, EndedBy, Metrics, Pacer, QueryPlan, Role, Series, Settle, Slice, Unit, Wait,
 };
 use std::collections::BTreeMap;
 
@@ -185,6 +185,8 @@ pub struct Observation {
     pub counters: Vec<Counter>,
     /// Per-second series.
     pub series: Vec<Series>,
+    /// What each turn came to, where arms took turns.
+    pub slices: Vec<Slice>,
     /// Latencies by kind of statement.
     pub histograms: Vec<Histogram>,
     /// Query plans by kind of statement.
@@ -205,6 +207,7 @@ impl Observation {
             connections: Vec::new(),
             counters: Vec::new(),
             series: Vec::new(),
+            slices: Vec::new(),
             histograms: Vec::new(),
             plans: Vec::new(),
             fingerprint: Vec::new(),

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Transaction, params};
 
 use crate::observation::Profile;
+use crate::put::Put;
 use crate::read_rows::{count, rows};
 
 pub(crate) fn insert_profile(
@@ -10,7 +11,7 @@ pub(crate) fn insert_profile(
     seq: u32,
     profile: &Profile,
 ) -> rusqlite::Result<()> {
-    transaction.execute(
+    transaction.put(
         "INSERT INTO profiles (seq, test, test_group, clients, events, operations, elapsed_us, sampled_by, event, \
          frequency_hz, call_graph, samples, lost_samples, unresolved_samples, file, note) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",

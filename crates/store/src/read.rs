@@ -1,5 +1,6 @@
 //! Reading a run back: everything a table needs at once, the big details on demand.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -58,10 +59,16 @@ pub struct Run {
     pub canaries: Vec<Canary>,
     /// The fixed work of tests, by name.
     pub works: Vec<TestWork>,
-    pub(crate) connection: Connection,
+    /// Opened when a detail is asked for.
+    connection: OnceCell<Connection>,
 }
 
 impl Run {
+    /// The step of this name, as planned.
+    pub fn step(&self, name: &str) -> Option<&PlannedStep> {
+        self.steps.iter().find(|step| step.name == name)
+    }
+
     pub(crate) fn open(folder: RunFolder) -> Result<Self> {
         let path = folder.db_path();
         let mut connection = open_read_only(&path).map_err(Error::sql(&path))?;
@@ -78,7 +85,64 @@ impl Run {
         if schema::version(&connection, &path)? == 0 || !has_plan(&connection).map_err(Error::sql(&path))? {
             return Err(Error::Empty { path: folder.path().to_owned() });
         }
-        load(folder, connection).map_err(Error::sql(&path))
+        let mut run = Self::load(folder, &connection).map_err(Error::sql(&path))?;
+        run.connection = OnceCell::from(connection);
+        Ok(run)
+    }
+
+    pub(crate) fn connection(&self) -> Result<&Connection> {
+        if let Some(connection) = self.connection.get() {
+            return Ok(connection);
+        }
+        let path = self.folder.db_path();
+        let connection = open_read_only(&path).map_err(Error::sql(&path))?;
+        Ok(self.connection.get_or_init(|| connection))
+    }
+
+    /// Reads everything in one transaction, so that a run in progress is seen at one moment.
+    pub(crate) fn load(folder: RunFolder, connection: &Connection) -> rusqlite::Result<Self> {
+        let transaction = connection.unchecked_transaction()?;
+        let (meta, status) = read_meta(&transaction)?;
+        let metrics = read_metrics(&transaction)?;
+        let connections = read_connections(&transaction)?;
+        let actions = read_actions(&transaction)?;
+        let placements = read_placements(&transaction)?;
+        let recorded = Assemble {
+            actions: &actions,
+            metrics: &metrics,
+            connections: &connections,
+            placements: &placements,
+        };
+        let windows = recorded.all(read_windows(&transaction)?);
+        let loads = recorded.all(read_loads(&transaction)?);
+        let settles = recorded.all(read_settles(&transaction)?);
+        let counts = recorded.all(read_counts(&transaction)?);
+        let profiles = recorded.all(read_profiles(&transaction)?);
+        let (blocks, canaries, works) =
+            (read_blocks(&transaction)?, read_canaries(&transaction)?, read_works(&transaction)?);
+        let host = read_host(&transaction)?;
+        let (steps, arms, notes) =
+            (read_steps(&transaction)?, read_arms(&transaction)?, read_notes(&transaction)?);
+        transaction.finish()?;
+        Ok(Self {
+            folder,
+            meta,
+            status,
+            host,
+            steps,
+            arms,
+            notes,
+            windows,
+            loads,
+            settles,
+            counts,
+            profiles,
+            blocks,
+            canaries,
+            works,
+            actions,
+            connection: OnceCell::new(),
+        })
     }
 
     /// The arm of that name.
@@ -112,48 +176,6 @@ fn cannot_write(error: &rusqlite::Error) -> bool {
 
 fn has_plan(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM run)", [], |row| row.get(0))
-}
-
-/// Reads everything in one transaction, so that a run in progress is seen at one moment.
-fn load(folder: RunFolder, connection: Connection) -> rusqlite::Result<Run> {
-    let transaction = connection.unchecked_transaction()?;
-    let (meta, status) = read_meta(&transaction)?;
-    let metrics = read_metrics(&transaction)?;
-    let connections = read_connections(&transaction)?;
-    let actions = read_actions(&transaction)?;
-    let placements = read_placements(&transaction)?;
-    let recorded =
-        Assemble { actions: &actions, metrics: &metrics, connections: &connections, placements: &placements };
-    let windows = recorded.all(read_windows(&transaction)?);
-    let loads = recorded.all(read_loads(&transaction)?);
-    let settles = recorded.all(read_settles(&transaction)?);
-    let counts = recorded.all(read_counts(&transaction)?);
-    let profiles = recorded.all(read_profiles(&transaction)?);
-    let (blocks, canaries, works) =
-        (read_blocks(&transaction)?, read_canaries(&transaction)?, read_works(&transaction)?);
-    let host = read_host(&transaction)?;
-    let (steps, arms, notes) =
-        (read_steps(&transaction)?, read_arms(&transaction)?, read_notes(&transaction)?);
-    transaction.finish()?;
-    Ok(Run {
-        folder,
-        meta,
-        status,
-        host,
-        steps,
-        arms,
-        notes,
-        windows,
-        loads,
-        settles,
-        counts,
-        profiles,
-        blocks,
-        canaries,
-        works,
-        actions,
-        connection,
-    })
 }
 
 struct Assemble<'a> {

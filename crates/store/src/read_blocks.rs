@@ -83,13 +83,14 @@ pub(crate) fn read_counts(connection: &Connection) -> rusqlite::Result<Vec<(u32,
 pub(crate) fn read_works(connection: &Connection) -> rusqlite::Result<Vec<TestWork>> {
     rows(
         connection,
-        "SELECT test, warmup_events, window_events, count_events FROM works ORDER BY test",
+        "SELECT test, warmup_events, window_events, slice_events, count_events FROM works ORDER BY test",
         |row| {
             Ok(TestWork {
                 test: row.get(0)?,
                 warmup_events: count(row, 1)?,
                 window_events: count(row, 2)?,
-                count_events: count(row, 3)?,
+                slice_events: count(row, 3)?,
+                count_events: count(row, 4)?,
             })
         },
     )

@@ -7,7 +7,8 @@ use crate::journal::ActionRecord;
 use crate::observation::{Histogram, PROFILE_KIND, Profile};
 use crate::read::Run;
 use crate::read_rows::{count, json};
-use rqps_model::{Counter, CounterName, QueryPlan, Series, Wait};
+use crate::slices;
+use rqps_model::{Counter, CounterName, QueryPlan, Series, Slice, Wait};
 
 impl Run {
     /// Server counters before and after the action `seq`, by view, object and column.
@@ -30,9 +31,10 @@ impl Run {
 
     /// The names of all server counters of the run, by the number that [`Run::counter_changes`] uses.
     pub fn counter_names(&self) -> Result<Vec<(u32, CounterName)>> {
+        let connection = self.connection()?;
         let read = || -> rusqlite::Result<Vec<(u32, CounterName)>> {
             let mut names =
-                self.connection.prepare_cached("SELECT id, view, object, column_name FROM counter_names")?;
+                connection.prepare_cached("SELECT id, view, object, column_name FROM counter_names")?;
             let make = |row: &Row<'_>| {
                 Ok((row.get(0)?, CounterName { view: row.get(1)?, object: row.get(2)?, column: row.get(3)? }))
             };
@@ -59,6 +61,13 @@ impl Run {
             let values = points.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
             Ok(Series { name: row.get(0)?, unit: row.get(1)?, values })
         })
+    }
+
+    /// The turns of the action `seq`, in their order; none where arms took no turns.
+    pub fn slices(&self, seq: u32) -> Result<Vec<Slice>> {
+        let of_action: Vec<Vec<u8>> =
+            self.details(seq, "SELECT points FROM slices WHERE seq = ?1", |row| row.get(0))?;
+        Ok(of_action.iter().flat_map(|points| slices::from_points(points)).collect())
     }
 
     /// Latencies of the action `seq`, by kind of statement.
@@ -120,8 +129,9 @@ impl Run {
         sql: &str,
         make: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
+        let connection = self.connection()?;
         let read = || -> rusqlite::Result<Vec<T>> {
-            self.connection.prepare_cached(sql)?.query_map(params![seq], make)?.collect()
+            connection.prepare_cached(sql)?.query_map(params![seq], make)?.collect()
         };
         read().map_err(Error::sql(&self.folder.db_path()))
     }

@@ -10,7 +10,9 @@ use crate::journal::{ActionRecord, Note, RunStatus};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::{Load, Window};
 use crate::text_enum::{maybe_word, word};
-use rqps_model::{ConnectionCpu, LeftOut, Metrics, ServerSetting, Setting, Settle, SettleCondition, Unit};
+use rqps_model::{
+    ConnectionCpu, Group, LeftOut, Metrics, ServerSetting, Setting, Settle, SettleCondition, Unit,
+};
 
 /// All rows of a query, each made by `make`.
 pub(crate) fn rows<T>(
@@ -18,7 +20,7 @@ pub(crate) fn rows<T>(
     sql: &str,
     make: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
-    connection.prepare(sql)?.query_map([], make)?.collect()
+    connection.prepare_cached(sql)?.query_map([], make)?.collect()
 }
 
 /// A count kept as an integer.
@@ -49,7 +51,7 @@ pub(crate) fn read_meta(connection: &Connection) -> rusqlite::Result<(Meta, RunS
     })?;
     connection.query_row(
         "SELECT name, program_version, created_at_ms, workload, workload_revision, protocol, seed, tables, \
-         rows_per_table, clients, actions_total, status, status_reason, status_at_ms FROM run",
+         rows_per_table, clients, actions_total, status, status_reason, status_at_ms, workload_title FROM run",
         [],
         |row| {
             let meta = Meta {
@@ -57,6 +59,7 @@ pub(crate) fn read_meta(connection: &Connection) -> rusqlite::Result<(Meta, RunS
                 program_version: row.get(1)?,
                 created_at_ms: row.get(2)?,
                 workload: row.get(3)?,
+                workload_title: row.get(14)?,
                 workload_revision: row.get(4)?,
                 protocol: row.get(5)?,
                 seed: seed(row, 6)?,
@@ -80,20 +83,29 @@ pub(crate) fn read_host(connection: &Connection) -> rusqlite::Result<Vec<Fact>> 
 pub(crate) fn read_steps(connection: &Connection) -> rusqlite::Result<Vec<PlannedStep>> {
     rows(
         connection,
-        "SELECT position, name, kind, test, test_group, role, clients, amount FROM steps ORDER BY position",
+        "SELECT s.position, name, kind, test, role, writes, clients, amount, g.key, g.title, g.short, g.position, \
+         g.consecutive FROM steps s LEFT JOIN groups g ON g.key = s.test_group ORDER BY s.position",
         |row| {
+            let has_group = row.get::<_, Option<String>>(8)?.is_some();
             Ok(PlannedStep {
                 position: row.get(0)?,
                 name: row.get(1)?,
                 kind: row.get(2)?,
                 test: row.get(3)?,
-                group: row.get(4)?,
-                role: maybe_word(row, 5)?,
+                role: maybe_word(row, 4)?,
+                writes: row.get(5)?,
                 clients: row.get(6)?,
                 amount: row.get(7)?,
+                group: has_group.then(|| read_group(row)).transpose()?,
             })
         },
     )
+}
+
+/// The group in the columns of [`read_steps`].
+fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
+    let (key, title, short) = (text(row, 8)?, text(row, 9)?, text(row, 10)?);
+    Ok(Group { key, title, short, position: row.get(11)?, consecutive: row.get(12)? })
 }
 
 pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {

@@ -17,6 +17,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/005.sql"),
     include_str!("schema/006.sql"),
     include_str!("schema/007.sql"),
+    include_str!("schema/008.sql"),
+    include_str!("schema/009.sql"),
 ];
 
 /// The flat views of the newest version.
@@ -132,12 +134,12 @@ mod tests {
     }
 
     /// Windows of version 6: one of each unit and of each role that a name can have.
-    const WINDOWS_OF_6: [(&str, &str, &str, &str); 5] = [
-        ("point-query", "point-query", "queries", "test"),
-        ("point-query.warm", "point-query", "queries", "warm"),
-        ("scan.warmpre", "scan", "rows", "warm"),
-        ("scan.pre", "scan", "rows", "pre"),
-        ("l.i0", "l.i0", "inserts", "test"),
+    const WINDOWS_OF_6: [(&str, &str, &str, &str, &str); 5] = [
+        ("point-query", "point-query", "point", "queries", "test"),
+        ("point-query.warm", "point-query", "point", "queries", "warm"),
+        ("scan.warmpre", "scan", "range", "rows", "warm"),
+        ("scan.pre", "scan", "range", "rows", "pre"),
+        ("l.i0", "l.i0", "insert", "inserts", "test"),
     ];
 
     #[test]
@@ -146,9 +148,9 @@ mod tests {
         connection.pragma_update(None, "foreign_keys", true).unwrap();
         apply(&mut connection, 0, &MIGRATIONS[..6]).unwrap();
         connection.execute_batch(ARM_OF_1).unwrap();
-        for (seq, (step, test, unit, _)) in (1..).zip(WINDOWS_OF_6) {
+        for (seq, (step, test, group, unit, _)) in (1..).zip(WINDOWS_OF_6) {
             let sql = format!(
-                "INSERT INTO steps VALUES ({seq}, '{step}', 'measure', '{test}', 'g', 2, '10 s'); \
+                "INSERT INTO steps VALUES ({seq}, '{step}', 'measure', '{test}', '{group}', 2, '10 s'); \
                  INSERT INTO actions VALUES ({seq}, 1, 'measure', '{step}', 1, 1, 2, 'done', NULL); \
                  INSERT INTO windows VALUES ({seq}, '{test}', 'g', 1, 2, '7', 1, 0, 2000000, 'time', '{unit}', NULL, \
                  'even', 10, 20, 30, 40, 50, 6000, 70); INSERT INTO retries VALUES ({seq}, '40001', 9);"
@@ -174,6 +176,13 @@ mod tests {
         let steps = crate::read_rows::read_steps(&connection).unwrap();
         let of_steps = steps.iter().map(|step| step.role.map(rqps_model::Role::key)).collect::<Vec<_>>();
         assert_eq!(of_steps, roles.map(Some).into_iter().chain([None]).collect::<Vec<_>>());
+        let of_groups = |step: &crate::PlannedStep| {
+            step.group.as_ref().map(|group| (group.title.to_string(), group.consecutive, step.writes))
+        };
+        let first_and_last_two = [0, 4, 5].map(|index| of_groups(&steps[index]));
+        let (point, inserts) =
+            (("point queries".to_owned(), false, false), ("inserts".to_owned(), true, true));
+        assert_eq!(first_and_last_two, [Some(point), Some(inserts), None]);
         let sql = "SELECT group_concat(rate || unit, ' ') FROM window_rates";
         let rates: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
         assert_eq!(rates, "10.0queries 10.0queries 3.0krows 3.0krows 3000.0rows");

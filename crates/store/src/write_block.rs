@@ -5,6 +5,7 @@ use rusqlite::params;
 use crate::block::{Block, BlockStatus, Canary, TestWork};
 use crate::error::{Error, Result};
 use crate::folder::now_ms;
+use crate::put::Put;
 use crate::write_observation::json;
 use crate::writer::RunWriter;
 
@@ -15,7 +16,7 @@ impl RunWriter {
         let ids: Vec<i64> =
             block.arms.iter().map(|arm| self.arm_id(&arm.arm)).collect::<Result<Vec<i64>>>()?;
         self.transact(|transaction| {
-            transaction.execute(
+            transaction.put(
                 "INSERT INTO blocks (number, seed, status, note, started_at_ms, finished_at_ms, restored_by, tests) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 params![
@@ -30,7 +31,7 @@ impl RunWriter {
                 ],
             )?;
             for (arm, arm_id) in block.arms.iter().zip(ids) {
-                transaction.execute(
+                transaction.put(
                     "INSERT INTO block_arms (block, arm_id, start_position, side, cpus, data_seq) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     params![block.number, arm_id, arm.start_position, arm.side, arm.cpus, arm.data_seq],
@@ -43,7 +44,7 @@ impl RunWriter {
     /// Records how a block ended, now, with the reason when it is void.
     pub fn finish_block(&mut self, number: u32, status: BlockStatus, note: Option<&str>) -> Result<()> {
         let changed = self.transact(|transaction| {
-            transaction.execute(
+            transaction.put(
                 "UPDATE blocks SET status = ?2, note = coalesce(?3, note), finished_at_ms = ?4 WHERE number = ?1",
                 params![number, status, note, now_ms()],
             )
@@ -55,7 +56,7 @@ impl RunWriter {
     pub fn put_canaries(&mut self, canaries: &[Canary]) -> Result<()> {
         self.transact(|transaction| {
             for canary in canaries {
-                transaction.execute(
+                transaction.put(
                     "INSERT INTO canaries (block, moment, name, value) VALUES (?1, ?2, ?3, ?4) \
                      ON CONFLICT (block, moment, name) DO UPDATE SET value = excluded.value",
                     params![canary.block, canary.moment, canary.name, canary.value],
@@ -68,14 +69,17 @@ impl RunWriter {
     /// Records the fixed work of a test, or replaces it.
     pub fn put_work(&mut self, work: &TestWork) -> Result<()> {
         self.transact(|transaction| {
-            transaction.execute(
-                "INSERT INTO works (test, warmup_events, window_events, count_events) VALUES (?1, ?2, ?3, ?4) \
+            transaction.put(
+                "INSERT INTO works (test, warmup_events, window_events, slice_events, count_events) \
+                 VALUES (?1, ?2, ?3, ?4, ?5) \
                  ON CONFLICT (test) DO UPDATE SET warmup_events = excluded.warmup_events, \
-                 window_events = excluded.window_events, count_events = excluded.count_events",
+                 window_events = excluded.window_events, slice_events = excluded.slice_events, \
+                 count_events = excluded.count_events",
                 params![
                     work.test,
                     work.warmup_events as i64,
                     work.window_events as i64,
+                    work.slice_events as i64,
                     work.count_events as i64
                 ],
             )?;
@@ -99,7 +103,7 @@ impl RunWriter {
     /// Records a parameter of the method after the others, or replaces its value.
     pub fn add_method(&mut self, name: &str, value: &str) -> Result<()> {
         self.transact(|transaction| {
-            transaction.execute(
+            transaction.put(
                 "INSERT INTO method (position, name, value) \
                  VALUES ((SELECT coalesce(max(position), -1) + 1 FROM method), ?1, ?2) \
                  ON CONFLICT (name) DO UPDATE SET value = excluded.value",

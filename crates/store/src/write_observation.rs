@@ -5,6 +5,8 @@ use rusqlite::{Transaction, params};
 use crate::block::{Count, Placement};
 use crate::observation::{Histogram, Load, Measured, Observation, Window};
 use crate::profile::insert_profile;
+use crate::put::Put;
+use crate::slices;
 use rqps_model::{Counter, Pacer, QueryPlan, Series, Settle};
 
 /// Inserts an observation and all its details under the action `seq`.
@@ -46,6 +48,10 @@ pub(crate) fn insert_observation(
     }
     insert_counters(transaction, seq, &observation.counters)?;
     insert_series(transaction, seq, &observation.series)?;
+    if !observation.slices.is_empty() {
+        let points = slices::points(&observation.slices);
+        transaction.put("INSERT INTO slices (seq, points) VALUES (?1, ?2)", params![seq, points])?;
+    }
     insert_histograms(transaction, seq, &observation.histograms)?;
     insert_plans(transaction, seq, &observation.plans)
 }
@@ -56,11 +62,11 @@ pub(crate) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 
 fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> rusqlite::Result<()> {
     let unit = &window.unit;
-    transaction.execute(
+    transaction.put(
         "INSERT INTO units (key, one, per, many) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
         params![unit.key, unit.one, unit.per, unit.many],
     )?;
-    transaction.execute(
+    transaction.put(
         "INSERT INTO windows (seq, test, test_group, role, position, clients, seed, started_at_ms, warmup_us, \
          elapsed_us, ended_by, unit, operations, target_events_per_s, pacer, events, queries, statements, \
          statements_working, noop_statements, rows, errors) VALUES \
@@ -91,7 +97,7 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
         ],
     )?;
     for (sqlstate, count) in &window.retries {
-        transaction.execute(
+        transaction.put(
             "INSERT INTO retries (seq, sqlstate, count) VALUES (?1, ?2, ?3)",
             params![seq, sqlstate, *count as i64],
         )?;
@@ -100,7 +106,7 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
 }
 
 fn insert_load(transaction: &Transaction<'_>, seq: u32, load: &Load) -> rusqlite::Result<()> {
-    transaction.execute(
+    transaction.put(
         "INSERT INTO loads (seq, tables, rows, load_us, index_us) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![seq, load.tables, load.rows as i64, load.load_us as i64, load.index_us as i64,],
     )?;
@@ -108,12 +114,12 @@ fn insert_load(transaction: &Transaction<'_>, seq: u32, load: &Load) -> rusqlite
 }
 
 fn insert_settle(transaction: &Transaction<'_>, seq: u32, settle: &Settle) -> rusqlite::Result<()> {
-    transaction.execute(
+    transaction.put(
         "INSERT INTO settles (seq, actions, elapsed_us, cap_us, reached) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![seq, json(&settle.actions)?, settle.elapsed_us as i64, settle.cap_us as i64, settle.reached],
     )?;
     for (position, condition) in settle.conditions.iter().enumerate() {
-        transaction.execute(
+        transaction.put(
             "INSERT INTO settle_conditions (seq, position, name, value_before, value_after, target) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![
@@ -198,7 +204,7 @@ fn insert_plans(transaction: &Transaction<'_>, seq: u32, plans: &[QueryPlan]) ->
 }
 
 fn insert_placement(transaction: &Transaction<'_>, seq: u32, placement: Placement) -> rusqlite::Result<()> {
-    transaction.execute(
+    transaction.put(
         "INSERT INTO placements (seq, block, window_number, slot) VALUES (?1, ?2, ?3, ?4)",
         params![seq, placement.block, placement.window, placement.slot],
     )?;
@@ -206,7 +212,7 @@ fn insert_placement(transaction: &Transaction<'_>, seq: u32, placement: Placemen
 }
 
 fn insert_count(transaction: &Transaction<'_>, seq: u32, count: &Count) -> rusqlite::Result<()> {
-    transaction.execute(
+    transaction.put(
         "INSERT INTO counts (seq, test, test_group, events, operations, instructions, counted_by) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         params![

@@ -17,6 +17,8 @@ use crate::journal::{ActionRecord, RunStatus, Status};
 use crate::lock::{Lock, Standing};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
+use crate::put::Put;
+use crate::read::Run;
 use crate::schema;
 use crate::write_observation::{insert_observation, json};
 
@@ -25,6 +27,8 @@ pub const CUT_OFF: &str = "cut off";
 
 /// How long a write waits for a reader that is in its way.
 const BUSY: Duration = Duration::from_secs(10);
+/// Statements that stay compiled: all that a writer has, and those that read a run.
+const STATEMENTS_MAX: usize = 96;
 
 /// A run opened for writing. It holds the folder's lock until it is dropped.
 #[derive(Debug)]
@@ -53,6 +57,14 @@ impl RunWriter {
         &self.folder
     }
 
+    /// Reads what is written so far.
+    ///
+    /// # Errors
+    /// When that can't be read.
+    pub fn run(&self) -> Result<Run> {
+        Run::load(self.folder.clone(), &self.connection).map_err(Error::sql(&self.folder.db_path()))
+    }
+
     /// Lets readers see how far this run has come, by the writer's own estimate.
     ///
     /// # Errors
@@ -76,7 +88,7 @@ impl RunWriter {
             insert_meta(transaction, meta)?;
             insert_steps(transaction, steps)?;
             for fact in host {
-                transaction.execute(
+                transaction.put(
                     "INSERT INTO host_facts (key, value, comparable) VALUES (?1, ?2, ?3)",
                     params![fact.key, fact.value, fact.comparable],
                 )?;
@@ -99,7 +111,7 @@ impl RunWriter {
                 [seq],
                 |row| row.get(0),
             )?;
-            transaction.execute(
+            transaction.put(
                 "INSERT INTO attempts (seq, attempt, started_at_ms) VALUES (?1, ?2, ?3)",
                 params![seq, attempt, now_ms()],
             )?;
@@ -112,8 +124,8 @@ impl RunWriter {
     pub fn finish_action(&mut self, record: &ActionRecord, observation: Option<&Observation>) -> Result<()> {
         let arm_id = self.arm_id(&record.arm)?;
         self.transact(|transaction| {
-            transaction.execute("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
-            transaction.execute(
+            transaction.put("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
+            transaction.put(
                 "INSERT INTO actions (seq, arm_id, kind, step, attempt, started_at_ms, finished_at_ms, outcome, note) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
@@ -150,13 +162,13 @@ impl RunWriter {
     pub fn forget_actions(&mut self, seqs: &BTreeSet<u32>) -> Result<()> {
         self.transact(|transaction| {
             for seq in seqs {
-                transaction.execute(
+                transaction.put(
                     "UPDATE blocks SET status = ?1, finished_at_ms = NULL \
                      WHERE number = (SELECT block FROM placements WHERE seq = ?2)",
                     params![BlockStatus::Running, seq],
                 )?;
-                transaction.execute("DELETE FROM actions WHERE seq = ?1", [seq])?;
-                transaction.execute("DELETE FROM attempts WHERE seq = ?1", [seq])?;
+                transaction.put("DELETE FROM actions WHERE seq = ?1", [seq])?;
+                transaction.put("DELETE FROM attempts WHERE seq = ?1", [seq])?;
             }
             Ok(())
         })
@@ -164,7 +176,7 @@ impl RunWriter {
 
     fn numbers(&self, sql: &str) -> Result<BTreeSet<u32>> {
         let read = || -> rusqlite::Result<BTreeSet<u32>> {
-            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+            self.connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         };
         read().map_err(Error::sql(&self.folder.db_path()))
     }
@@ -172,7 +184,7 @@ impl RunWriter {
     /// Sets the state of the run, with the reason for `failed` and `interrupted`.
     pub fn set_status(&mut self, status: Status, reason: Option<&str>) -> Result<()> {
         self.transact(|transaction| {
-            transaction.execute(
+            transaction.put(
                 "UPDATE run SET status = ?1, status_reason = ?2, status_at_ms = ?3",
                 params![status, reason, now_ms()],
             )?;
@@ -194,7 +206,7 @@ impl RunWriter {
     pub fn add_note(&mut self, arm: Option<&str>, text: &str) -> Result<()> {
         let arm_id = arm.map(|name| self.arm_id(name)).transpose()?;
         self.transact(|transaction| {
-            transaction.execute(
+            transaction.put(
                 "INSERT INTO notes (at_ms, arm_id, text) VALUES (?1, ?2, ?3)",
                 params![now_ms(), arm_id, text],
             )?;
@@ -226,6 +238,7 @@ impl RunWriter {
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)
@@ -244,10 +257,10 @@ fn write_whole(path: &Path, text: &str) -> Result<()> {
 }
 
 fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<()> {
-    transaction.execute(
+    transaction.put(
         "INSERT INTO run (id, name, program_version, created_at_ms, workload, workload_revision, protocol, seed, \
-         tables, rows_per_table, clients, actions_total, status, status_at_ms) \
-         VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+         tables, rows_per_table, clients, actions_total, status, status_at_ms, workload_title) \
+         VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
             meta.name,
             meta.program_version,
@@ -261,11 +274,12 @@ fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<(
             meta.clients,
             meta.actions_total,
             Status::Running,
-            now_ms()
+            now_ms(),
+            meta.workload_title
         ],
     )?;
     for (position, setting) in meta.method.iter().enumerate() {
-        transaction.execute(
+        transaction.put(
             "INSERT INTO method (position, name, value) VALUES (?1, ?2, ?3)",
             params![position as i64, setting.name, setting.value],
         )?;
@@ -275,16 +289,24 @@ fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<(
 
 fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlite::Result<()> {
     for step in steps {
-        transaction.execute(
-            "INSERT INTO steps (position, name, kind, test, test_group, role, clients, amount) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        if let Some(group) = &step.group {
+            transaction.put(
+                "INSERT INTO groups (key, title, short, position, consecutive) VALUES (?1, ?2, ?3, ?4, ?5) \
+                 ON CONFLICT DO NOTHING",
+                params![group.key, group.title, group.short, group.position, group.consecutive],
+            )?;
+        }
+        transaction.put(
+            "INSERT INTO steps (position, name, kind, test, test_group, role, writes, clients, amount) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 step.position,
                 step.name,
                 step.kind,
                 step.test,
-                step.group,
+                step.group.as_ref().map(|group| &group.key),
                 step.role.map(Role::key),
+                step.writes,
                 step.clients,
                 step.amount
             ],
@@ -322,16 +344,16 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
         |row| row.get(0),
     )?;
     for table in ["arm_left_out", "arm_managed", "arm_facts", "arm_settings"] {
-        transaction.execute(&format!("DELETE FROM {table} WHERE arm_id = ?1"), [arm_id])?;
+        transaction.put(&format!("DELETE FROM {table} WHERE arm_id = ?1"), [arm_id])?;
     }
     for (position, left_out) in arm.left_out.iter().enumerate() {
-        transaction.execute(
+        transaction.put(
             "INSERT INTO arm_left_out (arm_id, position, option, value, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![arm_id, position as i64, left_out.option, left_out.value, left_out.reason],
         )?;
     }
     for (position, setting) in arm.managed.iter().enumerate() {
-        transaction.execute(
+        transaction.put(
             "INSERT INTO arm_managed (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
             params![arm_id, position as i64, setting.name, setting.value],
         )?;
@@ -342,7 +364,7 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
 /// What the arm's server says of itself.
 fn insert_server(transaction: &Transaction<'_>, arm_id: i64, arm: &Arm) -> rusqlite::Result<()> {
     for (position, fact) in arm.facts.iter().enumerate() {
-        transaction.execute(
+        transaction.put(
             "INSERT INTO arm_facts (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
             params![arm_id, position as i64, fact.name, fact.value],
         )?;

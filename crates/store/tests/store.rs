@@ -10,61 +10,24 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rqps_store::testing as made;
 use rqps_store::*;
 
 /// Longest wait for what has to come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn meta() -> Meta {
-    Meta {
-        name: "demo".into(),
-        program_version: "0.1.0".into(),
-        created_at_ms: 1_785_420_903_000,
-        workload: "microbenchmarks".into(),
-        workload_revision: "1".into(),
-        protocol: "sequence".into(),
-        seed: u64::MAX,
-        tables: 2,
-        rows_per_table: 100_000,
-        clients: 2,
-        actions_total: 20_000,
-        method: vec![Setting { name: "connection".into(), value: "unix socket".into() }],
-    }
+    let method = vec![made::setting("connection", "unix socket")];
+    Meta { seed: u64::MAX, tables: 2, actions_total: 20_000, method, ..made::meta("demo") }
 }
 
 fn arm(name: &str, role: Role) -> Arm {
-    Arm {
-        name: name.into(),
-        role,
-        dbms: "postgres".into(),
-        build_version: "18.1".into(),
-        build_hash: "ab".into(),
-        build_origin: "registry".into(),
-        build_version_text: "PostgreSQL 18.1".into(),
-        config_name: "x10b_c8r32".into(),
-        config_hash: "cd".into(),
-        config_text: "jit=off\n".into(),
-        left_out: vec![],
-        managed: vec![Setting { name: "port".into(), value: "5433".into() }],
-        control: false,
-        env: BTreeMap::new(),
-        after_load: vec![],
-        facts: vec![],
-        settings: vec![],
-    }
+    let (config_name, managed) = ("x10b_c8r32".into(), vec![made::setting("port", "5433")]);
+    Arm { config_name, managed, ..made::arm(name, role, "18.1") }
 }
 
 fn step() -> PlannedStep {
-    PlannedStep {
-        position: 1,
-        name: "point-query".into(),
-        kind: "measure".into(),
-        test: Some("point-query".into()),
-        group: Some("point".into()),
-        role: Some(rqps_model::Role::Test),
-        clients: 2,
-        amount: "600 s".into(),
-    }
+    made::step(1, "point-query", "point")
 }
 
 fn create(results: &Path) -> RunWriter {
@@ -82,17 +45,7 @@ fn create_by(results: &Path, protocol: &str) -> RunWriter {
 }
 
 fn record(seq: u32, attempt: u32) -> ActionRecord {
-    ActionRecord {
-        seq,
-        arm: "new".into(),
-        kind: "measure".into(),
-        step: "point-query".into(),
-        attempt,
-        started_at_ms: 1,
-        finished_at_ms: 2,
-        outcome: Outcome::Done,
-        note: None,
-    }
+    ActionRecord { attempt, ..made::record(seq, "new", "measure", "point-query") }
 }
 
 fn window() -> Observation {
@@ -265,7 +218,13 @@ fn blocks_and_what_stands_in_them_are_read_back() {
     writer.finish_action(&record(1, 1), Some(&observed)).unwrap();
     let canary = |moment, value| Canary { block: 1, moment, name: "spin_ns".into(), value };
     writer.put_canaries(&[canary(Moment::Before, 1.0), canary(Moment::After, 1.5)]).unwrap();
-    let work = TestWork { test: "scan".into(), warmup_events: 1, window_events: 2, count_events: 3 };
+    let work = TestWork {
+        test: "scan".into(),
+        warmup_events: 1,
+        window_events: 2,
+        slice_events: 1,
+        count_events: 3,
+    };
     writer.put_work(&TestWork { window_events: 9, ..work.clone() }).unwrap();
     writer.put_work(&work).unwrap();
     writer.add_method("connection", "tcp").unwrap();

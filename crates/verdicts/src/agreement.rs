@@ -46,8 +46,8 @@ impl Agreement {
         (self.instructions.ln() - self.cpu_us.ln()).abs()
     }
 
-    /// Whether counts are too far from the windows to stand for them: so far apart, and not dearer or cheaper alike
-    /// beyond the noise of CPU time.
+    /// Whether counts are too far from the windows to stand for them: so far apart, and not more expensive or
+    /// cheaper alike beyond the noise of CPU time.
     pub fn is_parted(&self) -> bool {
         let noise = NOISE * self.cpu_error;
         let (instructions, cpu) = (self.instructions.ln(), self.cpu_us.ln());

@@ -5,9 +5,9 @@
 //!
 //! | metric | of a window |
 //! | --- | --- |
-//! | rate | operations per second |
+//! | rate | operations per second; where arms took turns, see `turns.rs` |
 //! | instructions | `server_instructions_user` / operations; where the processor counts none, those of the block's count |
-//! | cpu_us | `server_cpu_us` / operations |
+//! | cpu_us | `server_cpu_us` / operations; where arms took turns, see `turns.rs` |
 //! | wal_bytes | `server_wal_bytes` / operations |
 //! | rows, blocks | `server_rows_touched`, `server_blocks_touched` / operations |
 //! | fsyncs | `server_fsyncs` / operations |
@@ -22,14 +22,10 @@ use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
 use crate::error::Result;
 use crate::pairing::{Figures, block_data};
 use crate::stalls;
+use crate::turns::Turns;
 
-/// The metric of a window that holds what the processor counted.
-const INSTRUCTIONS: &str = "server_instructions_user";
 /// Set where hardware counters had to share a register, so that they are too small.
 const MULTIPLEXED: &str = "server_perf_multiplexed";
-
-/// The group of the tests that write.
-const WRITES: &str = "write";
 
 /// Who counted the instructions that verdicts use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,10 +59,10 @@ pub fn instruction_source(run: &Run) -> InstructionSource {
 /// # Errors
 /// When latencies cannot be read.
 pub fn experiment(run: &Run) -> Result<Experiment> {
-    let source = instruction_source(run);
+    let (source, turns) = (instruction_source(run), Turns::of(run)?);
     let mut tests = Vec::new();
     for (name, group) in steps(run) {
-        tests.push(test_data(run, &source, name, group)?);
+        tests.push(test_data(run, (&source, &turns), (name, group))?);
     }
     tests.retain(|test| !test.metrics.is_empty());
     Ok(Experiment {
@@ -103,32 +99,36 @@ fn steps(run: &Run) -> Vec<(&str, &str)> {
     steps
 }
 
-fn test_data(run: &Run, source: &InstructionSource, name: &str, group: &str) -> Result<TestData> {
+fn test_data(
+    run: &Run,
+    (source, turns): (&InstructionSource, &Turns),
+    (name, group): (&str, &str),
+) -> Result<TestData> {
     let of_metric = |metric: Metric| {
         let blocks: Vec<BlockData> = match (metric, source) {
             (Metric::Instructions, InstructionSource::Counted(_)) => counted(run, name),
-            _ => measured(run, name, metric),
+            _ => measured(run, turns, name, metric),
         };
         of_operations(metric, blocks).map(|blocks| MetricData { metric, blocks, windows: Vec::new() })
     };
     let mut metrics: Vec<MetricData> = Metric::ALL.into_iter().filter_map(of_metric).collect();
     metrics.extend(stalls::metric_data(run, name)?);
-    let starts = starts_of(run, name, group).to_owned();
+    let starts = starts_of(run, name).to_owned();
     Ok(TestData { name: name.to_owned(), group: group.to_owned(), starts, metrics })
 }
 
 /// Tests of a block of equal data share the starts of its servers, but for those that write: each of them has starts of
 /// its own. A sequence starts its servers once in a pass.
-pub(crate) fn starts_of<'a>(run: &Run, name: &'a str, group: &str) -> &'a str {
-    let starts_anew = run.meta.protocol == "isolated" && group == WRITES;
-    if starts_anew { name } else { "" }
+pub(crate) fn starts_of<'a>(run: &Run, name: &'a str) -> &'a str {
+    let writes = || run.step(name).is_some_and(|step| step.writes);
+    if run.meta.protocol == "isolated" && writes() { name } else { "" }
 }
 
-fn measured(run: &Run, step: &str, metric: Metric) -> Vec<BlockData> {
+fn measured(run: &Run, turns: &Turns, step: &str, metric: Metric) -> Vec<BlockData> {
     let windows = run.windows.iter().filter(|window| window.action.step == step);
     let figures = windows.filter_map(|window| {
         let at = window.placement?;
-        Some((at.block, window.action.arm.as_str(), at.window, figure(window, metric)?))
+        Some((at.block, window.action.arm.as_str(), at.window, figure_of(window, turns, metric)?))
     });
     blocks_of(run, figures)
 }
@@ -164,25 +164,26 @@ pub(crate) fn is_usable(window: &Recorded<Window>) -> bool {
     window.valid() && window.result.ended_by != EndedBy::Error
 }
 
-/// A window's figure; none where it was not measured or must not be used.
+/// A window's figure, from its turns where arms took turns.
+pub(crate) fn figure_of(window: &Recorded<Window>, turns: &Turns, metric: Metric) -> Option<f64> {
+    let plain = figure(window, metric)?;
+    turns.figure(window, metric).unwrap_or(Some(plain))
+}
+
+/// A window's figure, from its totals; none where it was not measured or must not be used.
 pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
     if !is_usable(window) {
         return None;
     }
-    let name = match metric {
-        Metric::Rate => return window.result.rate().filter(|rate| *rate > 0.0),
-        Metric::Instructions if window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0) => return None,
-        Metric::Instructions => INSTRUCTIONS,
-        Metric::CpuUs => "server_cpu_us",
-        Metric::WalBytes => "server_wal_bytes",
-        Metric::Rows => "server_rows_touched",
-        Metric::Blocks => "server_blocks_touched",
-        Metric::Fsyncs => "server_fsyncs",
-        // Made of the latencies of events, not of a total.
-        Metric::StallFactor => return None,
-    };
+    if metric == Metric::Rate {
+        return window.result.rate().filter(|rate| *rate > 0.0);
+    }
+    let is_spoilt = || window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0);
+    if metric == Metric::Instructions && is_spoilt() {
+        return None;
+    }
     let operations = window.result.operations;
-    (operations > 0.0).then_some(window.metric(name)? / operations)
+    (operations > 0.0).then_some(window.metric(metric.measure().total?)? / operations)
 }
 
 /// What the metric says about the test; none where it was not measured, or no arm spends as much of it on an operation
@@ -193,7 +194,7 @@ fn of_operations(metric: Metric, blocks: Vec<BlockData>) -> Option<Vec<BlockData
     let is_any = (0..arms).any(|arm| {
         let values: Vec<f64> = blocks.iter().filter_map(|block| block.values[arm]).collect();
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        !values.is_empty() && mean >= metric.least_per_op()
+        !values.is_empty() && mean >= metric.measure().per_op_min
     });
     is_any.then_some(blocks)
 }

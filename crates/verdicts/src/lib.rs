@@ -23,6 +23,7 @@ mod tally;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod timing;
+mod turns;
 mod variance;
 mod versions;
 

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use rqps_stats::Metric;
 use rqps_store::Run;
 
-use crate::data::{base_of, done_blocks, figure, is_result};
+use crate::data::{base_of, done_blocks, figure_of, is_result};
+use crate::error::Result;
 use crate::estimates::mean;
+use crate::turns::Turns;
 
 /// Standard deviations of the logarithm of a ratio of two windows, by what they come of; the median over tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +26,8 @@ pub struct Noise {
     pub start: f64,
     /// From window to window of the same servers.
     pub window: f64,
+    /// What a window's rounds say of its error, where arms took turns; of rates alone.
+    pub rounds: Option<f64>,
 }
 
 /// The contrasts of one block's windows, and the load that its control started from.
@@ -31,7 +35,15 @@ type Contrasts = (u32, Vec<f64>);
 
 /// The noise of a metric between base and its control; none without a control, or with fewer than two blocks of two
 /// windows.
-pub fn noise(run: &Run, metric: Metric) -> Option<Noise> {
+///
+/// # Errors
+/// When the turns of windows cannot be read.
+pub fn noise(run: &Run, metric: Metric) -> Result<Option<Noise>> {
+    let turns = Turns::of(run)?;
+    Ok(noise_of(run, &turns, metric))
+}
+
+fn noise_of(run: &Run, turns: &Turns, metric: Metric) -> Option<Noise> {
     let control = run.arms.iter().position(|arm| arm.control)?;
     let loads: BTreeMap<u32, u32> = run
         .blocks
@@ -41,7 +53,7 @@ pub fn noise(run: &Run, metric: Metric) -> Option<Noise> {
             Some((block.number, drawn.data_seq?))
         })
         .collect();
-    let tests = contrasts(run, (base_of(run), control), metric);
+    let tests = contrasts(run, turns, (base_of(run), control), metric);
     let of_test = |blocks: &BTreeMap<u32, Vec<f64>>| {
         let labelled = blocks
             .iter()
@@ -50,20 +62,30 @@ pub fn noise(run: &Run, metric: Metric) -> Option<Noise> {
     };
     let found: Vec<[Option<f64>; 3]> = tests.values().filter_map(of_test).collect();
     let level = |at: usize| median(found.iter().filter_map(|one| one[at]).collect());
-    Some(Noise { tests: found.len(), load: level(0), start: level(1)?, window: level(2)? })
+    let of_control = run.windows.iter().filter(|window| window.action.arm == run.arms[control].name);
+    let rounds = of_control.filter_map(|window| turns.rate_error(window)).collect();
+    Some(Noise {
+        tests: found.len(),
+        load: level(0),
+        start: level(1)?,
+        window: level(2)?,
+        rounds: median(rounds).filter(|_| metric == Metric::Rate),
+    })
 }
 
 /// Logarithms of control over base by test and block, of windows that both have.
-fn contrasts(
-    run: &Run,
+fn contrasts<'a>(
+    run: &'a Run,
+    turns: &Turns,
     (base, control): (usize, usize),
     metric: Metric,
-) -> BTreeMap<&str, BTreeMap<u32, Vec<f64>>> {
+) -> BTreeMap<&'a str, BTreeMap<u32, Vec<f64>>> {
     let done = done_blocks(run);
     let mut pairs: BTreeMap<(&str, u32, u32), [Option<f64>; 2]> = BTreeMap::new();
     for window in run.windows.iter().filter(|window| is_result(window)) {
         let side = [base, control].iter().position(|arm| run.arms[*arm].name == window.action.arm);
-        if let (Some(side), Some(at), Some(value)) = (side, window.placement, figure(window, metric))
+        if let (Some(side), Some(at), Some(value)) =
+            (side, window.placement, figure_of(window, turns, metric))
             && done.contains(&at.block)
             && value > 0.0
         {

@@ -20,7 +20,7 @@ pub struct StateDependent {
     pub in_sequence: f64,
     /// The ratio from equal data, and what was said of it there.
     pub isolated: (f64, Class),
-    /// Dead rows before the test, on the mean over the sequence's passes: of base, of the arm. None: not recorded.
+    /// Dead rows before the test, on average over the sequence's passes: of base, of the arm. None: not recorded.
     pub dead_rows: (Option<f64>, Option<f64>),
 }
 
@@ -68,7 +68,7 @@ fn is_same(a: &Arm, b: &Arm) -> bool {
     (&a.build_hash, &a.config_hash, &a.env) == (&b.build_hash, &b.config_hash, &b.env)
 }
 
-/// Dead rows before a step, on the mean over blocks that are done.
+/// Dead rows before a step, on average over blocks that are done.
 fn dead_rows(run: &Run, arm: &str, step: &str) -> Result<Option<f64>> {
     let done = done_blocks(run);
     let mut found = Vec::new();

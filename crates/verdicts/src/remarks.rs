@@ -131,7 +131,7 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
                 // Tests of the statistics are unique by name.
                 name: format!("{test}, arm {arm}"),
                 group: windows[0].result.group.clone(),
-                starts: format!("{}, arm {arm}", starts_of(run, &test, &windows[0].result.group)),
+                starts: format!("{}, arm {arm}", starts_of(run, &test)),
                 metrics: vec![data],
             });
             keys.push((test, arm));

@@ -58,7 +58,7 @@ fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
         rules.looks.retain(|look| look.blocks <= blocks_max.max(first));
     }
     for (key, percent) in &plan.verdict.mei_percent {
-        let metric = if key == STALLS { Some(Metric::StallFactor) } else { Metric::from_key(key) };
+        let metric = if key == STALLS { Some(Metric::StallFactor) } else { key.parse().ok() };
         if let Some(metric) = metric {
             rules.mei.insert(metric, percent / 100.0);
         }

@@ -2,14 +2,17 @@
 
 mod latencies;
 
+pub use latencies::latencies;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rqps_model::{ConnectionCpu, Counter, EndedBy, Metrics, QueryPlan, ServerSetting, Setting};
+use rqps_model::{ConnectionCpu, EndedBy, Metrics, QueryPlan, ServerSetting};
+use rqps_store::testing::{self as made, BEGUN_AT_MS};
 use rqps_store::{
     ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Error, Fact, Measured, Meta, Moment,
-    Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, Result, Role, RunFolder, RunWriter,
-    Status, Window,
+    Observation, PROFILE_KIND, Placement, PlannedStep, Profile, Result, Role, RunFolder, RunWriter, Status,
+    Window,
 };
 
 /// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
@@ -22,8 +25,6 @@ pub const TESTS: [(&str, &str, f64, f64, f64); 6] = [
     ("insert", "write", 6_000.0, 250_000.0, 310.0),
 ];
 
-/// Start of the made-up run, milliseconds since 1970 (UTC).
-const BEGUN_AT_MS: i64 = 1_785_420_903_000;
 /// Length of a block and of a window.
 const BLOCK_MS: i64 = 130_000;
 const WINDOW_MS: i64 = 2_000;
@@ -234,15 +235,9 @@ fn finish(
         _ => "measure",
     };
     let record = ActionRecord {
-        seq: *seq,
-        arm: spec.arms[arm].0.to_owned(),
-        kind: kind.to_owned(),
-        step: step.to_owned(),
-        attempt: 1,
         started_at_ms: at_ms,
         finished_at_ms: at_ms + WINDOW_MS,
-        outcome: Outcome::Done,
-        note: None,
+        ..made::record(*seq, spec.arms[arm].0, kind, step)
     };
     *seq += 1;
     writer.finish_action(&record, Some(observation))
@@ -275,28 +270,12 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
     }
     let window_us = (queries / rate * 1e6) as u64;
     let result = Window {
-        test: name.into(),
-        group: group.into(),
-        position: 1,
         clients: 1,
         seed: spec.seed,
-        started_at_ms: BEGUN_AT_MS,
         warmup_us: 100_000,
         elapsed_us: window_us,
         ended_by: EndedBy::Work,
-        unit: rqps_model::Unit::new("queries", "a query", "query", "queries"),
-        operations: EVENTS as f64,
-        role: rqps_model::Role::Test,
-        target_events_per_s: None,
-        pacer: None,
-        events: EVENTS,
-        queries: EVENTS,
-        statements: EVENTS,
-        statements_working: EVENTS,
-        noop_statements: 0,
-        rows: EVENTS,
-        errors: 0,
-        retries: BTreeMap::new(),
+        ..made::window(name, group, EVENTS, 0.0)
     };
     let placement = Some(Placement { block, window, slot: seq % 6 + 1 });
     let mut observation = Observation {
@@ -312,7 +291,7 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
     let of_test = || spec.stalls.iter().filter(|(_, test, _)| *test == name);
     if of_test().next().is_some() {
         let stall_us = of_test().find(|(its, ..)| *its == arm).map_or(0, |(.., us)| *us);
-        observation.histograms.extend(latencies::of_events(EVENTS, window_us, stall_us));
+        observation.histograms.push(latencies::of_events(EVENTS, window_us, stall_us));
     }
     let is_first = |detail: &&Detail| window == 1 && detail.arm == arm && detail.test == name;
     if let Some(detail) = spec.details.iter().find(is_first) {
@@ -330,21 +309,11 @@ fn profile(folder: &Path, arm: usize, test: &str, folded: &str) -> Result<Observ
     std::fs::write(&path, folded).map_err(|source| Error::Io { what: "write", path, source })?;
     let samples = folded.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
     Ok(Observation::new(Measured::Profile(Profile {
-        test: test.to_owned(),
-        group: "write".into(),
-        clients: 1,
         events: EVENTS,
         operations: EVENTS as f64,
-        elapsed_us: 1_000_000,
-        sampled_by: "perf 6.1".into(),
-        event: "cpu-clock".into(),
         frequency_hz: 999.0,
-        call_graph: "dwarf".into(),
         samples,
-        lost_samples: 0,
-        unresolved_samples: 0,
-        file,
-        note: None,
+        ..made::profile(test, "write", &file)
     })))
 }
 
@@ -355,13 +324,9 @@ fn add(observation: &mut Observation, extra: &Extra, noise: f64) {
             let total = if name.ends_with("_us") { total / noise } else { total };
             observation.metrics.insert(name.to_owned(), total);
         }
-        Observed::Counter(view, object, column) => observation.counters.push(Counter {
-            view: view.to_owned(),
-            object: object.to_owned(),
-            column: column.to_owned(),
-            before: Some(0.0),
-            after: Some(total),
-        }),
+        Observed::Counter(view, object, column) => {
+            observation.counters.push(made::counter(view, object, column, total));
+        }
         Observed::SessionCpuUs => observation.connections.push(ConnectionCpu::only(0, total / noise)),
     }
 }
@@ -409,69 +374,43 @@ fn arm(spec: &Spec, name: &str, version: &str) -> Arm {
     let env = spec.env.iter().filter(of_arm);
     let config: Vec<String> = set.clone().map(|(_, name, value)| format!("{name}={value}")).collect();
     let after_load = spec.after_load.iter().filter(|(arm, _)| spec.arms[*arm].0 == name);
+    let base = spec.arms[0].0 == name;
     Arm {
-        name: name.into(),
-        role: if spec.arms[0].0 == name { Role::Base } else { Role::Candidate },
         control: name == "control",
         dbms: spec.dbms.into(),
-        build_version: version.into(),
-        build_hash: format!("{:0>8}aabbccdd", version.replace('.', "")),
-        build_origin: "registry".into(),
-        build_version_text: format!("PostgreSQL {version} on x86_64-pc-linux-gnu, compiled by gcc"),
-        config_name: "sized".into(),
         config_hash: format!("c0ffee00{}", config.join(";")),
-        config_text: "jit=off\n".into(),
-        left_out: vec![],
-        managed: vec![],
         env: env.map(|(_, name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         after_load: after_load.map(|(_, sql)| (*sql).to_owned()).collect(),
-        facts: vec![],
         settings: set
             .map(|(_, name, value)| setting(name, value, false))
             .chain(defaults.map(|(_, name, value)| setting(name, value, true)))
             .collect(),
+        ..made::arm(name, if base { Role::Base } else { Role::Candidate }, version)
     }
 }
 
 fn setting(name: &str, value: &str, default: bool) -> ServerSetting {
-    ServerSetting {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        source: if default { "default" } else { "configuration file" }.into(),
-        default,
-    }
+    let source = if default { "default" } else { "configuration file" }.to_owned();
+    ServerSetting { name: name.to_owned(), value: value.to_owned(), source, default }
 }
 
 fn meta(spec: &Spec) -> Meta {
+    let instructions = "counted under valgrind-3.19.0: no hardware counters here";
     Meta {
-        name: spec.name.into(),
-        program_version: "0.1.0".into(),
-        created_at_ms: BEGUN_AT_MS,
-        workload: "microbenchmarks".into(),
-        workload_revision: "1".into(),
         protocol: spec.protocol.into(),
         seed: spec.seed,
-        tables: 1,
         rows_per_table: 100_000,
         clients: 1,
-        actions_total: 0,
-        method: vec![Setting {
-            name: "instructions".into(),
-            value: "counted under valgrind-3.19.0: no hardware counters here".into(),
-        }],
+        method: vec![made::setting("instructions", instructions)],
+        ..made::meta(spec.name)
     }
 }
 
 fn steps() -> Vec<PlannedStep> {
     let step = |(index, (name, group, ..)): (usize, &Test)| PlannedStep {
-        position: index as u32 + 1,
-        name: (*name).into(),
-        kind: "measure".into(),
-        test: Some((*name).into()),
-        group: Some((*group).into()),
-        role: Some(rqps_model::Role::Test),
         clients: 1,
         amount: "10000 events".into(),
+        ..made::step(index + 1, name, group)
     };
     TESTS.iter().enumerate().map(step).collect()
 }

@@ -35,16 +35,20 @@ impl Timing {
             .filter(|window| is_result(window))
             .map(|window| (&window.action, window.placement));
         let counts = run.counts.iter().map(|count| (&count.action, count.placement));
-        // Seconds by test and block.
-        let mut by_test: BTreeMap<&str, BTreeMap<u32, f64>> = BTreeMap::new();
+        // By test and block; windows of arms that take turns share their time.
+        let mut stretches: BTreeMap<(&str, u32), Vec<(i64, i64)>> = BTreeMap::new();
         for (action, placement) in windows.chain(counts) {
             if let Some(block) = placement.map(|at| at.block).filter(|block| done.contains_key(block)) {
-                let took = seconds(action.started_at_ms, action.finished_at_ms);
-                *by_test.entry(&action.step).or_default().entry(block).or_default() += took;
+                let stretch = (action.started_at_ms, action.finished_at_ms);
+                stretches.entry((&action.step, block)).or_default().push(stretch);
             }
         }
-        let in_tests: f64 = by_test.values().flat_map(BTreeMap::values).sum();
-        let mean = |blocks: &BTreeMap<u32, f64>| blocks.values().sum::<f64>() / blocks.len().max(1) as f64;
+        let mut by_test: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for ((test, _), stretches) in stretches {
+            by_test.entry(test).or_default().push(covered(stretches));
+        }
+        let in_tests: f64 = by_test.values().flatten().sum();
+        let mean = |blocks: &Vec<f64>| blocks.iter().sum::<f64>() / blocks.len().max(1) as f64;
         Self {
             test_s: by_test.iter().map(|(test, blocks)| ((*test).to_owned(), mean(blocks))).collect(),
             overhead_s: ((spent - in_tests) / blocks).max(0.0),
@@ -66,6 +70,28 @@ impl Timing {
     }
 }
 
+/// Seconds that any of these stretches takes up.
+fn covered(mut stretches: Vec<(i64, i64)>) -> f64 {
+    stretches.sort_unstable();
+    let (mut covered, mut reached) = (0.0, i64::MIN);
+    for (from_ms, to_ms) in stretches {
+        covered += seconds(from_ms.max(reached), to_ms);
+        reached = reached.max(to_ms);
+    }
+    covered
+}
+
 fn seconds(from_ms: i64, to_ms: i64) -> f64 {
     (to_ms - from_ms).max(0) as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_lie_over_each_other_count_once() {
+        assert_eq!(covered(vec![(2_000, 3_000), (0, 1_000), (0, 1_000), (500, 1_500)]), 2.5);
+        assert_eq!(covered(Vec::new()), 0.0);
+    }
 }

@@ -13,7 +13,7 @@ pub mod rows;
 pub mod zipf;
 
 pub use dialect::Dialect;
-pub use model::{Expect, Group, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
+pub use model::{Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 
 /// The benchmarks that there are, in the order in which messages list them; the first is that of plans which name none.
 pub static BENCHMARKS: [&dyn rqps_plan::Benchmark; 2] =

@@ -8,13 +8,20 @@ pub mod step;
 
 pub use plan::{MicroPlan, Microbenchmarks, WriteWork};
 
-use crate::model::{Expect, Group, Key, Param, Part, Protocol, Statement, Table, Test};
-use rqps_model::Unit;
+use crate::model::{Expect, Key, Param, Part, Protocol, Statement, Table, Test};
+use rqps_model::{Group, Unit};
 
 /// Statements sent, BEGIN and COMMIT included, as sysbench counts them.
 pub static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 /// Table rows that full scans read, summed over all clients.
 pub static THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
+
+pub static POINT_QUERIES: Group = Group::new(1, "point", "point queries", "point");
+pub static RANGES: Group = Group::new(2, "range", "range queries without aggregation", "range");
+/// The read-only family.
+pub static RANGE_AGGREGATES: Group =
+    Group::new(3, "range-aggregate", "range queries with aggregation", "range with aggregation");
+pub static WRITES: Group = Group::new(4, "write", "writes", "writes");
 
 const fn read(kind: &'static str, sql: &'static str, params: &'static [Param], expect: Expect) -> Statement {
     Statement { kind, sql, params, protocol: Protocol::Prepared, expect }
@@ -84,7 +91,7 @@ const POINTS_BY_ID: &[Part] = &[part(
 
 const fn test(
     name: &'static str,
-    group: Group,
+    group: &'static Group,
     range: u32,
     parts: &'static [Part],
     about: &'static str,
@@ -117,7 +124,7 @@ const CLASSIC: &str = "The classic read-only transaction: ten point queries and 
 pub static TESTS: [Test; 32] = [
     test(
         "hot-points",
-        Group::Point,
+        &POINT_QUERIES,
         100,
         &[part(
             Key::None,
@@ -131,10 +138,10 @@ pub static TESTS: [Test; 32] = [
         )],
         "The same 100 rows each time: CPU-bound even where the rest waits for storage.",
     ),
-    test("point-query", Group::Point, 1, &[part(Key::Uniform, 1, &[POINT])], PER_STATEMENT),
+    test("point-query", &POINT_QUERIES, 1, &[part(Key::Uniform, 1, &[POINT])], PER_STATEMENT),
     test(
         "points-covered-pk",
-        Group::Point,
+        &POINT_QUERIES,
         100,
         &[part(
             Key::None,
@@ -145,7 +152,7 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "points-covered-si",
-        Group::Point,
+        &POINT_QUERIES,
         100,
         &[part(
             Key::None,
@@ -156,7 +163,7 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "points-notcovered-pk",
-        Group::Point,
+        &POINT_QUERIES,
         100,
         &[part(
             Key::None,
@@ -167,7 +174,7 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "points-notcovered-si",
-        Group::Point,
+        &POINT_QUERIES,
         100,
         &[part(
             Key::None,
@@ -176,12 +183,12 @@ pub static TESTS: [Test; 32] = [
         )],
         COVERING,
     ),
-    test("random-points_range=10", Group::Point, 10, POINTS_BY_ID, LIST_LENGTH),
-    test("random-points_range=100", Group::Point, 100, POINTS_BY_ID, LIST_LENGTH),
-    test("random-points_range=1000", Group::Point, 1000, POINTS_BY_ID, LIST_LENGTH),
+    test("random-points_range=10", &POINT_QUERIES, 10, POINTS_BY_ID, LIST_LENGTH),
+    test("random-points_range=100", &POINT_QUERIES, 100, POINTS_BY_ID, LIST_LENGTH),
+    test("random-points_range=1000", &POINT_QUERIES, 1000, POINTS_BY_ID, LIST_LENGTH),
     test(
         "range-covered-pk",
-        Group::Range,
+        &RANGES,
         101,
         &[part(
             Key::Uniform,
@@ -192,7 +199,7 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "range-covered-si",
-        Group::Range,
+        &RANGES,
         101,
         &[part(
             Key::Uniform,
@@ -203,7 +210,7 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "range-notcovered-pk",
-        Group::Range,
+        &RANGES,
         101,
         &[part(
             Key::Uniform,
@@ -214,7 +221,7 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "range-notcovered-si",
-        Group::Range,
+        &RANGES,
         101,
         &[part(
             Key::Uniform,
@@ -225,7 +232,7 @@ pub static TESTS: [Test; 32] = [
     ),
     Test {
         name: "scan",
-        group: Group::Range,
+        group: &RANGES,
         range: 1,
         transaction: false,
         parts: &[Part {
@@ -248,47 +255,47 @@ pub static TESTS: [Test; 32] = [
     },
     test(
         "read-only-count",
-        Group::RangeAggregate,
+        &RANGE_AGGREGATES,
         1000,
         &[part(Key::Uniform, 1, &[COUNT])],
         "One count over 1000 rows, without a transaction.",
     ),
     transaction(test(
         "read-only-distinct",
-        Group::RangeAggregate,
+        &RANGE_AGGREGATES,
         1000,
         &[TEN_POINTS, part(Key::Uniform, 1, &[DISTINCT])],
         AGGREGATE,
     )),
     transaction(test(
         "read-only-order",
-        Group::RangeAggregate,
+        &RANGE_AGGREGATES,
         1000,
         &[TEN_POINTS, part(Key::Uniform, 1, &[ORDER])],
         AGGREGATE,
     )),
     transaction(test(
         "read-only-simple",
-        Group::RangeAggregate,
+        &RANGE_AGGREGATES,
         1000,
         &[TEN_POINTS, part(Key::Uniform, 1, &[SIMPLE])],
         AGGREGATE,
     )),
     transaction(test(
         "read-only-sum",
-        Group::RangeAggregate,
+        &RANGE_AGGREGATES,
         1000,
         &[TEN_POINTS, part(Key::Uniform, 1, &[SUM])],
         AGGREGATE,
     )),
-    transaction(test("read-only_range=10", Group::RangeAggregate, 10, CLASSIC_READS, CLASSIC)),
-    transaction(test("read-only_range=100", Group::RangeAggregate, 100, CLASSIC_READS, CLASSIC)),
-    transaction(test("read-only_range=10000", Group::RangeAggregate, 10000, CLASSIC_READS, CLASSIC)),
+    transaction(test("read-only_range=10", &RANGE_AGGREGATES, 10, CLASSIC_READS, CLASSIC)),
+    transaction(test("read-only_range=100", &RANGE_AGGREGATES, 100, CLASSIC_READS, CLASSIC)),
+    transaction(test("read-only_range=10000", &RANGE_AGGREGATES, 10000, CLASSIC_READS, CLASSIC)),
     Test {
         shrinks: true,
         ..test(
             "delete",
-            Group::Write,
+            &WRITES,
             1,
             &[part(Key::Uniform, 1, &[DELETE])],
             "Random ids that never come back: the further it goes, the more statements find nothing.",
@@ -296,7 +303,7 @@ pub static TESTS: [Test; 32] = [
     },
     test(
         "insert",
-        Group::Write,
+        &WRITES,
         1,
         &[part(
             Key::None,
@@ -313,28 +320,28 @@ pub static TESTS: [Test; 32] = [
     ),
     transaction(test(
         "read-write_range=10",
-        Group::Write,
+        &WRITES,
         10,
         CLASSIC_READS_AND_WRITES,
         "The classic transaction; blunt, since it mixes everything.",
     )),
     transaction(test(
         "read-write_range=100",
-        Group::Write,
+        &WRITES,
         100,
         CLASSIC_READS_AND_WRITES,
         "The classic transaction; blunt, since it mixes everything.",
     )),
     test(
         "update-index",
-        Group::Write,
+        &WRITES,
         1,
         &[part(Key::Uniform, 1, &[UPDATE_INDEX])],
         "Maintains the secondary index: never a heap-only update.",
     ),
     test(
         "update-inlist",
-        Group::Write,
+        &WRITES,
         10,
         &[part(
             Key::None,
@@ -350,32 +357,26 @@ pub static TESTS: [Test; 32] = [
     ),
     test(
         "update-nonindex",
-        Group::Write,
+        &WRITES,
         1,
         &[part(Key::Uniform, 1, &[UPDATE_NONINDEX])],
         "No index to maintain: heap-only updates where pages have room.",
     ),
     test(
         "update-one",
-        Group::Write,
+        &WRITES,
         1,
         &[part(Key::First, 1, &[UPDATE_NONINDEX])],
         "Row 1 of a random table: clients wait for each other, versions of one row pile up.",
     ),
     test(
         "update-zipf",
-        Group::Write,
+        &WRITES,
         1,
         &[part(Key::Zipf, 1, &[UPDATE_NONINDEX])],
         "Skewed: few rows take most of the updates.",
     ),
-    transaction(test(
-        "write-only",
-        Group::Write,
-        10000,
-        CLASSIC_WRITES,
-        "The writes of the classic transaction.",
-    )),
+    transaction(test("write-only", &WRITES, 10000, CLASSIC_WRITES, "The writes of the classic transaction.")),
 ];
 
 /// All tests, in table order.
@@ -467,8 +468,8 @@ mod tests {
 
     #[test]
     fn groups_and_query_counts_are_the_published_ones() {
-        let size = |group| TESTS.iter().filter(|t| t.group == group).count();
-        let groups = [Group::Point, Group::Range, Group::RangeAggregate, Group::Write];
+        let size = |group: &Group| TESTS.iter().filter(|t| t.group == group).count();
+        let groups = [&POINT_QUERIES, &RANGES, &RANGE_AGGREGATES, &WRITES];
         assert_eq!(groups.map(size), [9, 5, 8, 10]);
         let queries = |name| test_by_name(name).unwrap().queries_per_event();
         assert_eq!(queries("point-query"), 1);

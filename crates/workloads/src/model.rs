@@ -1,7 +1,7 @@
 //! The words in which a test is written down: a test repeats an event, an event is an optional transaction around
 //! parts, a part draws a table and a key and sends statements.
 
-use rqps_model::Unit;
+use rqps_model::{Group, Unit};
 
 /// A test: one event shape, repeated by every client until the step ends.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub struct Test {
     /// Name in plans, tables and result files.
     pub name: &'static str,
     /// Section of the tables it is shown in.
-    pub group: Group,
+    pub group: &'static Group,
     /// Rows per range, or keys per list; 1 where the test has neither.
     pub range: u32,
     /// BEGIN and COMMIT around the parts. Both count as queries.
@@ -26,35 +26,6 @@ pub struct Test {
     pub queue: Option<Queue>,
     /// What the test is for, in one sentence.
     pub about: &'static str,
-}
-
-/// Sections of the tables, in the order in which they are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
-    Point,
-    /// Ranges and scans without aggregation.
-    Range,
-    /// The read-only family.
-    RangeAggregate,
-    Write,
-    /// Inserts and deletes of the Insert Benchmark as fast as they go.
-    Insert,
-    /// Queries of the Insert Benchmark beside inserts and deletes at a given rate.
-    Background,
-}
-
-impl Group {
-    /// The group's key in files: `point`, `range`, `range-aggregate`, `write`, `insert`, `background`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Group::Point => "point",
-            Group::Range => "range",
-            Group::RangeAggregate => "range-aggregate",
-            Group::Write => "write",
-            Group::Insert => "insert",
-            Group::Background => "background",
-        }
-    }
 }
 
 /// A stretch of an event: one table is drawn for all of it, one key for each repetition.
@@ -139,15 +110,15 @@ pub enum Expect {
     /// The distinct values of c in the range: between 1 and as many as [`Expect::RangeRows`], since `update-inlist`
     /// gives several rows the same c.
     RangeValues,
-    /// One row per distinct key of a uniform list: checked on the mean over the window.
+    /// One row per distinct key of a uniform list: checked on average over the window.
     DistinctKeys,
-    /// Rows whose k is in a list of random values: checked on the mean over the window, loosely, since updates move k.
+    /// Rows whose k is in a list of random values: checked on average over the window, loosely, since updates move k.
     KList,
     /// Rows whose k is in a range of values: as [`Expect::KList`].
     KRange,
     /// One row changed, or none when another client got there first.
     Changed,
-    /// One row per distinct key of a uniform list changed: checked on the mean over the window.
+    /// One row per distinct key of a uniform list changed: checked on average over the window.
     ChangedKeys,
     Inserted,
     /// A statement of the queue: the engine that moves the queue counts its rows over the whole window.

@@ -108,11 +108,7 @@ fn options_reach_the_plan_and_survive_being_written() {
     );
     assert_eq!((insert.shared_table, insert.partitions), (true, 4));
     assert_eq!(insert.server_memory.unwrap().bytes, 512 << 20);
-    assert_eq!(
-        (plan.work.tables().len(), plan.work.rows_per_table()),
-        (1, 300_000),
-        "all rows are in one table"
-    );
+    assert_eq!((plan.work.tables(), plan.work.rows_per_table()), (1, 300_000), "all rows are in one table");
     assert_eq!(plan.workload.steps[5..], ["qr50", "qp50", "qr7", "qp7", "qr1000", "qp1000"]);
     assert_eq!(plan.options_of("l.i1").rate_mei_percent, Some(5.0));
     for plan in [plan, good("", ""), good("clients = 8\nsteps = [\"l.i0\"]", "write_rows = 77")] {

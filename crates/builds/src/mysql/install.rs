@@ -15,7 +15,7 @@ use crate::digest::sha256_of;
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 
-/// How many neighbours of a version that is not to be had are named.
+/// How many neighbours of a version that is not available are named.
 const NEAREST_MAX: usize = 3;
 
 /// The processor that all published builds are for.

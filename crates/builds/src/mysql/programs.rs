@@ -9,10 +9,11 @@ use super::layout::Layout;
 use super::version;
 use crate::build::Build;
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family;
 use crate::guard::{DeathSignal, Guarded};
 use crate::libraries;
 use crate::user::server_user;
+use rqps_model::Family;
 
 /// Packages of the interpreters that programs which make data directories are written for.
 const INTERPRETERS: [(&str, &str); 3] = [("perl", "perl"), ("bash", "bash"), ("sh", "dash")];
@@ -88,7 +89,7 @@ pub(crate) fn family(
     recipe_flags: Option<&str>,
     compiler: Option<&str>,
 ) -> Family {
-    let mut family = Family::of_build(&build.bin_dir, &build.root, &build.version_text);
+    let mut family = family::of_build(&build.bin_dir, &build.root, &build.version_text);
     if family.compiler == Family::default().compiler
         && let Some(compiler) = compiler
     {
@@ -96,7 +97,7 @@ pub(crate) fn family(
     }
     let told = fs::read_to_string(layout.basedir.join(COMPILED)).ok().as_deref().and_then(flags_told);
     match told.as_deref().or(recipe_flags) {
-        Some(flags) => family.with_flags(flags),
+        Some(flags) => family::with_flags(family, flags),
         None => family,
     }
 }

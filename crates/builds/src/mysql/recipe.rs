@@ -1,4 +1,4 @@
-//! Where published builds of MySQL and MariaDB are to be had: data, in `crates/builds/recipes/`.
+//! Where published builds of MySQL and MariaDB come from: data, in `crates/builds/recipes/`.
 
 use rqps_model::Dbms;
 use serde::Deserialize;

@@ -8,7 +8,7 @@ use rqps_model::Dbms;
 use super::programs::{self, NEEDED};
 use crate::build::Build;
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family;
 use crate::identity::ProgramFiles;
 
 /// What belongs to a build in a prefix of its own.
@@ -60,7 +60,7 @@ pub(crate) fn resolve(path: &Path) -> Result<Build> {
         hash_covers,
         origin: format!("directory {}", root.display()),
         size_bytes: files.size_bytes(),
-        family: Family::of_build(&bin_dir, &root, &version_text),
+        family: family::of_build(&bin_dir, &root, &version_text),
         bin_dir,
         root,
         version_text,

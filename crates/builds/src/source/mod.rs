@@ -25,7 +25,7 @@ use crate::cache::Cache;
 use crate::digest::sha256_hex;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
-use crate::family::system_libc;
+use crate::family::{self, system_libc};
 use crate::held_dir::HeldDir;
 use crate::product::Product;
 use crate::user::server_user;
@@ -239,7 +239,7 @@ impl Job<'_> {
         build.origin = format!("{}, flavour {}", self.source.origin, self.flavour.name);
         build.commit = self.source.commit().map(str::to_owned);
         let flags = format!("{} {}", self.flavour.cflags, site.options.join(" "));
-        build.family = build.family.with_flags(&flags);
+        build.family = family::with_flags(build.family, &flags);
         let lock = self.cache.lock()?;
         let build = self.cache.keep(&site.prefix, build, key.to_owned())?;
         drop(lock);

@@ -41,7 +41,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Watch<'_> {
     /// Lets `work` build with nobody who watches.
-    pub(crate) fn nobody<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
+    pub fn nobody<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
         work(&mut Watch { progress: &mut |_| {}, stop: &NEVER, jobs: None })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::args::DemoArgs;
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::{Usage, out};
 use rqps_model::{BuildSource, BuildSpec, Dbms};
 use rqps_plan::shipped::shipped_plan;
@@ -24,8 +25,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
 /// The shipped demo plan with other versions.
 fn plan(versions: &[String]) -> anyhow::Result<Plan> {
     let shipped = shipped_plan("demo").ok_or_else(|| Usage("there is no shipped plan `demo`".to_owned()))?;
-    let mut plan =
-        Plan::parse(shipped.text, "demo", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))?.plan;
+    let mut plan = Plan::parse(shipped.text, "demo", &PlanContext::trusting(KIT.benchmarks))?.plan;
     let config = plan.arms[plan.base_index()].config.clone();
     let mut arms: Vec<Arm> = Vec::new();
     for version in versions {
@@ -49,7 +49,7 @@ fn plan(versions: &[String]) -> anyhow::Result<Plan> {
     plan.arms = arms;
     // What the resolved plan says is checked like any other.
     let text = plan.to_toml()?;
-    Ok(Plan::parse(&text, "demo", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+    Ok(Plan::parse(&text, "demo", &PlanContext::trusting(KIT.benchmarks))
         .map_err(|e| Usage(e.to_string()))?
         .plan)
 }

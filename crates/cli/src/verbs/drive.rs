@@ -57,7 +57,7 @@ fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
         let what = format!("`{}` needs the queue that the steps before it leave; {remedy}", args.test);
         return Err(Usage(what).into());
     }
-    let nearest = step::check(&args.test).err().and_then(|error| error.nearest);
+    let nearest = step::nearest(&args.test);
     let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     Err(Usage(format!("no test `{}`{hint}", args.test)).into())
 }
@@ -124,6 +124,7 @@ fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<Ste
         // What earlier tests left of the tables is not known here, so that only gross errors are found.
         state: TableState { rows: args.rows, complete: false, concurrent_writes: args.clients > 1 },
         flush: None,
+        slice: None,
     })
 }
 

@@ -78,7 +78,7 @@ fn to_standard_output(
 }
 
 fn list(context: &Context, formats: &[Format], exported: &Exported) -> anyhow::Result<()> {
-    let sizes = formats.iter().map(|format| Column::numbers(format.name()));
+    let sizes = formats.iter().map(|format| Column::numbers(format.key()));
     let mut listing =
         Listing::new([Column::words("table"), Column::numbers("rows")].into_iter().chain(sizes).collect());
     for files in exported.files.chunks(formats.len()) {

@@ -2,6 +2,7 @@
 
 use crate::args::{OutputFormat, PlanArgs, PlanVerb};
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::listing::{Column, Listing};
 use crate::{Usage, human, out};
 use rqps_model::{BuildSpec, Dbms};
@@ -112,11 +113,8 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
 
 /// Checks the text of a plan that is called `name`.
 pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
-    let context = PlanContext {
-        known_config: &known_config,
-        known_build: &known_build,
-        benchmarks: &rqps_workloads::BENCHMARKS,
-    };
+    let context =
+        PlanContext { known_config: &known_config, known_build: &known_build, benchmarks: KIT.benchmarks };
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
 }
 

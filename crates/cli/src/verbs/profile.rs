@@ -4,6 +4,7 @@ use super::run::write_report;
 use crate::Usage;
 use crate::args::{OutputFormat, ProfileArgs};
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::obtaining::obtaining;
 use crate::out;
 use crate::progress::Progress;
@@ -18,7 +19,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
     let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
     let mut execution = obtaining(context, "obtaining the builds", None, |watch| {
-        rqps_executor::reopen(&path, &context.dirs, args.force, watch)
+        rqps_executor::reopen(&KIT, &path, &context.dirs, args.force, watch)
     })?;
     let planned = execution.plan().profile;
     let wanted = ProfileRequest {

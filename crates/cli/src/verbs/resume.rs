@@ -3,6 +3,7 @@
 use crate::Usage;
 use crate::args::ResumeArgs;
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::obtaining::obtaining;
 use crate::out;
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
     let how = rqps_executor::Resume { other_host: args.force, more };
     let mut execution = obtaining(context, "looking at what is done", None, |watch| {
-        rqps_executor::resume(&path, &context.dirs, how, watch)
+        rqps_executor::resume(&KIT, &path, &context.dirs, how, watch)
     })?;
     if args.keep_data {
         execution.keep_data();

@@ -3,6 +3,7 @@
 use super::plan::read_plan;
 use crate::args::{RunArgs, SectionArgs};
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::obtaining::obtaining;
 use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
@@ -32,7 +33,7 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
     let what = format!("obtaining the builds of {} arms", plan.arms.len());
     let ingredients =
-        obtaining(context, &what, None, |watch| rqps_executor::resolve(&plan, &context.dirs, watch))?;
+        obtaining(context, &what, None, |watch| rqps_executor::resolve(&KIT, &plan, &context.dirs, watch))?;
     for (arm, made_of) in plan.arms.iter().zip(&ingredients) {
         let build = &made_of.build;
         let (version, hash, config) = (build.label(), build.short_hash(), &made_of.config.name);
@@ -43,7 +44,7 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
     }
     warn_of_families(&plan, &ingredients);
     let version = env!("CARGO_PKG_VERSION");
-    Ok(rqps_executor::begin(plan, ingredients, &context.dirs, &context.results, version)?)
+    Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, &context.results, version)?)
 }
 
 /// Better known before hours of measuring than after: the tables say the same.

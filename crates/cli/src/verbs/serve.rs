@@ -51,7 +51,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     }
     if args.tables > 0 {
         let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
-        let endpoint = rqps_executor::endpoint(&server);
+        let endpoint = rqps_executor::server::endpoint(&server);
         let loaded = doing("loading", || {
             load(spec.build.dbms, &endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
         });
@@ -84,7 +84,7 @@ fn with_command(
 ) -> anyhow::Result<ExitCode> {
     let mut child = Command::new(program)
         .args(rest)
-        .envs(environment(dbms, &rqps_executor::endpoint(server), server.pid()))
+        .envs(environment(dbms, &rqps_executor::server::endpoint(server), server.pid()))
         .spawn()
         .map_err(|e| Usage(format!("can't run {program}: {e}")))?;
     loop {
@@ -108,7 +108,7 @@ fn with_command(
 }
 
 fn wait_for_signal(context: &Context, dbms: Dbms, server: &Server) {
-    for (name, value) in environment(dbms, &rqps_executor::endpoint(server), server.pid()) {
+    for (name, value) in environment(dbms, &rqps_executor::server::endpoint(server), server.pid()) {
         out::tell(&format!("export {name}={value}"));
     }
     out::tell("Ctrl-C stops the server and removes its data");

@@ -17,7 +17,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
 /// What the user asked to see, in the context's format.
 pub fn options(context: &Context, args: &SectionArgs) -> Options {
     let sections = match (args.all, args.sections.is_empty()) {
-        (true, _) => Section::ALL.iter().map(|(section, _)| *section).collect(),
+        (true, _) => Section::ALL.to_vec(),
         (false, false) => args.sections.clone(),
         (false, true) => Vec::new(),
     };

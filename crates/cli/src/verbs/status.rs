@@ -3,6 +3,7 @@
 use super::ls::{state, tint_of_state};
 use crate::args::{OutputFormat, StatusArgs};
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{Usage, human, out};
 use rqps_plan::estimate::{duration_text, estimate};
@@ -137,11 +138,7 @@ impl Standing {
 fn plan_of(run: &Run) -> Option<Plan> {
     let path = run.folder.plan_path();
     let text = std::fs::read_to_string(&path).ok()?;
-    Some(
-        Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
-            .ok()?
-            .plan,
-    )
+    Some(Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(KIT.benchmarks)).ok()?.plan)
 }
 
 fn seconds_of(action: &ActionRecord) -> f64 {
@@ -181,7 +178,7 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
         None => begun,
     });
     lines.extend(run.status.reason.as_ref().map(|reason| format!("reason: {reason}")));
-    lines.extend(run.folder.in_use_by().map(|pid| format!("rqps {pid} is at work on it")));
+    lines.extend(run.folder.in_use_by().map(|pid| format!("running, PID {pid}")));
     lines
 }
 

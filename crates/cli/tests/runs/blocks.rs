@@ -8,15 +8,18 @@ use crate::bench::{Bench, wait_for};
 
 const TOP: &str = "protocol = \"isolated\"\nbudget = \"1s\"\n";
 
-/// Two tests that read and two that write.
-const WORKLOAD: &str = "rows = 5_000\nsteps = [\"point-query\", \"scan\", \"update-index\", \"delete\"]\n";
+/// One that reads and one that writes, without instructions, which take a block most of its time where valgrind counts
+/// them.
+const UNCOUNTED: &str = "rows = 5_000\nsteps = [\"point-query\", \"delete\"]\n\
+    [isolated]\nwindow_seconds = 0.1\nwindows = 2\ncount_instructions = false\n";
 
-const ISOLATED: &str = "[isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
+/// As many, with instructions.
+const COUNTED: &str = "rows = 5_000\nsteps = [\"scan\", \"update-index\"]\n\
+    [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
 
-fn plan(bench: &Bench, top: &str, isolated: &str) -> String {
+fn plan(bench: &Bench, top: &str, workload: &str) -> String {
     // The bench writes keys of a sequence, too: they have no effect here.
-    let path = bench.plan(top, &format!("{WORKLOAD}{isolated}"), &["18", "17"]);
-    path.to_str().unwrap().to_owned()
+    bench.plan(top, workload, &["18", "17"]).to_str().unwrap().to_owned()
 }
 
 /// Blocks that count, by number.
@@ -32,7 +35,7 @@ fn expect_only_the_host_s_void(run: &Run) {
     }
 }
 
-fn expect_whole_blocks(run: &Run) {
+fn expect_whole_blocks(run: &Run, tests: usize) {
     for block in done(run) {
         let mut by_test: BTreeMap<&str, Vec<(u32, &str, u64)>> = BTreeMap::new();
         for window in &run.windows {
@@ -46,7 +49,7 @@ fn expect_whole_blocks(run: &Run) {
                 ));
             }
         }
-        assert_eq!(by_test.len(), 4, "block {block}: {by_test:?}");
+        assert_eq!(by_test.len(), tests, "block {block}: {by_test:?}");
         for (test, mut slots) in by_test {
             slots.sort_unstable();
             let arms: Vec<&str> = slots.iter().map(|(_, arm, _)| *arm).collect();
@@ -97,36 +100,34 @@ fn log_of_windows(run: &Run, count: &ActionRecord, block: u32) -> f64 {
 }
 
 #[test]
-fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
+fn a_block_is_mirrored_counted_and_judged() {
     let bench = Bench::new();
-    let plan = plan(&bench, TOP, ISOLATED);
+    let plan = plan(&bench, TOP, COUNTED);
     let ended = bench.call(&["run", &plan]).expect(0);
     let run = bench.run();
     assert_eq!(run.status.status, rqps_store::Status::Complete, "{}", ended.stderr);
     assert_eq!(done(&run).len(), 1, "a second is over after the first block: {}", ended.stderr);
     expect_only_the_host_s_void(&run);
-    expect_whole_blocks(&run);
+    expect_whole_blocks(&run, 2);
     let control: Vec<&str> = run.arms.iter().filter(|arm| arm.control).map(|arm| arm.name.as_str()).collect();
     assert_eq!(control, ["a-again"]);
     expect_like_loads(&run);
     if rqps_probe::counts_instructions().is_err() {
         // Without hardware counters every test was counted on every arm, base and control almost alike: what a server
         // does now and then comes more often among the same events where they take longer.
-        assert_eq!(run.counts.len(), 12, "{}", ended.stderr);
+        assert_eq!(run.counts.len(), 6, "{}", ended.stderr);
         let of = |arm: &str, test: &str| {
             let count = run.counts.iter().find(|c| c.action.arm == arm && c.result.test == test).unwrap();
             count.result.instructions_per_op().unwrap()
         };
-        for test in ["point-query", "scan"] {
-            let ratio = of("a-again", test) / of("a", test);
-            assert!((ratio - 1.0).abs() < 0.05, "{test}: base again / base = {ratio}");
-            assert!(of("a", test) > 1_000.0, "{test}: {}", of("a", test));
-        }
+        let ratio = of("a-again", "scan") / of("a", "scan");
+        assert!((ratio - 1.0).abs() < 0.05, "base again / base = {ratio}");
+        assert!(of("a", "scan") > 1_000.0, "{}", of("a", "scan"));
         for count in &run.counts {
             let of = |name: &str| count.metric(name);
             let Some((dense, bare)) = of("count_dense_instructions").zip(of("count_bare_instructions"))
             else {
-                assert!(["point-query", "scan"].contains(&count.result.test.as_str()), "{count:?}");
+                assert_eq!(count.result.test, "scan", "{count:?}");
                 continue;
             };
             // With images an event writes much more log. Windows of few events, on a busy machine, write images all the
@@ -145,6 +146,13 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     }
     assert!(ended.stdout.contains("inconclusive"), "one block proves nothing: {}", ended.stdout);
     bench.expect_no_process();
+}
+
+#[test]
+fn more_time_gives_more_blocks() {
+    let bench = Bench::new();
+    let plan = plan(&bench, TOP, UNCOUNTED);
+    bench.call(&["run", &plan]).expect(0);
     let again = bench.call(&["resume"]);
     assert_eq!(again.code(), Some(2), "{}", again.stderr);
     assert!(again.stderr.contains("--more"), "{}", again.stderr);
@@ -160,7 +168,7 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
     bench.expect_no_process();
     let run = bench.run();
     assert!(done(&run).len() >= 3, "{:?}", run.blocks);
-    expect_whole_blocks(&run);
+    expect_whole_blocks(&run, 2);
     let show = bench.call(&["show", "--format", "json"]).expect(0).stdout;
     assert!(serde_json::from_str::<serde_json::Value>(&show).is_ok(), "{show}");
 }
@@ -169,10 +177,10 @@ fn a_block_is_mirrored_counted_and_judged_and_more_time_gives_more_blocks() {
 fn a_block_that_a_kill_cut_off_does_not_count() {
     let bench = Bench::new();
     let top = TOP.replace("1s", "10m");
-    let plan = plan(&bench, &top, ISOLATED);
+    let plan = plan(&bench, &top, UNCOUNTED);
     let mut running = bench.start(&["run", &plan]);
-    running.expect_line(&["block 1 of 3"]);
-    // Two windows of 24.
+    running.expect_line(&["block 1 of at least 3"]);
+    // Two windows of 12.
     wait_for("windows of the first block", || (bench.run().windows.len() >= 2).then_some(()));
     running.kill();
     bench.expect_no_process();
@@ -184,14 +192,14 @@ fn a_block_that_a_kill_cut_off_does_not_count() {
     let first = run.blocks.iter().find(|block| block.number == 1).unwrap();
     assert_eq!(first.status, BlockStatus::Void, "{first:?}");
     assert!(!done(&run).is_empty(), "{:?}", run.blocks);
-    expect_whole_blocks(&run);
+    expect_whole_blocks(&run, 2);
     bench.call(&["clean"]).expect(0);
 }
 
 #[test]
 fn a_preloaded_library_that_is_not_there_is_refused_before_anything_starts() {
     let bench = Bench::new();
-    let path = plan(&bench, TOP, ISOLATED);
+    let path = plan(&bench, TOP, COUNTED);
     let text = std::fs::read_to_string(&path).unwrap();
     let env = "env = { LD_PRELOAD = \"/nowhere/dose.so\" }\n\n[[arm]]\nname = \"b\"";
     std::fs::write(&path, text.replace("[[arm]]\nname = \"b\"", env)).unwrap();

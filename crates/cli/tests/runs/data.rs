@@ -48,7 +48,7 @@ impl Kept {
     /// Starts it.
     pub fn open(bench: &Bench, arm: &str) -> Self {
         let (server, _) = kept(bench, arm);
-        let endpoint = rqps_executor::endpoint(&server);
+        let endpoint = rqps_executor::server::endpoint(&server);
         Self { connection: Connection::connect(&endpoint, "test").unwrap(), _server: server }
     }
 

@@ -52,7 +52,7 @@ fn the_other_arms_go_on_without_the_one_whose_server_died() {
         "arm b: the server died in step point-query: its main process ended (signal: 9",
         "b/data.log:",
         "ready to accept connections",
-        "hint: who gets signal 9",
+        "kernel's OOM killer",
         "rqps resume",
     ] {
         assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);

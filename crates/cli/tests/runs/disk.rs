@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rqps_store::Status;
+use rustix::process::Signal;
 
 use crate::bench::{Bench, Ended, Running};
 
@@ -63,19 +64,24 @@ impl SmallDisk {
         PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(place).join("filler")
     }
 
-    /// Takes what room is left, and what servers free, until the run has ended.
+    /// Takes what room is left, and what servers free, until the run has ended. The rqps is held still until there is
+    /// none: a busy machine might come to the end of a step before that.
     fn stays_full(&self, running: Running) -> Ended {
         let over = AtomicBool::new(false);
-        let fill = || {
-            let mut filler = File::options().create(true).append(true).open(self.filler()).unwrap();
-            let megabyte = vec![0; 1 << 20];
+        let mut filler = File::options().create(true).append(true).open(self.filler()).unwrap();
+        let megabyte = vec![0; 1 << 20];
+        let mut fill = || while filler.write_all(&megabyte).is_ok() {};
+        running.signal(Signal::STOP);
+        fill();
+        running.signal(Signal::CONT);
+        let mut keep_full = || {
             while !over.load(Ordering::Relaxed) {
-                while filler.write_all(&megabyte).is_ok() {}
+                fill();
                 std::thread::sleep(Duration::from_millis(20));
             }
         };
         std::thread::scope(|scope| {
-            scope.spawn(fill);
+            scope.spawn(&mut keep_full);
             let ended = running.end();
             over.store(true, Ordering::Relaxed);
             ended

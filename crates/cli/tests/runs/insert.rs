@@ -76,7 +76,7 @@ impl Session {
 /// A session with a server on the data that an arm has left, and that server.
 fn session_on(bench: &Bench, arm: &str) -> (Session, Server) {
     let (server, dbms) = kept(bench, arm);
-    (Session::connect(dbms, &rqps_executor::endpoint(&server)).unwrap(), server)
+    (Session::connect(dbms, &rqps_executor::server::endpoint(&server)).unwrap(), server)
 }
 
 /// The content of some tables of an arm.

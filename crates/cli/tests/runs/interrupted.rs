@@ -151,7 +151,7 @@ fn a_calibration_interrupted_in_its_first_run_leaves_no_data() {
     let bench = Bench::new();
     let build = ["--build", "postgres-18", "--rows", "2000", "--tests", "point-query"];
     let mut running = bench.start(&[&["calibrate"], build.as_slice()].concat());
-    running.expect_line(&["work of"]);
+    running.expect_line(&["sizing"]);
     running.signal(Signal::TERM);
     let ended = running.end().expect(130);
     assert!(ended.stderr.contains("rqps: interrupted"), "{}", ended.stderr);

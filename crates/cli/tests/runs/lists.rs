@@ -85,7 +85,7 @@ fn a_format_is_taken_or_refused() {
         json(&bench.call(&[told, &["--json"]].concat()).expect(0).stdout);
         let refused = bench.call(&[told, &["--format", "csv"]].concat()).expect(2).stderr;
         assert!(
-            refused.contains("--format csv is not to be had here") && refused.contains("take text or json"),
+            refused.contains("--format csv is not supported here") && refused.contains("use text or json"),
             "{refused}"
         );
     }

@@ -131,7 +131,7 @@ fn damaged_folders_are_told_apart() {
     assert!(listed.contains("run.db"), "{listed}");
     fs::write(&db, whole).unwrap();
 
-    expect_words(&bench.call(&["resume", "nothing"]).expect(2), &["`nothing` is no run", "rqps ls"]);
+    expect_words(&bench.call(&["resume", "nothing"]).expect(2), &["no run named `nothing`", "rqps ls"]);
 }
 
 #[test]

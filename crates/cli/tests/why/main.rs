@@ -11,7 +11,7 @@ mod bench;
 
 use std::sync::{Mutex, PoisonError};
 
-use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
+use rqps_explain::{Asked, Cause, Explanation, Finding, PartName, Word, explain};
 use rqps_store::Run;
 
 use bench::{Bench, exact_version};
@@ -95,6 +95,8 @@ fn run(bench: &Bench, top: &str, arms: &[String]) {
 const BLOCKS: &str =
     "protocol = \"isolated\"\nbudget = \"20m\"\n[workload]\nrows = 2_000\nsettle_seconds_max = 5\n";
 const THREE: &str = "[isolated]\nwindow_seconds = 0.1\nblocks_min = 3\nblocks_max = 3\n";
+/// Three blocks can leave open what differs by a factor of three where it varies by 2 %.
+const FOUR: &str = "[isolated]\nwindow_seconds = 0.1\nblocks_min = 4\nblocks_max = 4\n";
 
 #[test]
 fn a_changed_plan_is_named_with_what_made_it() {
@@ -128,42 +130,64 @@ fn a_changed_plan_is_named_with_what_made_it() {
     assert!(told.contains("another plan") && told.contains("DROP INDEX k_1"), "{told}");
 }
 
-#[test]
-fn instructions_and_misses_are_more_work_and_sleep_is_more_waiting() {
-    let bench = Bench::new();
+/// Options of an arm whose statements do more, by `variable`.
+fn dosed(bench: &Bench, variable: &str, dose: u32) -> String {
     let library = rqps_calibrate::shim::write_to(bench.path()).unwrap();
-    let dose = |variable: &str, dose: u32| {
-        format!("env = {{ LD_PRELOAD = \"{}\", {variable} = \"{dose}\" }}", library.display())
-    };
+    format!("env = {{ LD_PRELOAD = \"{}\", {variable} = \"{dose}\" }}", library.display())
+}
+
+/// Where the change of a statement's time is clear, `part` makes most of it: on a busy machine, others may.
+fn expect_part(why: &Why, arm: &str, test: &str, part: PartName) {
+    let parts = why.explanation(arm, test).decomposition.clone().unwrap();
+    let of = parts.parts.iter().find(|its| its.name == part).unwrap_or_else(|| panic!("{parts:#?}"));
+    let is_clear = parts.low > 0.0;
+    assert!(
+        !is_clear || of.change_us_per_op > 0.6 * parts.change_us_per_op(),
+        "{part} makes the change of {arm}: {parts:#?}"
+    );
+}
+
+#[test]
+fn instructions_and_misses_are_more_work() {
+    let bench = Bench::new();
     let arms = [
-        arm(&bench, "a", "", &dose("RQPS_DOSE_SPIN", 0)),
-        arm(&bench, "spins", "", &dose("RQPS_DOSE_SPIN", 20_000)),
-        arm(&bench, "sleeps", "", &dose("RQPS_DOSE_SLEEP_US", 200)),
-        arm(&bench, "pool", "shared_buffers = 1MB", &dose("RQPS_DOSE_SPIN", 0)),
+        arm(&bench, "a", "", &dosed(&bench, "RQPS_DOSE_SPIN", 0)),
+        arm(&bench, "spins", "", &dosed(&bench, "RQPS_DOSE_SPIN", 20_000)),
+        arm(&bench, "pool", "shared_buffers = 1MB", &dosed(&bench, "RQPS_DOSE_SPIN", 0)),
     ];
     let blocks = BLOCKS.replace("rows = 2_000", "rows = 20_000");
-    run(&bench, &format!("{blocks}steps = [\"point-query\"]\n{THREE}"), &arms);
+    // A hundred rows of a query are a hundred misses, and a dose beside them is small: where the CPU time of windows
+    // says something else than large counts, as on a busy machine, counts decide nothing.
+    let points = "random-points_range=100";
+    run(&bench, &format!("{blocks}steps = [\"{points}\"]\n{FOUR}control = false\n"), &arms);
     let why = Why::of(&bench);
 
-    let spins = why.expect("spins", "point-query", Word::MoreWork, Cause::Instructions);
+    let spins = why.expect("spins", points, Word::MoreWork, Cause::Instructions);
     assert!(spins.sentence.contains("instructions"), "{}", spins.sentence);
-    // Sleep shows in the rate alone. Where the host is too noisy for a verdict on that, nothing is named.
-    let sleeps = &why.explanation("sleeps", "point-query").findings;
-    assert!(sleeps.first().is_none_or(|first| first.word == Word::MoreWaiting), "{sleeps:#?}");
-    let pool = why.expect("pool", "point-query", Word::MoreWork, Cause::BufferMisses);
+    let pool = why.expect("pool", points, Word::MoreWork, Cause::BufferMisses);
     assert!(pool.sentence.contains("shared_buffers"), "{}", pool.sentence);
-    for (arm, wrong) in [("spins", Word::MoreWaiting), ("sleeps", Word::MoreWork)] {
-        let findings = &why.explanation(arm, "point-query").findings;
-        assert!(findings.first().is_none_or(|first| first.word != wrong), "{arm}: {findings:#?}");
-        assert!(findings.iter().all(|finding| finding.word != Word::AnotherPlan), "{arm}: {findings:#?}");
-    }
+    let findings = &why.explanation("spins", points).findings;
+    assert!(findings.first().is_none_or(|first| first.word != Word::MoreWaiting), "{findings:#?}");
+    assert!(findings.iter().all(|finding| finding.word != Word::AnotherPlan), "{findings:#?}");
+    expect_part(&why, "spins", points, PartName::Server);
+}
+
+#[test]
+fn sleep_is_more_waiting() {
+    let bench = Bench::new();
+    let arms = [
+        arm(&bench, "a", "", &dosed(&bench, "RQPS_DOSE_SLEEP_US", 0)),
+        arm(&bench, "sleeps", "", &dosed(&bench, "RQPS_DOSE_SLEEP_US", 200)),
+    ];
+    run(&bench, &format!("{BLOCKS}steps = [\"point-query\"]\n{FOUR}count_instructions = false\n"), &arms);
+    let why = Why::of(&bench);
+
+    // Sleep shows in the rate alone. Where the host is too noisy for a verdict on that, nothing is named.
+    let findings = &why.explanation("sleeps", "point-query").findings;
+    assert!(findings.first().is_none_or(|first| first.word == Word::MoreWaiting), "{findings:#?}");
+    assert!(findings.iter().all(|finding| finding.word != Word::AnotherPlan), "{findings:#?}");
     why.expect_only("a-again", "point-query", &NOISE);
-    for (arm, part) in [("spins", "server CPU"), ("sleeps", "waiting")] {
-        let parts = why.explanation(arm, "point-query").decomposition.clone().unwrap();
-        let change = parts.change_us_per_op();
-        let of = parts.parts.iter().find(|its| its.name == part).unwrap_or_else(|| panic!("{parts:#?}"));
-        assert!(of.change_us_per_op > 0.6 * change, "{part} makes the change of {arm}: {parts:#?}");
-    }
+    expect_part(&why, "sleeps", "point-query", PartName::Waiting);
 }
 
 #[test]

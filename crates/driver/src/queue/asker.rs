@@ -69,11 +69,11 @@ impl<S: Session> Asker<S> {
     /// Asks until all rows are in.
     pub fn ask(&mut self, shared: &Shared<'_>, report: &mut Report) -> Result<(), Error> {
         let spec = shared.spec;
-        let client = report.seat.client;
+        let client = report.worker.client;
         let low_key = &shared.clients[client as usize].low_key;
         let mut stream =
             Stream::new(&[spec.seed, name_word(&spec.step), u64::from(spec.draws), u64::from(client)]);
-        let mut sending = Sending::new(shared, &report.seat);
+        let mut sending = Sending::new(shared, &report.worker);
         let mut high = 0;
         for asked in 0.. {
             if self.asks_for_keys && asked % RESYNC_QUERIES == 0 {

@@ -26,7 +26,7 @@ pub(super) fn make<S: Session>(
     mut session: Option<&mut S>,
 ) -> Result<(), Error> {
     let (spec, queue) = (shared.spec, shared.queue);
-    let client = report.seat.client;
+    let client = report.worker.client;
     let state = &shared.clients[client as usize];
     let table = spec.table(client);
     let sharing = if spec.shared_table { spec.clients() } else { 1 };

@@ -24,8 +24,8 @@ mod writer;
 pub use result::{Background, KEPT_SHARE, QueueResult, StreamResult};
 pub use spec::{Positions, QueueSpec, Role};
 
+use crate::client_threads::{ClientThreads, Stop};
 use crate::control::{Control, Phase};
-use crate::crew::{Crew, Stop};
 use crate::error::StepError;
 use crate::event::{Tallies, latency_histogram};
 use crate::lead::Lead;
@@ -48,18 +48,22 @@ pub fn run_queue<S: Session>(
 ) -> Result<(StepResult, QueueResult), StepError> {
     let mut queue = spec.test.queue.ok_or(StepError::NoQueue(spec.test.name))?;
     queue.deletes &= !spec.shared_table;
-    let seats = shared::seats(spec.clients(), &queue);
-    let control = Control::new(seats.len() as u32);
+    let workers = shared::workers(spec.clients(), &queue);
+    let control = Control::new(workers.len() as u32);
     let no_latency = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
     let no_tallies = Tallies::new(spec.test, &no_latency).statements;
-    let shared = Shared::new(spec, queue, &control, &seats, no_tallies, no_latency);
-    let threads =
-        seats.iter().map(|seat| (seat.client, format!("{}-{}", seat.role.key(), seat.client))).collect();
-    let crew = Crew { control: &control, clients: spec.clients(), threads };
+    let shared = Shared::new(spec, queue, &control, &workers, no_tallies, no_latency);
+    let threads = workers
+        .iter()
+        .map(|worker| (worker.client, format!("{}-{}", worker.role.key(), worker.client)))
+        .collect();
+    let threads = ClientThreads { control: &control, clients: spec.clients(), threads };
     let lead = Lead { control: &control, flush: spec.flush.as_ref(), observer };
-    let (prepared, reports) = crew
-        .run(|number| thread::run(&shared, seats[number as usize], &connect), || all_phases(&shared, lead))?;
-    sum::add_up(&shared, &seats, &reports, prepared)
+    let (prepared, reports) = threads.run(
+        |number| thread::run(&shared, workers[number as usize], &connect),
+        || all_phases(&shared, lead),
+    )?;
+    sum::add_up(&shared, &workers, &reports, prepared)
 }
 
 /// Leads through the phases; gives the time until the window opened.

@@ -1,6 +1,6 @@
 //! Sends one statement and counts it: what the sessions that write and those that ask have in common.
 
-use super::shared::{Report, Seat, Shared};
+use super::shared::{Report, Shared, Worker};
 use super::spec::Role;
 use crate::clock::Moment;
 use crate::control::{Control, Progress};
@@ -22,9 +22,9 @@ pub(super) struct Sending<'a> {
 }
 
 impl<'a> Sending<'a> {
-    pub fn new(shared: &'a Shared<'_>, seat: &Seat) -> Self {
+    pub fn new(shared: &'a Shared<'_>, worker: &Worker) -> Self {
         let shown = if shared.queue.queries.is_some() { Role::Query } else { Role::Insert };
-        let progress = (seat.role == shown).then(|| &shared.control.progress[seat.client as usize]);
+        let progress = (worker.role == shown).then(|| &shared.control.progress[worker.client as usize]);
         Self { control: shared.control, progress, statements: 0 }
     }
 

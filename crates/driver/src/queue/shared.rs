@@ -38,7 +38,7 @@ impl ClientState {
 
 /// A thread of the step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seat {
+pub(super) struct Worker {
     pub role: Role,
     pub client: u32,
     /// The number of its session, where it has one.
@@ -46,9 +46,9 @@ pub(super) struct Seat {
 }
 
 /// The threads of a step, client by client in the order of roles. The maker needs a session only to look up keys.
-pub(super) fn seats(clients: u32, queue: &Queue) -> Vec<Seat> {
+pub(super) fn workers(clients: u32, queue: &Queue) -> Vec<Worker> {
     let mut sessions = 0..;
-    let mut seats = Vec::new();
+    let mut workers = Vec::new();
     for client in 0..clients {
         for role in Role::ALL {
             let (there, connected) = match role {
@@ -59,11 +59,11 @@ pub(super) fn seats(clients: u32, queue: &Queue) -> Vec<Seat> {
             };
             if there {
                 let session = if connected { sessions.next() } else { None };
-                seats.push(Seat { role, client, session });
+                workers.push(Worker { role, client, session });
             }
         }
     }
-    seats
+    workers
 }
 
 /// What all threads of a step share.
@@ -90,16 +90,17 @@ impl<'a> Shared<'a> {
         spec: &'a QueueSpec,
         queue: Queue,
         control: &'a Control,
-        seats: &[Seat],
+        workers: &[Worker],
         no_tallies: Vec<Tally>,
         no_latency: Histogram<u64>,
     ) -> Self {
-        let count = |roles: &[Role]| seats.iter().filter(|seat| roles.contains(&seat.role)).count() as u32;
+        let count =
+            |roles: &[Role]| workers.iter().filter(|worker| roles.contains(&worker.role)).count() as u32;
         Self {
             spec,
             queue,
             control,
-            backends: Mutex::new(vec![0; seats.iter().filter(|seat| seat.session.is_some()).count()]),
+            backends: Mutex::new(vec![0; workers.iter().filter(|worker| worker.session.is_some()).count()]),
             start: OnceLock::new(),
             clients: (0..spec.clients()).map(|_| ClientState::new()).collect(),
             writers: AtomicU32::new(count(&[Role::Insert, Role::Delete])),
@@ -120,7 +121,7 @@ impl<'a> Shared<'a> {
 }
 
 pub(super) struct Report {
-    pub seat: Seat,
+    pub worker: Worker,
     /// One for each of the test's statements; the thread uses those of its role.
     pub tallies: Vec<Tally>,
     pub series: Series,
@@ -137,10 +138,10 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub fn new(seat: Seat, shared: &Shared<'_>) -> Self {
+    pub fn new(worker: Worker, shared: &Shared<'_>) -> Self {
         let start = shared.started();
         Self {
-            seat,
+            worker,
             tallies: shared.no_tallies.clone(),
             series: Series::new(start),
             last: start,

@@ -2,7 +2,7 @@
 
 use super::result::{Background, QueueResult, StreamResult};
 use super::series;
-use super::shared::{Report, Seat, Shared};
+use super::shared::{Report, Shared, Worker};
 use super::spec::Role;
 use crate::error::StepError;
 use crate::event::Tally;
@@ -19,7 +19,7 @@ const RANGE_ROWS_MIN: f64 = ROWS_PER_QUERY as f64 / 2.0;
 
 pub(super) fn add_up(
     shared: &Shared<'_>,
-    seats: &[Seat],
+    workers: &[Worker],
     reports: &[Report],
     warmup: Duration,
 ) -> Result<(StepResult, QueueResult), StepError> {
@@ -45,7 +45,7 @@ pub(super) fn add_up(
     let maker = |count: fn(&Report) -> u64| all.of(Role::Maker).map(count).sum();
     let event_ns = merge(all.of(foreground).flat_map(|r| r.tallies.iter().map(|tally| &tally.sent_ns)))?;
     let queue = QueueResult {
-        sessions: seats.iter().filter(|s| s.session.is_some()).map(|s| (s.role, s.client)).collect(),
+        sessions: workers.iter().filter(|s| s.session.is_some()).map(|s| (s.role, s.client)).collect(),
         background,
         min_lookups: maker(|r| r.lookups),
         min_lookup: all.of(Role::Maker).map(|r| r.lookup).sum(),
@@ -78,6 +78,7 @@ pub(super) fn add_up(
         removed_rows: deletes.rows,
         retries,
         series: queue.series(),
+        slices: Vec::new(),
         totals: queue.totals(shared.queue.builds_indexes, elapsed),
         sessions: queue.sessions.iter().map(|(role, client)| (role.key().to_owned(), *client)).collect(),
         event_ns: event_ns.unwrap_or_else(|| shared.no_latency.clone()),
@@ -97,7 +98,7 @@ struct Reports<'a>(&'a [Report]);
 
 impl<'a> Reports<'a> {
     fn of(&self, role: Role) -> impl Iterator<Item = &'a Report> + use<'a> {
-        self.0.iter().filter(move |report| report.seat.role == role)
+        self.0.iter().filter(move |report| report.worker.role == role)
     }
 
     fn lasted(&self, shared: &Shared<'_>, report: &Report) -> Duration {

@@ -2,12 +2,12 @@
 
 use super::asker::Asker;
 use super::maker;
-use super::shared::{ClientState, Report, Seat, Shared};
+use super::shared::{ClientState, Report, Shared, Worker};
 use super::spec::Role;
 use super::writer;
+use crate::client_threads::{Failure, LeaveOnDrop};
+use crate::clock::thread_cpu_ns;
 use crate::control::Phase;
-use crate::crew::{Failure, LeaveOnDrop};
-use nix::time::{ClockId, clock_gettime};
 use rqps_wire::{Error, Session};
 use std::time::Duration;
 
@@ -23,37 +23,37 @@ enum Work<S: Session> {
 /// at its end; then they end, which hands their statistics in.
 pub(super) fn run<S: Session>(
     shared: &Shared<'_>,
-    seat: Seat,
+    worker: Worker,
     connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
 ) -> Result<Report, Failure> {
     let failed = |doing| {
         move |source| {
             shared.control.abort();
-            Failure { client: seat.client, doing, source: Box::new(source) }
+            Failure { client: worker.client, doing, source: Box::new(source) }
         }
     };
     let _leave = LeaveOnDrop(shared.control);
-    let _close = CloseOnDrop(&shared.clients[seat.client as usize], seat.role);
+    let _close = CloseOnDrop(&shared.clients[worker.client as usize], worker.role);
     let mut report = None;
-    let mut phase = shared.control.next_phase(None);
+    let (mut phase, mut number) = shared.control.next_phase(None);
     debug_assert_eq!(phase, Phase::Connect);
-    let mut work = prepare(shared, seat, connect).map_err(failed("connecting"))?;
+    let mut work = prepare(shared, worker, connect).map_err(failed("connecting"))?;
     while !shared.control.aborted() {
-        phase = shared.control.next_phase(Some(phase));
+        (phase, number) = shared.control.next_phase(Some(number));
         if shared.control.aborted() {
             break;
         }
         match phase {
             Phase::FlushBefore => hand_in(shared, &mut work).map_err(failed("handing statistics in"))?,
             Phase::Window => {
-                let window = window(shared, seat, &mut work).map_err(failed(doing(seat.role)))?;
+                let window = window(shared, worker, &mut work).map_err(failed(doing(worker.role)))?;
                 report = Some(window);
             }
             Phase::FlushAfter | Phase::Tail => break,
-            Phase::Connect | Phase::Warmup => {}
+            Phase::Connect | Phase::Warmup | Phase::Slice => {}
         }
     }
-    Ok(report.unwrap_or_else(|| Report::new(seat, shared)))
+    Ok(report.unwrap_or_else(|| Report::new(worker, shared)))
 }
 
 fn doing(role: Role) -> &'static str {
@@ -67,18 +67,18 @@ fn doing(role: Role) -> &'static str {
 
 fn prepare<S: Session>(
     shared: &Shared<'_>,
-    seat: Seat,
+    worker: Worker,
     connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
 ) -> Result<Work<S>, Error> {
-    let Some(number) = seat.session else {
+    let Some(number) = worker.session else {
         return Ok(Work::Alone);
     };
     let session = connect(number)?;
     if let Ok(mut backends) = shared.backends.lock() {
         backends[number as usize] = session.backend_id();
     }
-    match seat.role {
-        Role::Query => Asker::new(session, shared, seat.client).map(|asker| Work::Asker(Box::new(asker))),
+    match worker.role {
+        Role::Query => Asker::new(session, shared, worker.client).map(|asker| Work::Asker(Box::new(asker))),
         Role::Insert | Role::Delete | Role::Maker => Ok(Work::Session(session)),
     }
 }
@@ -90,15 +90,15 @@ fn hand_in<S: Session>(shared: &Shared<'_>, work: &mut Work<S>) -> Result<(), Er
     session.simple(&flush.sql).map(|_| ())
 }
 
-fn window<S: Session>(shared: &Shared<'_>, seat: Seat, work: &mut Work<S>) -> Result<Report, Error> {
-    let before = thread_cpu();
-    let mut report = Report::new(seat, shared);
+fn window<S: Session>(shared: &Shared<'_>, worker: Worker, work: &mut Work<S>) -> Result<Report, Error> {
+    let before = thread_cpu_ns();
+    let mut report = Report::new(worker, shared);
     let kind = |name: &str| shared.no_tallies.iter().position(|tally| tally.kind == name).unwrap_or_default();
-    match (seat.role, work) {
+    match (worker.role, work) {
         (Role::Maker, work) => {
             let made = maker::make(shared, &mut report, work.session());
             // Also where it failed: the others wait for it.
-            let state = &shared.clients[seat.client as usize];
+            let state = &shared.clients[worker.client as usize];
             state.inserts.close();
             state.deletes.close();
             made?;
@@ -108,7 +108,7 @@ fn window<S: Session>(shared: &Shared<'_>, seat: Seat, work: &mut Work<S>) -> Re
         (_, Work::Alone | Work::Asker(_)) => {}
     }
     report.series.finish();
-    report.cpu = thread_cpu().saturating_sub(before);
+    report.cpu = Duration::from_nanos(thread_cpu_ns().saturating_sub(before));
     Ok(report)
 }
 
@@ -120,11 +120,6 @@ impl<S: Session> Work<S> {
             Work::Asker(asker) => Some(asker.session()),
         }
     }
-}
-
-/// CPU time of the calling thread so far.
-fn thread_cpu() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Lets a client's other threads go on when one of them is gone, however it went.

@@ -18,10 +18,10 @@ pub(super) fn write<S: Session>(
     session: &mut S,
     kind: usize,
 ) -> Result<(), Error> {
-    let state = &shared.clients[report.seat.client as usize];
-    let channel = if report.seat.role == Role::Insert { &state.inserts } else { &state.deletes };
+    let state = &shared.clients[report.worker.client as usize];
+    let channel = if report.worker.role == Role::Insert { &state.inserts } else { &state.deletes };
     drain(shared, report, session, kind, channel)?;
-    if report.seat.role == Role::Insert {
+    if report.worker.role == Role::Insert {
         let last = shared.inserters.fetch_sub(1, Ordering::Relaxed) == 1;
         if shared.queue.builds_indexes && (last || !shared.spec.shared_table) && !shared.control.aborted() {
             build_indexes(shared, report, session)?;
@@ -39,7 +39,7 @@ fn drain<S: Session>(
     channel: &Channel<Made>,
 ) -> Result<(), Error> {
     let mut made = Made::default();
-    let mut sending = Sending::new(shared, &report.seat);
+    let mut sending = Sending::new(shared, &report.worker);
     while channel.pop(&mut made) && !shared.control.aborted() {
         let sent = sending.send(report, || session.simple(&made.text))?;
         let rows = sent.outcome.affected;
@@ -51,7 +51,7 @@ fn drain<S: Session>(
 fn build_indexes<S: Session>(shared: &Shared<'_>, report: &mut Report, session: &mut S) -> Result<(), Error> {
     let spec = shared.spec;
     let begin = Moment::now();
-    for sql in create_indexes(spec.dialect, spec.table(report.seat.client)) {
+    for sql in create_indexes(spec.dialect, spec.table(report.worker.client)) {
         session.simple(&sql)?;
     }
     report.last = Moment::now();

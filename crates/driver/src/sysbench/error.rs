@@ -39,6 +39,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// What sysbench said, where that is why it failed.
+    pub fn words(&self) -> Option<&str> {
+        match self {
+            Error::Failed { words, .. } => Some(words),
+            _ => None,
+        }
+    }
+
     /// Whether its sessions found the server gone or going.
     pub fn lost_server(&self) -> bool {
         match self {

@@ -152,6 +152,7 @@ pub(super) fn step_result(
         removed_rows: if spec.test.shrinks { figures.writes + warm.statistics.writes } else { 0 },
         retries,
         series: vec![each_second("queries", "queries", &window.seconds(gate_queries, queries))],
+        slices: Vec::new(),
         totals: Metrics::new(),
         sessions: Vec::new(),
         kinds: Vec::new(),

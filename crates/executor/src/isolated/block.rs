@@ -1,18 +1,20 @@
 //! One block: every arm restarted from the same data, its windows in mirrored order, the others held still meanwhile.
 
-use super::data::{Seat, WARM_ROWS_MAX, side_letter, warm};
+use super::data::{StartOptions, WARM_ROWS_MAX, side_letter, warm};
 use super::environment::{canaries, spoilt};
-use super::{Blocks, Done, Ended, Hand};
+use super::{BlockContext, Blocks, Done, Ended};
 use crate::arm::ActiveArm;
+use crate::control::RunControl;
+use crate::driver::Job;
 use crate::error::{Error, Result};
-use crate::measure::{Specified, StepOutput, Visit, measure_as};
-use crate::outside::Outside;
+use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::Servers;
-use rqps_model::{FixedWork, Limit, Warmup};
+use rqps_builds::CpuSet;
+use rqps_driver::SliceSpec;
+use rqps_model::FixedWork;
 use rqps_plan::StepDef;
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
-use std::time::Duration;
 
 impl Blocks<'_> {
     /// Measures one block of these tests.
@@ -20,19 +22,19 @@ impl Blocks<'_> {
         &mut self,
         number: u32,
         tests: &[String],
-        hand: &Hand<'_>,
-        outside: &mut Outside<'_>,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Ended> {
         let drawn = self.drawn(number, tests);
-        self.writer.begin_block(&self.entry(&drawn, hand, tests))?;
-        let folder = self.place.path().unwrap_or(self.writer.folder().path()).to_owned();
-        self.writer.put_canaries(&canaries(number, Moment::Before, &folder)?)?;
-        self.measure_all(&drawn, hand, outside)?;
-        self.writer.put_canaries(&canaries(number, Moment::After, &folder)?)?;
-        let of_block = drawn.tests.iter().map(|turns| &turns.test).filter(|test| !self.ages(test, hand));
+        self.writer.begin_block(&self.entry(&drawn, context, tests))?;
+        let folder = self.setup.place.path().unwrap_or(self.writer.folder().path()).to_owned();
+        self.writer.put_canaries(&canaries(self.setup.host, (number, Moment::Before), &folder)?)?;
+        self.measure_all(&drawn, context, control)?;
+        self.writer.put_canaries(&canaries(self.setup.host, (number, Moment::After), &folder)?)?;
+        let of_block = drawn.tests.iter().map(|turns| &turns.test).filter(|test| !self.ages(test, context));
         let of_block: Vec<&StepDef> = of_block.collect();
-        self.count((&drawn, &of_block), None, hand, outside)?;
-        let run = rqps_store::RunFolder::open(self.writer.folder().path())?;
+        self.count((&drawn, &of_block), None, context, control)?;
+        let run = self.writer.run()?;
         Ok(match spoilt(&run, number) {
             Some(why) => Ended::Void(why),
             None => Ended::Done,
@@ -41,7 +43,7 @@ impl Blocks<'_> {
 
     /// Drawn for all arms, so that a seed means the same whoever takes part; then without those that were given up.
     fn drawn(&self, number: u32, tests: &[String]) -> BlockPlan {
-        let mut drawn = draw(self.plan, number, tests);
+        let mut drawn = draw(&self.setup.plan, number, tests);
         drawn.starts.retain(|arm| !self.given_up.contains_key(arm));
         for turns in &mut drawn.tests {
             turns.slots.retain(|slot| !self.given_up.contains_key(&slot.arm));
@@ -49,15 +51,15 @@ impl Blocks<'_> {
         drawn
     }
 
-    fn entry(&self, drawn: &BlockPlan, hand: &Hand<'_>, tests: &[String]) -> Block {
-        let sessions = hand.data.session_cpus(self.plan.workload.clients, drawn.cpu_turn);
-        let cpus = sessions.unwrap_or_else(|| hand.data.online().clone()).to_string();
+    fn entry(&self, drawn: &BlockPlan, context: &BlockContext<'_>, tests: &[String]) -> Block {
+        let sessions = context.data.session_cpus(self.setup.plan.workload.clients, drawn.cpu_turn);
+        let cpus = sessions.unwrap_or_else(|| context.data.online().clone()).to_string();
         let arm = |(index, arm): (usize, &rqps_plan::Arm)| BlockArm {
             arm: arm.name.clone(),
             start_position: drawn.starts.iter().position(|at| *at == index).unwrap_or(0) as u32 + 1,
             side: side_letter(drawn.sides[index]),
             cpus: cpus.clone(),
-            data_seq: hand.data.data_seq(index, drawn.load),
+            data_seq: context.data.data_seq(index, drawn.load),
         };
         Block {
             number: drawn.number,
@@ -66,9 +68,10 @@ impl Blocks<'_> {
             note: None,
             started_at_ms: now_ms(),
             finished_at_ms: None,
-            restored_by: hand.data.restored_by.name().to_owned(),
+            restored_by: context.data.restored_by.name().to_owned(),
             tests: tests.to_vec(),
             arms: self
+                .setup
                 .plan
                 .arms
                 .iter()
@@ -81,7 +84,12 @@ impl Blocks<'_> {
 
     /// Reads share one restart; every test that writes has its own. A test that changes much of the tables is counted
     /// on what it leaves.
-    fn measure_all(&mut self, drawn: &BlockPlan, hand: &Hand<'_>, outside: &mut Outside<'_>) -> Result<()> {
+    fn measure_all(
+        &mut self,
+        drawn: &BlockPlan,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
         let mut servers: Option<Servers> = None;
         for (at, turns) in drawn.tests.iter().enumerate() {
             let began_at_ms = now_ms();
@@ -90,13 +98,13 @@ impl Blocks<'_> {
             }
             let mut ready = match servers.take() {
                 Some(ready) => ready,
-                None => self.start_all(drawn, hand, outside)?,
+                None => self.start_all(drawn, context, control)?,
             };
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
-            outside.watcher.begins(drawn.number, &format!("block {}", drawn.number), &title);
-            self.measure_test((drawn, turns, began_at_ms), &mut ready, hand, outside)?;
-            if self.ages(&turns.test, hand) {
-                self.count((drawn, &[&turns.test]), Some(ready), hand, outside)?;
+            control.progress.begins(drawn.number, &format!("block {}", drawn.number), &title);
+            self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
+            if self.ages(&turns.test, context) {
+                self.count((drawn, &[&turns.test]), Some(ready), context, control)?;
             } else {
                 servers = Some(ready);
             }
@@ -107,25 +115,25 @@ impl Blocks<'_> {
     fn start_all(
         &mut self,
         drawn: &BlockPlan,
-        hand: &Hand<'_>,
-        outside: &mut Outside<'_>,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Servers> {
         let mut servers = Servers::default();
         for &arm in &drawn.starts {
-            Self::go_on(outside)?;
-            let seat = Seat {
+            Self::go_on(control)?;
+            let options = StartOptions {
                 side: drawn.sides[arm],
                 cpu_turn: drawn.cpu_turn,
                 load: drawn.load,
                 instrument: None,
                 as_left: false,
             };
-            let mut active = hand.data.start(self, arm, &seat, outside)?;
-            warm(&active, self.plan, WARM_ROWS_MAX).and_then(|()| Ok(active.server.freeze()?)).map_err(
-                |failure| {
-                    if outside.stopped() { Error::Interrupted } else { active.judge("warm-up", failure) }
-                },
-            )?;
+            let mut active = context.data.start(self, arm, &options, control)?;
+            warm(&active, &self.setup.plan, WARM_ROWS_MAX)
+                .and_then(|()| Ok(active.instance.freeze()?))
+                .map_err(|failure| {
+                    if control.stopped() { Error::Interrupted } else { active.judge("warm-up", failure) }
+                })?;
             servers.put(active);
         }
         Ok(servers)
@@ -135,29 +143,93 @@ impl Blocks<'_> {
         &mut self,
         (drawn, turns, began_at_ms): (&BlockPlan, &Turns, i64),
         servers: &mut Servers,
-        hand: &Hand<'_>,
-        outside: &mut Outside<'_>,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let Some(work) = hand.works.get(&turns.test.name) else {
+        let Some(work) = context.works.get(&turns.test.name) else {
             return Ok(());
         };
         let clients = turns.test.clients;
-        let _pinned = hand.data.pin(clients, drawn.cpu_turn)?;
-        let shared = hand.data.session_cpus(clients, drawn.cpu_turn);
-        let cpus = shared.unwrap_or_else(|| hand.data.online().clone());
+        let _pinned = context.data.pin(clients, drawn.cpu_turn)?;
+        let shared = context.data.session_cpus(clients, drawn.cpu_turn);
+        let cpus = shared.unwrap_or_else(|| context.data.online().clone());
+        if work.slice_events > 0 && self.setup.driver.takes_turns(&turns.test) {
+            return self.measure_in_turns(
+                (drawn, turns, began_at_ms),
+                (work, &cpus),
+                servers,
+                context,
+                control,
+            );
+        }
         for (at, slot) in turns.slots.iter().enumerate() {
-            Self::go_on(outside)?;
+            Self::go_on(control)?;
             let Some(arm) = servers.get(slot.arm) else {
                 continue;
             };
-            arm.server.thaw();
+            arm.instance.thaw();
             // A server that was killed while it stood still is not there to be placed.
-            arm.server.place_sessions(&cpus).map_err(|error| arm.judge(&turns.test.name, error.into()))?;
+            arm.instance.place_sessions(&cpus).map_err(|error| arm.judge(&turns.test.name, error.into()))?;
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
             // The restart before a test that writes is part of what its first window takes.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
-            self.window(arm, (&turns.test, work), (placement, started_at_ms), hand, outside)?;
-            arm.server.freeze().map_err(|error| arm.judge(&turns.test.name, error.into()))?;
+            self.window(arm, (&turns.test, work), (placement, started_at_ms), context, control)?;
+            arm.instance.freeze().map_err(|error| arm.judge(&turns.test.name, error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Windows of one number share a stretch of time, in which arms take turns.
+    fn measure_in_turns(
+        &mut self,
+        (drawn, turns, began_at_ms): (&BlockPlan, &Turns, i64),
+        (work, cpus): (&TestWork, &CpuSet),
+        servers: &mut Servers,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let test = &turns.test;
+        for window in 1..=self.setup.plan.blocks().windows {
+            Self::go_on(control)?;
+            let slots: Vec<(u32, usize)> = (1..)
+                .zip(&turns.slots)
+                .filter(|(_, slot)| slot.window == window)
+                .map(|(at, slot)| (at, slot.arm))
+                .collect();
+            let order: Vec<usize> = slots.iter().map(|(_, arm)| *arm).collect();
+            let mut arms = servers.in_order(&order);
+            for arm in &mut arms {
+                arm.instance.thaw();
+                let placed = arm.instance.place_sessions(cpus);
+                placed.map_err(|error| arm.judge(&test.name, error.into()))?;
+                control.serve(arm);
+            }
+            let started_at_ms = if window == 1 { began_at_ms } else { now_ms() };
+            let describes = context.describes && window == 1;
+            let job = Job {
+                gives_way: context.data.session_cpus(test.clients, 0).is_some(),
+                slice: Some(slice_of(work)),
+                ..Job::of_work(
+                    &self.setup.plan,
+                    test,
+                    draws_of(drawn.number, window),
+                    fixed_work(work, test.clients),
+                )
+            };
+            let outputs = measure_in_turns(&mut arms, self.setup.driver, &job, describes, control);
+            let outputs = outputs.map_err(|failed| match (control.stopped(), *failed) {
+                (true, _) => Error::Interrupted,
+                (false, (at, failure)) => arms[at].judge(&test.name, failure),
+            })?;
+            Self::go_on(control)?;
+            for ((slot, arm), output) in slots.into_iter().zip(outputs) {
+                let begun = self.begin()?;
+                let StepOutput { mut observation, invalid, .. } = output;
+                observation.placement = Some(Placement { block: drawn.number, window, slot });
+                let arm = &self.setup.plan.arms[arm].name.clone();
+                let done = Done { arm, kind: "measure", step: &test.name, started_at_ms, invalid };
+                self.finish(begun, done, Some(&observation))?;
+            }
         }
         Ok(())
     }
@@ -168,21 +240,22 @@ impl Blocks<'_> {
         arm: &mut ActiveArm,
         (step, work): (&StepDef, &TestWork),
         (placement, started_at_ms): (Placement, i64),
-        hand: &Hand<'_>,
-        outside: &mut Outside<'_>,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
-        outside.serve(arm);
+        control.serve(arm);
         let begun = self.begin()?;
-        let visit = Visit::fixed(work, step.clients, (placement.block, placement.window));
         // Plans and state are the same all over a run: the first block that counts shows them.
-        let describes = hand.describes && placement.window == 1;
-        let gives_way = hand.data.session_cpus(step.clients, 0).is_some();
-        let how =
-            Specified { spec: visit.spec(self.plan, step, arm.adapter.dialect())?, describes, gives_way };
-        let output = measure_as(arm, self.plan, step, how, outside).map_err(|failure| {
-            if outside.stopped() { Error::Interrupted } else { arm.judge(&step.name, failure) }
+        let describes = context.describes && placement.window == 1;
+        let draws = draws_of(placement.block, placement.window);
+        let job = Job {
+            gives_way: context.data.session_cpus(step.clients, 0).is_some(),
+            ..Job::of_work(&self.setup.plan, step, draws, fixed_work(work, step.clients))
+        };
+        let output = measure(arm, self.setup.driver, job, describes, control).map_err(|failure| {
+            if control.stopped() { Error::Interrupted } else { arm.judge(&step.name, failure) }
         })?;
-        Self::go_on(outside)?;
+        Self::go_on(control)?;
         let StepOutput { mut observation, invalid, .. } = output;
         observation.placement = Some(placement);
         let done = Done { arm: &arm.name, kind: "measure", step: &step.name, started_at_ms, invalid };
@@ -204,14 +277,22 @@ impl Blocks<'_> {
 /// Numbers of draws that a block has; it has at most 64 windows of a test.
 pub(crate) const DRAWS_OF_A_BLOCK: u32 = 100;
 
-impl Visit {
-    /// The fixed work of a window.
-    fn fixed(work: &TestWork, clients: u32, (block, window): (u32, u32)) -> Self {
-        let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
-        let work = FixedWork { warmup: each(work.warmup_events), window: each(work.window_events) };
-        let draws = draws_of(block, window);
-        Self { draws, limit: Limit::Work(work), warmup: Warmup::Time(Duration::ZERO) }
-    }
+/// The fixed work of a window.
+fn fixed_work(work: &TestWork, clients: u32) -> FixedWork {
+    let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
+    FixedWork { warmup: each(work.warmup_events), window: each(work.window_events) }
+}
+
+/// Of a slice's events, one in so many warms it up.
+const GUARD_EACH: u64 = 10;
+/// A slice of fewer events has none to spare for that.
+const GUARD_FROM: u64 = 5;
+
+/// A turn of each client.
+fn slice_of(work: &TestWork) -> SliceSpec {
+    let events = work.slice_events;
+    let guard_events = if events < GUARD_FROM { 0 } else { events.div_ceil(GUARD_EACH) };
+    SliceSpec { events, guard_events }
 }
 
 /// Windows of the same number repeat the same operations on every arm; those of another block are others, so that no

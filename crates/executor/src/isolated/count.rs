@@ -6,17 +6,16 @@
 //! Counts don't depend on what else the machine does, so arms are counted at the same time.
 
 use super::counted::{Counted, Lane, LogPerEvent};
-use super::data::{Seat, warm};
-use super::{Blocks, Hand};
-use crate::adapters::adapter;
+use super::data::{StartOptions, warm};
+use super::{BlockContext, Blocks};
 use crate::arm::{ActiveArm, not_started};
+use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::outside::Outside;
 use crate::passes::Servers;
+use crate::system::System;
 use rqps_plan::isolated::BlockPlan;
 use rqps_plan::{Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
-use rqps_store::RunFolder;
 use std::path::Path;
 use std::time::Instant;
 
@@ -75,10 +74,10 @@ pub(super) fn events(cpu_us_per_event: f64, test: &StepDef) -> u64 {
 
 impl Blocks<'_> {
     /// Whether what a test's windows have left is another state than what they began with.
-    pub(super) fn ages(&self, test: &StepDef, hand: &Hand<'_>) -> bool {
-        let Some(work) = hand.works.get(&test.name) else { return false };
-        let events = (work.warmup_events + work.window_events) * u64::from(self.plan.blocks().windows);
-        test.writes && events as f64 >= AGED_SHARE * self.plan.work.rows_total() as f64
+    pub(super) fn ages(&self, test: &StepDef, context: &BlockContext<'_>) -> bool {
+        let Some(work) = context.works.get(&test.name) else { return false };
+        let events = (work.warmup_events + work.window_events) * u64::from(self.setup.plan.blocks().windows);
+        test.writes && events as f64 >= AGED_SHARE * self.setup.plan.work.rows_total() as f64
     }
 
     /// Counts tests of a block on all arms: on what the `left` servers have just left, which are stopped for it, or on
@@ -87,43 +86,43 @@ impl Blocks<'_> {
         &mut self,
         (drawn, tests): (&BlockPlan, &[&StepDef]),
         mut left: Option<Servers>,
-        hand: &Hand<'_>,
-        outside: &mut Outside<'_>,
+        context: &BlockContext<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
         let counts = |test: &&StepDef| {
-            let work = hand.works.get(&test.name);
-            work.is_some_and(|work| work.count_events > 0) && !hand.cost_decided.contains(&test.name)
+            let work = context.works.get(&test.name);
+            work.is_some_and(|work| work.count_events > 0) && !context.cost_decided.contains(&test.name)
         };
         let tests: Vec<&StepDef> = tests.iter().copied().filter(counts).collect();
-        if hand.counting.counted_by.is_none() || tests.is_empty() {
+        if context.counting.counted_by.is_none() || tests.is_empty() {
             return Ok(());
         }
         let began = Instant::now();
-        let log = LogPerEvent::of(&RunFolder::open(self.writer.folder().path())?, drawn.number);
+        let log = LogPerEvent::of(&self.writer.run()?, drawn.number);
         let mut all = Vec::new();
         for some in drawn.starts.chunks(LANES_MAX) {
             // Files of counts are named by process: no two starts share a directory.
-            let dir = self.place.counts_dir()?;
+            let dir = self.setup.place.counts_dir()?;
             let mut started = Vec::new();
             for (lane, &arm) in some.iter().enumerate() {
-                Self::go_on(outside)?;
+                Self::go_on(control)?;
                 let block = format!("block {}", drawn.number);
-                outside.watcher.begins(drawn.number, &block, "counting instructions");
+                control.progress.begins(drawn.number, &block, "counting instructions");
                 let as_left = left.as_mut().and_then(|servers| servers.take(arm));
-                let as_left = as_left.map(|arm| stop(arm, outside)).transpose()?;
-                let instrument = instrument_of(self.plan, arm, &dir);
-                let seat = Seat {
+                let as_left = as_left.map(|arm| stop(arm, control)).transpose()?;
+                let instrument = instrument_of(self.setup.ingredients[arm].system, &dir);
+                let options = StartOptions {
                     side: drawn.sides[arm],
                     cpu_turn: lane as u32,
                     load: drawn.load,
                     instrument: Some(&instrument),
                     as_left: as_left.is_some(),
                 };
-                started.push(hand.data.start(self, arm, &seat, outside)?);
+                started.push(context.data.start(self, arm, &options, control)?);
             }
-            all.extend(self.count_lanes(started, (drawn.number, &tests, &log), hand, &dir, outside)?);
+            all.extend(self.count_lanes(started, (drawn.number, &tests, &log), context, &dir, control)?);
         }
-        self.place.remove_counts()?;
+        self.setup.place.remove_counts()?;
         let counted: usize = all.iter().map(|(_, of_arm)| of_arm.len()).sum();
         // Lanes run at the same time: each count has its part of the time that passed.
         let took_ms = began.elapsed().as_millis() as i64 / counted.max(1) as i64;
@@ -138,16 +137,16 @@ impl Blocks<'_> {
         &self,
         started: Vec<ActiveArm>,
         (block, tests, log): (u32, &[&StepDef], &LogPerEvent),
-        hand: &Hand<'_>,
+        context: &BlockContext<'_>,
         dir: &Path,
-        outside: &Outside<'_>,
+        control: &RunControl<'_>,
     ) -> Result<Vec<(String, Vec<Counted>)>> {
-        let plan = self.plan;
-        let stop = outside.stop;
+        let (plan, driver) = (&self.setup.plan, self.setup.driver);
+        let stop = control.stop;
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
-            let _pinned = hand.data.pin(1, lane as u32)?;
+            let _pinned = context.data.pin(1, lane as u32)?;
             warm(arm, plan, WARM_ROWS_MAX)?;
-            let lane = Lane { plan, arm, dir, stop, hand, block, log };
+            let lane = Lane { plan, driver, arm, dir, stop, context, block, log };
             lane.count(tests)
         };
         let counted = std::thread::scope(|scope| {
@@ -159,7 +158,7 @@ impl Blocks<'_> {
                 .map(|lane| lane.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect::<Vec<_>>()
         });
-        if outside.stopped() {
+        if control.stopped() {
             return Err(Error::Interrupted);
         }
         let mut all = Vec::new();
@@ -168,22 +167,22 @@ impl Blocks<'_> {
                 arm.name.clone(),
                 counted.map_err(|failure| arm.judge("counting instructions", failure))?,
             ));
-            arm.server.stop_immediately();
+            arm.instance.discard();
         }
         Ok(all)
     }
 }
 
 /// Stops a server that was held still, so that another one finds its data whole.
-fn stop(mut arm: ActiveArm, outside: &Outside<'_>) -> Result<()> {
-    arm.server.thaw();
-    arm.server.stop_unless(outside.stop).map_err(not_started(&arm.name, &arm.data_dir))
+fn stop(mut arm: ActiveArm, control: &RunControl<'_>) -> Result<()> {
+    arm.instance.thaw();
+    arm.instance.stop(control.stop).map_err(not_started(&arm.name, &arm.data_dir))
 }
 
 /// What an arm's server is counted by.
-fn instrument_of(plan: &Plan, arm: usize, dir: &Path) -> Instrument {
+fn instrument_of(system: &dyn System, dir: &Path) -> Instrument {
     let counts_dir = dir.to_owned();
-    match adapter(plan.arms[arm].build.dbms).session_is_a_process() {
+    match system.session_is_a_process() {
         true => Instrument::Valgrind { counts_dir },
         false => Instrument::ValgrindThreads { counts_dir },
     }

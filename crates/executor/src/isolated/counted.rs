@@ -10,13 +10,13 @@
 //! result is the mixture that writes as much log per event as this arm's windows did in the same block.
 
 use super::block::{DRAWS_OF_A_BLOCK, draws_of};
-use super::{Hand, count::WARM_ROWS_MAX};
-use crate::adapter::{Admin, PageImages};
+use super::{BlockContext, count::WARM_ROWS_MAX};
 use crate::arm::ActiveArm;
+use crate::driver::{Driver, Job};
 use crate::error::{Error, Result};
-use crate::measure::Visit;
+use crate::system::{Admin, PageImages};
 use rqps_driver::Observer;
-use rqps_model::{FixedWork, Limit, Metrics, Warmup};
+use rqps_model::{FixedWork, Metrics};
 use rqps_plan::{Plan, StepDef};
 use rqps_servers::{ThreadCounter, instrument};
 use rqps_store::{Count, Measured, Observation, Placement, Run};
@@ -70,10 +70,11 @@ impl LogPerEvent {
 /// One server that is counted.
 pub(super) struct Lane<'a> {
     pub plan: &'a Plan,
+    pub driver: &'a dyn Driver,
     pub arm: &'a ActiveArm,
     pub dir: &'a Path,
     pub stop: &'a std::sync::atomic::AtomicBool,
-    pub hand: &'a Hand<'a>,
+    pub context: &'a BlockContext<'a>,
     pub block: u32,
     pub log: &'a LogPerEvent,
 }
@@ -125,7 +126,7 @@ impl Lane<'_> {
     }
 
     fn wanted(&self, test: &StepDef) -> u64 {
-        self.hand.works.get(&test.name).map_or(1, |work| work.count_events)
+        self.context.works.get(&test.name).map_or(1, |work| work.count_events)
     }
 
     /// None where the longer session did not execute more: the threads of the two were not told from others then. Nor
@@ -140,10 +141,10 @@ impl Lane<'_> {
             // Their pages are in the server's memory then, as in windows.
             self.session(admin, test, (draws[1], short + wanted))?;
         }
-        if test.writes && !self.arm.adapter.session_is_a_process() {
+        if test.writes && !self.arm.system.session_is_a_process() {
             let each_page = self.plan.work.rows_total() / ROWS_OF_A_SPLIT;
-            let mut eyes = Backend { pid: 0, threads: None, arm: self.arm, stop: self.stop };
-            self.run(test, (4, each_page.clamp(1, wanted * SPLITS_MAX)), &mut eyes)?;
+            let mut observer = SessionFinder { pid: 0, threads: None, arm: self.arm, stop: self.stop };
+            self.run(admin, test, (4, each_page.clamp(1, wanted * SPLITS_MAX)), &mut observer)?;
         }
         let few = self.session(admin, test, (draws[0], short))?;
         let many = self.session(admin, test, (draws[1], short + wanted))?;
@@ -183,11 +184,11 @@ impl Lane<'_> {
         let all = events as f64;
         let count = Count {
             test: test.test.clone(),
-            group: test.group.clone(),
+            group: test.group.key.to_string(),
             events,
             operations: all * test.operations_per_event,
             instructions: instructions_each * all,
-            counted_by: self.hand.counting.counted_by.clone().unwrap_or_default(),
+            counted_by: self.context.counting.counted_by.clone().unwrap_or_default(),
         };
         let placement = Some(Placement { block: self.block, window: 0, slot: 0 });
         Observation { placement, metrics, ..Observation::new(Measured::Count(count)) }
@@ -196,39 +197,52 @@ impl Lane<'_> {
     /// A session of so many events: what served it executed, as a process from its start to its end or as a thread in
     /// the window, and wrote to the log.
     fn session(&self, admin: &mut dyn Admin, test: &StepDef, (draws, events): (u32, u64)) -> Result<Took> {
-        let mut log_bytes = || admin.log_bytes().map_err(Error::session(&self.arm.name, DOING));
-        let before = log_bytes()?;
-        let instructions = self.instructions(test, draws, events)? as f64;
-        let log_bytes = log_bytes()?.zip(before).map_or(0.0, |(after, before)| after - before);
+        let log_bytes =
+            |admin: &mut dyn Admin| admin.log_bytes().map_err(Error::session(&self.arm.name, DOING));
+        let before = log_bytes(admin)?;
+        let instructions = self.instructions(admin, test, (draws, events))? as f64;
+        let log_bytes = log_bytes(admin)?.zip(before).map_or(0.0, |(after, before)| after - before);
         Ok(Took { instructions, log_bytes })
     }
 
-    fn run(&self, test: &StepDef, (draws, events): (u32, u64), eyes: &mut Backend<'_>) -> Result<()> {
+    fn run(
+        &self,
+        admin: &mut dyn Admin,
+        test: &StepDef,
+        (draws, events): (u32, u64),
+        observer: &mut SessionFinder<'_>,
+    ) -> Result<()> {
         let step = StepDef { clients: 1, ..test.clone() };
-        let visit = Visit {
-            draws: draws_of(self.block, DRAWS_OF_A_BLOCK - draws),
-            limit: Limit::Work(FixedWork { warmup: vec![0], window: vec![events] }),
-            warmup: Warmup::Time(Duration::ZERO),
-        };
-        let spec = visit.spec(self.plan, &step, self.arm.adapter.dialect())?;
+        let work = FixedWork { warmup: vec![0], window: vec![events] };
+        let draws = draws_of(self.block, DRAWS_OF_A_BLOCK - draws);
+        let job = Job { gives_way: true, ..Job::of_work(self.plan, &step, draws, work) };
+        let mut ready = self.driver.prepare(job, self.arm, admin)?;
         let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.name.clone(), source };
-        self.arm.adapter.run_step(&spec, &self.arm.endpoint, true, eyes).map_err(failed).map(|_| ())
+        ready.run(observer).map_err(failed).map(|_| ())
     }
 
-    fn instructions(&self, test: &StepDef, draws: u32, events: u64) -> Result<u64> {
+    fn instructions(
+        &self,
+        admin: &mut dyn Admin,
+        test: &StepDef,
+        (draws, events): (u32, u64),
+    ) -> Result<u64> {
         let not_counted = || Error::NotCounted { arm: self.arm.name.clone(), step: test.name.clone() };
-        let threads = match self.arm.adapter.session_is_a_process() {
+        let threads = match self.arm.system.session_is_a_process() {
             true => None,
-            false => Some(SessionThread::new(ThreadCounter::new(self.dir, self.arm.server.pid())?)),
+            false => {
+                let pid = self.arm.instance.pid().ok_or_else(not_counted)?;
+                Some(SessionThread::new(ThreadCounter::new(self.dir, pid)?))
+            }
         };
-        let mut eyes = Backend { pid: 0, threads, arm: self.arm, stop: self.stop };
-        self.run(test, (draws, events), &mut eyes)?;
-        if let Some(thread) = eyes.threads {
+        let mut observer = SessionFinder { pid: 0, threads, arm: self.arm, stop: self.stop };
+        self.run(admin, test, (draws, events), &mut observer)?;
+        if let Some(thread) = observer.threads {
             return thread.counted?.ok_or_else(not_counted);
         }
         let since = Instant::now();
         loop {
-            if let Some(instructions) = instrument::instructions_of(self.dir, eyes.pid)? {
+            if let Some(instructions) = instrument::instructions_of(self.dir, observer.pid)? {
                 return Ok(instructions);
             }
             if since.elapsed() > EXIT_MOST || self.stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -281,14 +295,14 @@ impl SessionThread {
 }
 
 /// Learns which process or thread serves the session.
-struct Backend<'a> {
+struct SessionFinder<'a> {
     pid: u32,
     threads: Option<SessionThread>,
     arm: &'a ActiveArm,
     stop: &'a std::sync::atomic::AtomicBool,
 }
 
-impl Observer for Backend<'_> {
+impl Observer for SessionFinder<'_> {
     fn window_opens(&mut self, sessions: &[u32]) {
         self.pid = sessions.first().copied().unwrap_or(0);
         if let Some(thread) = &mut self.threads
@@ -313,7 +327,7 @@ impl Observer for Backend<'_> {
     }
 
     fn end_statements(&mut self) {
-        self.arm.end_statements();
+        self.arm.instance.end_statements();
     }
 
     fn force(&mut self) {}

@@ -3,16 +3,15 @@
 
 use super::Blocks;
 use super::loads::{Made, Origin, journaled, origins};
-use crate::adapters::adapter;
 use crate::arm::{ActiveArm, not_started};
+use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::outside::Outside;
 use crate::place::Place;
-use crate::seat::{server_spec, session_cpus};
+use crate::spec::{server_spec, session_cpus};
+use crate::system::System;
 use rqps_builds::{CpuSet, Pinned, pin_this_thread};
 use rqps_plan::Plan;
-use rqps_servers::{HowCopied, Instrument, ServerSpec, config_from_text, restore};
-use rqps_store::RunFolder;
+use rqps_servers::{HowCopied, Instrument, ServerSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -32,7 +31,7 @@ pub(super) struct Data {
 }
 
 /// Where an arm's server runs in a block.
-pub(super) struct Seat<'a> {
+pub(super) struct StartOptions<'a> {
     pub side: usize,
     pub cpu_turn: u32,
     /// Which load it starts from.
@@ -45,16 +44,16 @@ pub(super) struct Seat<'a> {
 
 impl Data {
     /// Finds what an earlier process made, makes the first load of what is missing, and starts every arm on it once.
-    pub fn prepare(blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<Self> {
-        let run = RunFolder::open(blocks.writer.folder().path())?;
+    pub fn prepare(blocks: &mut Blocks<'_>, control: &mut RunControl<'_>) -> Result<Self> {
+        let run = blocks.writer.run()?;
         let mut data = Self {
-            place: blocks.place.clone(),
-            origins: origins(blocks.plan, blocks.ingredients),
-            made: journaled(blocks.plan, &run),
+            place: blocks.setup.place.clone(),
+            origins: origins(&blocks.setup.plan, &blocks.setup.ingredients),
+            made: journaled(&blocks.setup.plan, &run),
             restored_by: HowCopied::Reflink,
             online: CpuSet::online()?,
         };
-        data.introduce_all(blocks, outside)?;
+        data.introduce_all(blocks, control)?;
         Ok(data)
     }
 
@@ -83,13 +82,15 @@ impl Data {
         &self,
         blocks: &Blocks<'_>,
         arm: usize,
-        seat: &Seat<'_>,
-        outside: &Outside<'_>,
+        options: &StartOptions<'_>,
+        control: &RunControl<'_>,
     ) -> Result<HowCopied> {
-        let snapshot = self.place.data_dir(&self.origins[arm].made(seat.load).dir_name(blocks.plan));
-        let data_dir = self.place.data_dir(&side_name(seat.side));
-        let restored = restore(&snapshot, &data_dir, outside.stop);
-        Ok(restored.map_err(not_started(&blocks.plan.arms[arm].name, &data_dir))?.how)
+        let snapshot =
+            self.place.data_dir(&self.origins[arm].made(options.load).dir_name(&blocks.setup.plan));
+        let data_dir = self.place.data_dir(&side_name(options.side));
+        let system = blocks.setup.ingredients[arm].system;
+        let restored = system.copy_data(&snapshot, &data_dir, control.stop);
+        restored.map_err(not_started(&blocks.setup.plan.arms[arm].name, &data_dir))
     }
 
     /// Restores an arm's data on a side, unless they are there as they should be, and starts its server there.
@@ -97,29 +98,29 @@ impl Data {
         &self,
         blocks: &Blocks<'_>,
         arm: usize,
-        seat: &Seat<'_>,
-        outside: &Outside<'_>,
+        options: &StartOptions<'_>,
+        control: &RunControl<'_>,
     ) -> Result<ActiveArm> {
-        if !seat.as_left {
-            self.restore(blocks, arm, seat, outside)?;
+        if !options.as_left {
+            self.restore(blocks, arm, options, control)?;
         }
-        let plan = blocks.plan;
+        let (plan, system) = (&blocks.setup.plan, blocks.setup.ingredients[arm].system);
         let name = &plan.arms[arm].name;
-        let clients = if seat.instrument.is_some() { 1 } else { plan.workload.clients };
-        let session_cpus = self.session_cpus(clients, seat.cpu_turn);
-        let data_dir = self.place.data_dir(&side_name(seat.side));
+        let clients = if options.instrument.is_some() { 1 } else { plan.workload.clients };
+        let session_cpus = self.session_cpus(clients, options.cpu_turn);
+        let data_dir = self.place.data_dir(&side_name(options.side));
         let spec = ServerSpec {
-            cpus: match seat.instrument {
+            cpus: match options.instrument {
                 Some(_) => session_cpus.clone(),
                 None => session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
             },
-            instrument: seat.instrument.cloned(),
+            instrument: options.instrument.cloned(),
             ..in_place(blocks, arm, data_dir)
         };
-        let spec = undisturbed(spec)?;
-        let active = ActiveArm::start(arm, name, &spec, outside)?;
+        let spec = undisturbed(system, spec)?;
+        let active = ActiveArm::start(arm, name, (system, &spec), control)?;
         if let Some(cpus) = session_cpus {
-            active.server.place_sessions(&cpus)?;
+            active.instance.place_sessions(&cpus)?;
         }
         Ok(active)
     }
@@ -137,27 +138,18 @@ pub(super) fn side_letter(side: usize) -> String {
 
 /// The server of an arm on data in this place.
 pub(super) fn in_place(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> ServerSpec {
-    server_spec(blocks.plan, arm, &blocks.ingredients[arm], data_dir, blocks.writer.folder())
+    server_spec(&blocks.setup.plan, arm, &blocks.setup.ingredients[arm], data_dir, blocks.writer.folder())
 }
 
-/// Without what runs when the clock says so. A setting behind others of its name wins.
-pub(crate) fn undisturbed(spec: ServerSpec) -> Result<ServerSpec> {
-    let options = adapter(spec.build.dbms).options_of_blocks();
-    let lines = options.iter().map(|(name, value)| format!("{name} = {value}\n"));
-    let text = std::iter::once(format!("{}\n", spec.config.text)).chain(lines).collect::<String>();
-    let config = config_from_text(spec.build.dbms, &spec.config.name, &text)?;
+/// Without what runs when the clock says so.
+pub(crate) fn undisturbed(system: &dyn System, spec: ServerSpec) -> Result<ServerSpec> {
+    let config = system.config_of_blocks(spec.build.dbms, &spec.config)?;
     Ok(ServerSpec { config, ..spec })
 }
 
 /// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.
 pub(crate) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
-    let doing = "reading the tables once";
-    let mut admin = arm.admin(doing)?;
     let rows = plan.work.rows_per_table().min(rows_max);
-    let statements = arm.adapter.warm_sql(plan.work.tables().len() as u32, rows);
-    let mut say = |sql: &String| match admin.query(sql) {
-        Err(error) if !arm.adapter.lacks_index(&error) => Err(Error::session(&arm.name, doing)(error)),
-        _ => Ok(()),
-    };
-    statements.iter().try_for_each(&mut say)
+    let warmed = arm.instance.warm(plan.work.tables(), rows);
+    warmed.map_err(Error::session(&arm.name, "reading the tables once"))
 }

@@ -1,7 +1,7 @@
 //! Whether the host was itself around a block: canaries before and after it, and the CPU time that its hypervisor took.
 
 use crate::error::Result;
-use rqps_probe::Canaries;
+use crate::kit::Host;
 use rqps_store::{BlockStatus, Canary, Moment, Run};
 use std::path::Path;
 
@@ -15,10 +15,9 @@ const STOLEN_MOST: f64 = 0.10;
 /// Not more than this share of blocks is void because of the host: where it is never quiet, results say so instead.
 const VOID_SHARE_MOST: f64 = 0.25;
 
-pub(super) fn canaries(block: u32, moment: Moment, dir: &Path) -> Result<Vec<Canary>> {
-    let measured = Canaries::measure(dir)?;
+pub(super) fn canaries(host: &dyn Host, (block, moment): (u32, Moment), dir: &Path) -> Result<Vec<Canary>> {
     let canary = |(name, value): (&str, f64)| Canary { block, moment, name: name.to_owned(), value };
-    Ok(measured.pairs().into_iter().map(canary).collect())
+    Ok(host.canaries(dir)?.into_iter().map(canary).collect())
 }
 
 /// Why a block of a run must not count, if so.

@@ -5,15 +5,15 @@
 //! that an arm alone is given run on a copy of the shared load. Every load is made [`rqps_plan::isolated::LOADS`]
 //! times, when the first block needs it.
 
-use super::data::{Data, Seat, in_place};
+use super::data::{Data, StartOptions, in_place};
 use super::{Blocks, Done};
 use crate::arm::{ActiveArm, Ingredients, not_started, record};
+use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::outside::Outside;
 use crate::work::{Task, after_load, load_tables, settle};
 use rqps_plan::Plan;
 use rqps_plan::isolated::LOADS;
-use rqps_servers::{Server, ServerSpec, data_key, restore, snapshot};
+use rqps_servers::ServerSpec;
 use rqps_store::{Observation, Outcome, Run, now_ms};
 use std::collections::BTreeMap;
 
@@ -68,9 +68,9 @@ impl Made {
 /// Where each arm's data come from, by index of the plan's arms, as far as versions and options tell.
 pub(super) fn origins(plan: &Plan, ingredients: &[Ingredients]) -> Vec<Origin> {
     let key = |arm: usize| {
-        let Ingredients { build, config } = &ingredients[arm];
+        let Ingredients { build, config, system } = &ingredients[arm];
         let planned = &plan.arms[arm];
-        (data_key(build, config), (planned.control || planned.own_load).then_some(arm))
+        (system.data_key(build, config), (planned.control || planned.own_load).then_some(arm))
     };
     let first = |is_like: &dyn Fn(usize) -> bool| (0..plan.arms.len()).find(|arm| is_like(*arm));
     let origin = |arm: usize| {
@@ -101,7 +101,7 @@ pub(super) fn journaled(plan: &Plan, run: &Run) -> BTreeMap<Made, u32> {
 }
 
 /// Something that is done for an arm.
-type ForArm<'a> = dyn Fn(&mut Data, &mut Blocks<'_>, usize, &mut Outside<'_>) -> Result<()> + 'a;
+type ForArm<'a> = dyn Fn(&mut Data, &mut Blocks<'_>, usize, &mut RunControl<'_>) -> Result<()> + 'a;
 
 impl Data {
     /// Makes what all arms start from with this load, where it is not there yet.
@@ -109,14 +109,14 @@ impl Data {
         &mut self,
         blocks: &mut Blocks<'_>,
         load: u32,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
-        self.for_all(blocks, outside, &|data, blocks, arm, outside| data.provide(blocks, arm, load, outside))
+        self.for_all(blocks, control, &|data, blocks, arm, control| data.provide(blocks, arm, load, control))
     }
 
     /// Starts every arm once on its data, and notes what its server says of itself.
-    pub fn introduce_all(&mut self, blocks: &mut Blocks<'_>, outside: &mut Outside<'_>) -> Result<()> {
-        self.for_all(blocks, outside, &Self::introduce)
+    pub fn introduce_all(&mut self, blocks: &mut Blocks<'_>, control: &mut RunControl<'_>) -> Result<()> {
+        self.for_all(blocks, control, &Self::introduce)
     }
 
     /// Does this for every arm that is not given up. An arm whose server does not start on what another loaded gets
@@ -124,26 +124,26 @@ impl Data {
     fn for_all(
         &mut self,
         blocks: &mut Blocks<'_>,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
         work: &ForArm<'_>,
     ) -> Result<()> {
-        for arm in 0..blocks.plan.arms.len() {
-            Blocks::go_on(outside)?;
+        for arm in 0..blocks.setup.plan.arms.len() {
+            Blocks::go_on(control)?;
             if blocks.given_up.contains_key(&arm) {
                 continue;
             }
-            let mut done = work(self, blocks, arm, outside);
+            let mut done = work(self, blocks, arm, control);
             if let Err(error) = &done
                 && self.origins[arm].loader != arm
                 && error.faulty_arm().is_some()
                 && matches!(error, Error::NotStarted { .. } | Error::ServerDied { .. })
             {
-                self.load_by_itself(blocks, arm, error, outside)?;
-                done = work(self, blocks, arm, outside);
+                self.load_by_itself(blocks, arm, error, control)?;
+                done = work(self, blocks, arm, control);
             }
             if let Err(error) = done {
-                blocks.give_up(error, outside)?;
-                blocks.place.remove_arm(&blocks.plan.arms[arm].name)?;
+                blocks.give_up(error, control)?;
+                blocks.setup.place.remove_arm(&blocks.setup.plan.arms[arm].name)?;
             }
         }
         Ok(())
@@ -155,17 +155,17 @@ impl Data {
         blocks: &mut Blocks<'_>,
         arm: usize,
         why: &Error,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
         let loader = self.origins[arm].loader;
-        let arms = &blocks.plan.arms;
-        blocks.place.remove_arm(&arms[loader].name)?;
+        let arms = &blocks.setup.plan.arms;
+        blocks.setup.place.remove_arm(&arms[loader].name)?;
         let (name, of) = (&arms[arm].name, &arms[loader].name);
         let text = format!("{name} gets loads of its own, since it cannot start on what {of} loaded: ");
         let text = text + &why.in_short();
-        outside.watcher.note(&text);
+        control.progress.note(&text);
         blocks.writer.add_note(Some(name), &text)?;
-        let hash = |arm: usize| &blocks.ingredients[arm].build.hash;
+        let hash = |arm: usize| &blocks.setup.ingredients[arm].build.hash;
         for other in arm..arms.len() {
             if self.origins[other].loader == loader && hash(other) == hash(arm) {
                 self.origins[other].loader = arm;
@@ -179,28 +179,28 @@ impl Data {
         blocks: &mut Blocks<'_>,
         arm: usize,
         load: u32,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
         let origin = self.origins[arm];
         for made in [origin.loaded(load), origin.made(load)] {
-            let is_there = blocks.place.data_dir(&made.dir_name(blocks.plan)).exists();
+            let is_there = blocks.setup.place.data_dir(&made.dir_name(&blocks.setup.plan)).exists();
             if !is_there || !self.made.contains_key(&made) {
-                self.make(blocks, made, origin, outside)?;
+                self.make(blocks, made, origin, control)?;
             }
         }
         Ok(())
     }
 
-    fn introduce(&mut self, blocks: &mut Blocks<'_>, arm: usize, outside: &mut Outside<'_>) -> Result<()> {
-        self.provide(blocks, arm, 1, outside)?;
-        let seat = Seat { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
-        self.restored_by = self.restore(blocks, arm, &seat, outside)?;
-        let active = self.start(blocks, arm, &seat, outside)?;
-        let (says, applied) = (active.says()?, active.server.applied().clone());
-        active.server.stop_immediately();
-        let planned = &blocks.plan.arms[arm];
-        let is_base = planned.name == blocks.plan.base;
-        let entry = record(planned, is_base, &blocks.ingredients[arm], Some(&applied), Some(says));
+    fn introduce(&mut self, blocks: &mut Blocks<'_>, arm: usize, control: &mut RunControl<'_>) -> Result<()> {
+        self.provide(blocks, arm, 1, control)?;
+        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
+        self.restored_by = self.restore(blocks, arm, &options, control)?;
+        let mut active = self.start(blocks, arm, &options, control)?;
+        let (facts, applied) = (active.facts()?, active.instance.applied().clone());
+        active.instance.discard();
+        let planned = &blocks.setup.plan.arms[arm];
+        let is_base = planned.name == blocks.setup.plan.base;
+        let entry = record(planned, is_base, &blocks.setup.ingredients[arm], Some(&applied), Some(facts));
         Ok(blocks.writer.put_arm(&entry)?)
     }
 
@@ -210,33 +210,35 @@ impl Data {
         blocks: &mut Blocks<'_>,
         made: Made,
         origin: Origin,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let plan = blocks.plan;
+        let plan = &blocks.setup.plan;
         let name = plan.arms[made.arm].name.clone();
-        let data_dir = blocks.place.data_dir(&name);
+        let system = blocks.setup.ingredients[made.arm].system;
+        let data_dir = blocks.setup.place.data_dir(&name);
         let spec = in_place(blocks, made.arm, data_dir.clone());
         // Arms that share what is loaded may differ in their environment.
         let spec = ServerSpec { env: BTreeMap::new(), ..spec };
         if made.changed {
-            let from = blocks.place.data_dir(&origin.loaded(made.load).dir_name(plan));
-            restore(&from, &data_dir, outside.stop).map_err(not_started(&name, &data_dir))?;
+            let from = blocks.setup.place.data_dir(&origin.loaded(made.load).dir_name(plan));
+            system.copy_data(&from, &data_dir, control.stop).map_err(not_started(&name, &data_dir))?;
         } else {
-            Server::init_unless(&spec, outside.stop).map_err(not_started(&name, &data_dir))?;
-            blocks.place.sign()?;
+            system.create(&spec, control.stop).map_err(not_started(&name, &data_dir))?;
+            blocks.setup.place.sign()?;
         }
         let begun = blocks.begin()?;
         let (seq, started_at_ms, step) = (begun.seq, now_ms(), made.step());
-        outside.watcher.begins(seq, &name, &step);
-        let mut active = ActiveArm::start(made.arm, &name, &spec, outside)?;
-        let filled = fill(&Task { plan, arm: &active }, made.changed, outside);
+        control.progress.begins(seq, &name, &step);
+        let mut active = ActiveArm::start(made.arm, &name, (system, &spec), control)?;
+        let task = Task { plan, driver: blocks.setup.driver, arm: &active };
+        let filled = fill(&task, made.changed, control);
         let Filled { observation, summary, open } = filled.map_err(|failure| {
-            if outside.stopped() { Error::Interrupted } else { active.judge(&step, failure) }
+            if control.stopped() { Error::Interrupted } else { active.judge(&step, failure) }
         })?;
-        active.server.stop_unless(outside.stop).map_err(not_started(&name, &data_dir))?;
-        let to = blocks.place.data_dir(&made.dir_name(plan));
-        snapshot(&data_dir, &to, outside.stop).map_err(not_started(&name, &to))?;
-        blocks.place.remove_arm(&name)?;
+        active.instance.stop(control.stop).map_err(not_started(&name, &data_dir))?;
+        let to = blocks.setup.place.data_dir(&made.dir_name(plan));
+        system.copy_data(&data_dir, &to, control.stop).map_err(not_started(&name, &to))?;
+        blocks.setup.place.remove_arm(&name)?;
         if let Some(open) = open {
             blocks.writer.add_note(Some(&name), &format!("{step}: not at rest when it was kept: {open}"))?;
         }
@@ -244,7 +246,7 @@ impl Data {
         let done = Done { arm: &name, kind, step: &step, started_at_ms, invalid: None };
         blocks.finish(begun, done, observation.as_ref())?;
         self.made.insert(made, seq);
-        outside.watcher.ends(seq, &name, &step, &summary);
+        control.progress.ends(seq, &name, &step, &summary);
         Ok(())
     }
 }
@@ -259,12 +261,12 @@ struct Filled {
 }
 
 /// Loads the tables, or runs the arm's statements on them; then brings the server to rest.
-fn fill(task: &Task<'_>, is_loaded: bool, outside: &mut Outside<'_>) -> Result<Filled> {
+fn fill(task: &Task<'_>, is_loaded: bool, control: &mut RunControl<'_>) -> Result<Filled> {
     let loaded = match is_loaded {
-        true => after_load(task, outside).map(|()| None)?,
-        false => Some(load_tables(task, outside)?),
+        true => after_load(task, control).map(|()| None)?,
+        false => Some(load_tables(task, control)?),
     };
-    let settled = settle(task, (0, task.plan.workload.settle_seconds_max), outside)?;
+    let settled = settle(task, (0, task.plan.workload.settle_seconds_max), control)?;
     let open = settled.note.clone();
     let done = loaded.unwrap_or(settled);
     let doing = "reading the state that a load left";

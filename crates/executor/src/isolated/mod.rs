@@ -17,27 +17,23 @@ mod pilot;
 
 pub(crate) use data::{WARM_ROWS_MAX, undisturbed, warm};
 
-use crate::arm::Ingredients;
+use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::outside::Outside;
-use crate::place::Place;
+use crate::setup::Setup;
 use crate::trial::Trial;
 use data::Data;
 use next::{Next, Stop};
+use rqps_plan::OnServerDeath;
 use rqps_plan::isolated::load_of;
-use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
-    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunFolder, RunWriter, Standing, TestWork,
-    now_ms,
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunWriter, Standing, TestWork, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// What a run of blocks works with.
 pub(crate) struct Blocks<'a> {
-    pub plan: &'a Plan,
-    pub ingredients: &'a [Ingredients],
-    pub place: &'a Place,
+    pub setup: &'a Setup,
     pub writer: &'a mut RunWriter,
     /// Whether data directories stay when the run ends.
     pub keep_data: bool,
@@ -57,71 +53,66 @@ enum Ended {
 
 impl Blocks<'_> {
     /// Measures blocks until there is nothing left to measure. Returns why it ended, in a phrase.
-    pub fn run(&mut self, outside: &mut Outside<'_>) -> Result<String> {
+    pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<String> {
         let start = Instant::now();
-        self.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()), outside)?;
-        let counting = count::source(self.plan);
+        self.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()), control)?;
+        let counting = count::source(&self.setup.plan);
         self.writer.add_method("instructions", &counting.text)?;
-        self.try_arms(outside)?;
-        let mut data = Data::prepare(self, outside)?;
-        let works = self.works(&data, outside)?;
-        let ended = self.blocks(&mut data, (&works, &counting, start), outside);
+        self.try_arms(control)?;
+        let mut data = Data::prepare(self, control)?;
+        let works = self.works(&data, control)?;
+        let ended = self.blocks(&mut data, (&works, &counting, start), control);
         // Those of an arm that was given up can be resumed.
         if ended.is_ok() && !self.keep_data && self.given_up.is_empty() {
-            self.place.remove()?;
+            self.setup.place.remove()?;
         }
         ended
     }
 
     /// Tells how far it has come to who watches it and to who reads the run.
-    fn stands(&mut self, share: f64, seconds_left: Option<f64>, outside: &mut Outside<'_>) -> Result<()> {
-        outside.watcher.stands(share, seconds_left);
+    fn stands(&mut self, share: f64, seconds_left: Option<f64>, control: &mut RunControl<'_>) -> Result<()> {
+        control.progress.stands(share, seconds_left);
         let ends_at_ms = seconds_left.map(|left| now_ms() + (left * 1e3) as i64);
         Ok(self.writer.stands(Standing { share, ends_at_ms })?)
     }
 
     /// Starts every arm once before any is loaded.
-    fn try_arms(&mut self, outside: &mut Outside<'_>) -> Result<()> {
-        let run = RunFolder::open(self.writer.folder().path())?;
+    fn try_arms(&mut self, control: &mut RunControl<'_>) -> Result<()> {
+        let run = self.writer.run()?;
         if !run.loads.is_empty() || !run.blocks.is_empty() {
             return Ok(());
         }
-        let trial = Trial {
-            plan: self.plan,
-            ingredients: self.ingredients,
-            place: self.place,
-            folder: self.writer.folder(),
-        };
-        trial.failures(outside)?.into_iter().try_for_each(|(_, error)| self.give_up(error, outside))
+        let trial = Trial { setup: self.setup, folder: self.writer.folder() };
+        trial.failures(control)?.into_iter().try_for_each(|(_, error)| self.give_up(error, control))
     }
 
     fn blocks(
         &mut self,
         data: &mut Data,
         (works, counting, start): (&BTreeMap<String, TestWork>, &count::Source, Instant),
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<String> {
         loop {
-            let run = RunFolder::open(self.writer.folder().path())?;
+            let run = self.writer.run()?;
             let left = self.budget.map(|budget| budget.saturating_sub(start.elapsed()));
-            let next = next::next(self.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
-            self.stands(next.share, next.seconds_left, outside)?;
-            Self::go_on(outside)?;
+            let next = next::next(&self.setup.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
+            self.stands(next.share, next.seconds_left, control)?;
+            Self::go_on(control)?;
             let tests = match next.what {
                 Next::Stop(Stop { why, in_short }) => {
-                    outside.watcher.says(&why);
+                    control.progress.says(&why);
                     return Ok(in_short);
                 }
                 Next::Measure(tests) => tests,
             };
-            outside.watcher.says(&next.why);
+            control.progress.says(&next.why);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
-            data.provide_all(self, load_of(number), outside)?;
+            data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
             let describes = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
-            let hand = Hand { data, works, counting, cost_decided: next.cost_decided, describes };
-            let ended = self.block(number, &tests, &hand, outside);
-            self.conclude(number, ended, began.elapsed(), outside)?;
+            let context = BlockContext { data, works, counting, cost_decided: next.cost_decided, describes };
+            let ended = self.block(number, &tests, &context, control);
+            self.conclude(number, ended, began.elapsed(), control)?;
         }
     }
 
@@ -132,22 +123,22 @@ impl Blocks<'_> {
         number: u32,
         ended: Result<Ended>,
         took: Duration,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
         let seconds = took.as_secs_f64();
         match ended {
             Ok(Ended::Done) => {
                 self.writer.finish_block(number, BlockStatus::Done, None)?;
                 self.died.clear();
-                outside.watcher.says(&format!("block {number}: done in {seconds:.0} s"));
+                control.progress.says(&format!("block {number}: done in {seconds:.0} s"));
                 Ok(())
             }
             Ok(Ended::Void(why)) => {
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
-                outside.watcher.says(&format!("block {number}: void, to be measured again: {why}"));
+                control.progress.says(&format!("block {number}: void, to be measured again: {why}"));
                 Ok(())
             }
-            Err(_) if outside.stopped() => {
+            Err(_) if control.stopped() => {
                 self.writer.finish_block(number, BlockStatus::Void, Some(CUT_OFF))?;
                 Err(Error::Interrupted)
             }
@@ -156,40 +147,40 @@ impl Blocks<'_> {
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
                 let arm = self.arm_at_fault(&error);
                 if error.may_pass() && arm.is_some_and(|arm| self.died.insert(arm)) {
-                    outside.watcher.note(&format!("block {number}: void, to be measured again: {why}"));
+                    control.progress.note(&format!("block {number}: void, to be measured again: {why}"));
                     self.writer.add_note(None, &format!("block {number} is void: {why}"))?;
                     return Ok(());
                 }
-                self.give_up(error, outside)
+                self.give_up(error, control)
             }
         }
     }
 
     fn arm_at_fault(&self, error: &Error) -> Option<usize> {
         let name = error.faulty_arm()?;
-        self.plan.arms.iter().position(|arm| arm.name == name)
+        self.setup.plan.arms.iter().position(|arm| arm.name == name)
     }
 
     /// Gives up the arm that an error is about, so that blocks go on without it.
     ///
     /// # Errors
     /// That error, where blocks can't: without base, or with nothing but base, or where the plan says so.
-    pub(super) fn give_up(&mut self, error: Error, outside: &mut Outside<'_>) -> Result<()> {
-        let arms = &self.plan.arms;
+    pub(super) fn give_up(&mut self, error: Error, control: &mut RunControl<'_>) -> Result<()> {
+        let arms = &self.setup.plan.arms;
         let Some(arm) = self.arm_at_fault(&error) else {
             return Err(error);
         };
-        if outside.stopped() {
+        if control.stopped() {
             return Err(Error::Interrupted);
         }
         let is_left = |other: usize| other != arm && !self.given_up.contains_key(&other);
-        let base = self.plan.base_index();
+        let base = self.setup.plan.base_index();
         let compares = (0..arms.len()).any(|other| other != base && !arms[other].control && is_left(other));
-        if arm == base || !compares || self.plan.on_server_death == OnServerDeath::Stop {
+        if arm == base || !compares || self.setup.plan.on_server_death == OnServerDeath::Stop {
             return Err(error);
         }
         let name = &arms[arm].name;
-        outside.watcher.note(&format!("{error}\n{name} is given up, blocks go on without it"));
+        control.progress.note(&format!("{error}\n{name} is given up, blocks go on without it"));
         let why = error.in_short_of(name);
         self.writer
             .add_note(Some(name), &format!("{why}; given up, blocks go on without it; see logs/{name}"))?;
@@ -220,8 +211,8 @@ impl Blocks<'_> {
     }
 
     /// Fails when the user wants the run to end.
-    fn go_on(outside: &Outside<'_>) -> Result<()> {
-        if outside.stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    fn go_on(control: &RunControl<'_>) -> Result<()> {
+        if control.stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -242,7 +233,7 @@ struct Done<'a> {
 }
 
 /// What all blocks share.
-struct Hand<'a> {
+struct BlockContext<'a> {
     data: &'a Data,
     works: &'a BTreeMap<String, TestWork>,
     counting: &'a count::Source,

@@ -94,17 +94,11 @@ fn first_blocks(
             );
         }
         let need = duration_text(seconds_for(first_look - lowest));
-        let why = format!(
-            "the budget ends before block {first_look}, the first that verdicts can rest on: another {need} would do"
-        );
+        let why = format!("budget too short: verdicts need {first_look} blocks; about {need} more would do");
         return stop(&why, &format!("budget used up; {need} more until the first verdicts"));
     }
     Outlook {
-        why: format!(
-            "block {} of {least} that every test gets: {}",
-            lowest + 1,
-            counted(tests.len(), "test")
-        ),
+        why: format!("block {} of at least {least}: {}", lowest + 1, counted(tests.len(), "test")),
         share: lowest as f64 / least as f64 * 0.5,
         seconds_left: Some(left_s.map_or(to_first_look, |left| left.min(to_first_look))),
         what: Next::Measure(tests),

@@ -4,15 +4,16 @@
 //! cheaper than all before it by more than noise: what they gained is the warm-up that a server needs after a
 //! restart.
 
-use super::data::{Data, Seat, WARM_ROWS_MAX, warm};
+use super::data::{Data, StartOptions, WARM_ROWS_MAX, warm};
 use super::{Blocks, count};
 use crate::arm::ActiveArm;
+use crate::control::RunControl;
+use crate::driver::Job;
 use crate::error::Result;
-use crate::measure::{Specified, Visit, measure_as};
-use crate::outside::Outside;
+use crate::measure::measure;
 use rqps_model::{Limit, Warmup};
 use rqps_plan::StepDef;
-use rqps_store::{Measured, Observation, RunFolder, TestWork};
+use rqps_store::{Measured, Observation, TestWork};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -36,36 +37,36 @@ impl Blocks<'_> {
     pub(super) fn works(
         &mut self,
         data: &Data,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<BTreeMap<String, TestWork>> {
-        let run = RunFolder::open(self.writer.folder().path())?;
+        let run = self.writer.run()?;
         let mut works: BTreeMap<String, TestWork> =
             run.works.into_iter().map(|work| (work.test.clone(), work)).collect();
-        let missing = self.plan.workload.steps.iter().filter(|name| !works.contains_key(*name));
-        let missing = missing.filter_map(|name| self.plan.step(name));
+        let missing = self.setup.plan.workload.steps.iter().filter(|name| !works.contains_key(*name));
+        let missing = missing.filter_map(|name| self.setup.plan.step(name));
         let (writes, reads): (Vec<StepDef>, Vec<StepDef>) = missing.partition(|step| step.writes);
         if reads.is_empty() && writes.is_empty() {
             return Ok(works);
         }
-        outside.watcher.says(&format!("finding the work of {} tests on base", reads.len() + writes.len()));
-        let base = self.plan.base_index();
-        let seat = Seat { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: false };
+        control.progress.says(&format!("sizing {} tests on base", reads.len() + writes.len()));
+        let base = self.setup.plan.base_index();
+        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: false };
         let mut arm: Option<ActiveArm> = None;
         for test in reads.iter().chain(&writes) {
-            Self::go_on(outside)?;
+            Self::go_on(control)?;
             if test.writes {
                 arm = None;
             }
             let mut ready = match arm.take() {
                 Some(ready) => ready,
                 None => {
-                    let started = data.start(self, base, &seat, outside)?;
-                    warm(&started, self.plan, WARM_ROWS_MAX)?;
+                    let started = data.start(self, base, &options, control)?;
+                    warm(&started, &self.setup.plan, WARM_ROWS_MAX)?;
                     started
                 }
             };
-            outside.watcher.begins(0, &ready.name, &format!("pilot {}", test.name));
-            let work = self.work_of(test, &mut ready, data, outside)?;
+            control.progress.begins(0, &ready.name, &format!("pilot {}", test.name));
+            let work = self.work_of(test, &mut ready, data, control)?;
             self.writer.put_work(&work)?;
             works.insert(work.test.clone(), work);
             arm = (!test.writes).then_some(ready);
@@ -78,24 +79,21 @@ impl Blocks<'_> {
         step: &StepDef,
         arm: &mut ActiveArm,
         data: &Data,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<TestWork> {
-        let seconds = self.plan.window_seconds_of(&step.name).max(PILOT_SECONDS_MIN);
+        let seconds = self.setup.plan.window_seconds_of(&step.name).max(PILOT_SECONDS_MIN);
         let clients = u64::from(step.clients);
         let _pinned = data.pin(clients as u32, 0)?;
         let gives_way = data.session_cpus(clients as u32, 0).is_some();
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
-            let visit = Visit { draws: PILOT_DRAWS + window, limit, warmup };
-            let spec = visit.spec(self.plan, step, arm.adapter.dialect())?;
-            Ok::<_, crate::Error>(
-                measure_as(arm, self.plan, step, Specified { spec, describes: false, gives_way }, outside)?
-                    .observation,
-            )
+            let job =
+                Job { gives_way, ..Job::of(&self.setup.plan, step, PILOT_DRAWS + window, limit, warmup) };
+            Ok::<_, crate::Error>(measure(arm, self.setup.driver, job, false, control)?.observation)
         };
         let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
         let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
         let events_by_time = events(&first);
-        let given = self.plan.options_of(&step.name).events;
+        let given = self.setup.plan.options_of(&step.name).events;
         let window_events = given.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
         let cpu_us = first.metrics.get("server_cpu_us").copied().unwrap_or(seconds * 1e6);
@@ -121,6 +119,7 @@ impl Blocks<'_> {
             test: step.test.clone(),
             warmup_events,
             window_events,
+            slice_events: slice_events(rate, clients),
             count_events: count::events(cpu_us_per_event, step),
         };
         if step.shrinks {
@@ -131,8 +130,8 @@ impl Blocks<'_> {
 
     /// All windows of a block together remove no more rows than the plan allows.
     fn keep_rows(&self, work: &mut TestWork, share: f64) {
-        let windows = self.plan.blocks().windows;
-        let rows = self.plan.work.rows_total() as f64 * share;
+        let windows = self.setup.plan.blocks().windows;
+        let rows = self.setup.plan.work.rows_total() as f64 * share;
         let most = (rows / f64::from(windows)) as u64;
         let all = work.warmup_events + work.window_events;
         if all > most {
@@ -140,6 +139,18 @@ impl Blocks<'_> {
             work.window_events = most.saturating_sub(work.warmup_events).max(1);
         }
     }
+}
+
+/// A slice takes so long, in seconds. Ratios of finer turns have smaller errors, until switching takes a part of them
+/// that counts: `tools/slice-errors` measures both.
+const SLICE_SECONDS: f64 = 0.01;
+/// Several clients stand until the last of them has done its part, which is lost to the others.
+const SLICE_SECONDS_OF_SEVERAL: f64 = 0.05;
+
+/// Events of a slice on each client, at this rate of all.
+fn slice_events(rate: f64, clients: u64) -> u64 {
+    let seconds = if clients > 1 { SLICE_SECONDS_OF_SEVERAL } else { SLICE_SECONDS };
+    ((rate * seconds / clients as f64).round() as u64).max(1)
 }
 
 fn events(observation: &Observation) -> u64 {

@@ -7,18 +7,18 @@
 mod choose;
 mod take;
 
-use crate::arm::{ActiveArm, Ingredients, not_started};
+use crate::arm::{ActiveArm, not_started};
+use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::isolated::{WARM_ROWS_MAX, undisturbed, warm};
-use crate::outside::Outside;
-use crate::place::Place;
-use crate::seat::{server_spec, session_cpus};
+use crate::setup::Setup;
+use crate::spec::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
 use rqps_builds::CpuSet;
 use rqps_plan::{Plan, ProfileAfter, Protocol, StepDef};
 use rqps_probe::profile::{CallGraph, Perf};
-use rqps_servers::{Server, ServerSpec, restore, snapshot};
-use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunFolder, RunWriter, counted, now_ms};
+use rqps_servers::ServerSpec;
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunWriter, counted, now_ms};
 use std::path::PathBuf;
 use std::time::Instant;
 use take::Sampling;
@@ -64,9 +64,7 @@ impl ProfileRequest {
 
 /// What the pass works with.
 pub(crate) struct Profiles<'a> {
-    pub plan: &'a Plan,
-    pub ingredients: &'a [Ingredients],
-    pub place: &'a Place,
+    pub setup: &'a Setup,
     pub writer: &'a mut RunWriter,
     /// Numbers below it belong to the schedule, whether its actions are done or not.
     pub first_seq: u32,
@@ -74,14 +72,14 @@ pub(crate) struct Profiles<'a> {
 
 impl Profiles<'_> {
     /// Takes the profiles; returns how many. Those that are there from before are replaced.
-    pub fn run(&mut self, wanted: &ProfileRequest, outside: &mut Outside<'_>) -> Result<usize> {
+    pub fn run(&mut self, wanted: &ProfileRequest, control: &mut RunControl<'_>) -> Result<usize> {
         let perf = Perf::find()?;
-        let run = RunFolder::open(self.writer.folder().path())?;
-        let tests = choose::tests(&run, self.plan, &wanted.tests)?;
-        let arms = choose::arms(self.plan, &wanted.arms)?;
+        let run = self.writer.run()?;
+        let tests = choose::tests(&run, &self.setup.plan, &wanted.tests)?;
+        let arms = choose::arms(&self.setup.plan, &wanted.arms)?;
         let all = tests.len() * arms.len();
         if all > 0 {
-            outside.watcher.says(&format!(
+            control.progress.says(&format!(
                 "profiling {} on {}, {} s each, with {}",
                 counted(tests.len(), "test"),
                 counted(arms.len(), "arm"),
@@ -92,15 +90,15 @@ impl Profiles<'_> {
         let mut taken = 0;
         let start = Instant::now();
         for arm in arms.iter().filter(|_| all > 0) {
-            let mut report = |outside: &mut Outside<'_>| {
+            let mut report = |control: &mut RunControl<'_>| {
                 let share = taken as f64 / all as f64;
                 let left = start.elapsed().as_secs_f64() * (1.0 / share - 1.0);
-                outside.watcher.stands(share, (taken > 0).then_some(left));
+                control.progress.stands(share, (taken > 0).then_some(left));
                 taken += 1;
             };
-            let outcome = self.of_arm((*arm, &tests), (&perf, wanted), &mut report, outside);
+            let outcome = self.of_arm((*arm, &tests), (&perf, wanted), &mut report, control);
             let removed = self.remove_data();
-            outcome.map_err(|error| if outside.stopped() { Error::Interrupted } else { error })?;
+            outcome.map_err(|error| if control.stopped() { Error::Interrupted } else { error })?;
             removed?;
         }
         Ok(taken)
@@ -111,20 +109,20 @@ impl Profiles<'_> {
         &mut self,
         (arm, tests): (usize, &[StepDef]),
         (perf, wanted): (&Perf, &ProfileRequest),
-        report: &mut dyn FnMut(&mut Outside<'_>),
-        outside: &mut Outside<'_>,
+        report: &mut dyn FnMut(&mut RunControl<'_>),
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let call_graph = self.load(arm, outside)?;
+        let call_graph = self.load(arm, control)?;
         let sampling = Sampling::new(perf, wanted, call_graph);
         let mut server: Option<ActiveArm> = None;
         let (writes, reads): (Vec<&StepDef>, Vec<&StepDef>) = tests.iter().partition(|test| test.writes);
         for test in reads.into_iter().chain(writes) {
-            report(outside);
+            report(control);
             let mut ready = match server.take().filter(|_| !test.writes) {
                 Some(ready) => ready,
-                None => self.start(arm, outside)?,
+                None => self.start(arm, control)?,
             };
-            self.keep_one(&mut ready, test, &sampling, outside)?;
+            self.keep_one(&mut ready, test, &sampling, control)?;
             server = Some(ready);
         }
         Ok(())
@@ -136,20 +134,20 @@ impl Profiles<'_> {
         arm: &mut ActiveArm,
         test: &StepDef,
         sampling: &Sampling<'_>,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
         let action = format!("profile {}", test.name);
         let seq = self.seq_of(&arm.name, &test.name)?;
-        outside.watcher.begins(seq, &arm.name, &action);
+        control.progress.begins(seq, &arm.name, &action);
         let attempt = self.writer.begin_action(seq)?;
         let started_at_ms = now_ms();
-        let dir = self.place.counts_dir()?;
-        let taken = sampling.take((self.plan, test), arm, &dir, outside);
-        self.place.remove_counts()?;
+        let dir = self.setup.place.counts_dir()?;
+        let taken = sampling.take((self.setup, test), arm, &dir, control);
+        self.setup.place.remove_counts()?;
         let mut taken = taken.map_err(|failure| {
-            if outside.stopped() { Error::Interrupted } else { arm.judge(&action, failure) }
+            if control.stopped() { Error::Interrupted } else { arm.judge(&action, failure) }
         })?;
-        if self.plan.protocol == Protocol::Sequence {
+        if self.setup.plan.protocol == Protocol::Sequence {
             let note = "on data just loaded: what the steps before it left in the sequence is not in it";
             taken.add_note(note);
         }
@@ -168,13 +166,13 @@ impl Profiles<'_> {
             note: invalid,
         };
         self.writer.finish_action(&record, Some(&observation))?;
-        outside.watcher.ends(seq, &arm.name, &action, &summary);
+        control.progress.ends(seq, &arm.name, &action, &summary);
         Ok(())
     }
 
     /// The number under which this profile was journaled before, else one that is free.
     fn seq_of(&self, arm: &str, test: &str) -> Result<u32> {
-        let run = RunFolder::open(self.writer.folder().path())?;
+        let run = self.writer.run()?;
         let before = run.profiles.iter().find(|p| p.action.arm == arm && p.result.test == test);
         Ok(match before {
             Some(profile) => profile.action.seq,
@@ -194,52 +192,54 @@ impl Profiles<'_> {
     }
 
     /// Makes an arm's data and keeps them aside. Returns the flags that its build was compiled with.
-    fn load(&mut self, index: usize, outside: &mut Outside<'_>) -> Result<CallGraph> {
-        let name = &self.plan.arms[index].name;
+    fn load(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<CallGraph> {
+        let name = &self.setup.plan.arms[index].name;
         let spec = self.spec(index, AT_WORK);
-        outside.watcher.begins(self.first_seq, name, "loading for profiles");
+        control.progress.begins(self.first_seq, name, "loading for profiles");
         self.remove_data()?;
-        Server::init_unless(&spec, outside.stop).map_err(not_started(name, &spec.data_dir))?;
-        self.place.sign()?;
-        let active = ActiveArm::start(index, name, &spec, outside)?;
-        let task = Task { plan: self.plan, arm: &active };
-        load(&task, outside)?;
-        settle(&task, (0, self.plan.workload.settle_seconds_max), outside)?;
-        let facts = active.says()?.facts;
-        let has_threads = !active.adapter.session_is_a_process();
-        active.server.stop_unless(outside.stop).map_err(not_started(name, &spec.data_dir))?;
-        let to = self.place.data_dir(LOADED);
-        snapshot(&spec.data_dir, &to, outside.stop).map_err(not_started(name, &to))?;
+        let system = self.setup.ingredients[index].system;
+        system.create(&spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
+        self.setup.place.sign()?;
+        let mut active = ActiveArm::start(index, name, (system, &spec), control)?;
+        let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm: &active };
+        load(&task, control)?;
+        settle(&task, (0, self.setup.plan.workload.settle_seconds_max), control)?;
+        let facts = active.facts()?.facts;
+        let has_threads = !system.session_is_a_process();
+        active.instance.stop(control.stop).map_err(not_started(name, &spec.data_dir))?;
+        let to = self.setup.place.data_dir(LOADED);
+        system.copy_data(&spec.data_dir, &to, control.stop).map_err(not_started(name, &to))?;
         let told = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
         let flags = told.unwrap_or_else(|| spec.build.family.flags.clone());
         Ok(CallGraph::of_build(&flags, has_threads))
     }
 
     /// Starts an arm's server on the data as loaded.
-    fn start(&self, index: usize, outside: &Outside<'_>) -> Result<ActiveArm> {
-        let name = &self.plan.arms[index].name;
+    fn start(&self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
+        let name = &self.setup.plan.arms[index].name;
         let mut spec = self.spec(index, AT_WORK);
-        let loaded = self.place.data_dir(LOADED);
-        restore(&loaded, &spec.data_dir, outside.stop).map_err(not_started(name, &spec.data_dir))?;
-        if self.plan.protocol == Protocol::Isolated {
+        let system = self.setup.ingredients[index].system;
+        let loaded = self.setup.place.data_dir(LOADED);
+        system.copy_data(&loaded, &spec.data_dir, control.stop).map_err(not_started(name, &spec.data_dir))?;
+        if self.setup.plan.protocol == Protocol::Isolated {
             let online = CpuSet::online()?;
-            let sessions = session_cpus(&online, self.plan.workload.clients, 0);
+            let sessions = session_cpus(&online, self.setup.plan.workload.clients, 0);
             spec.cpus = sessions.and_then(|cpus| online.without(&cpus));
-            spec = undisturbed(spec)?;
+            spec = undisturbed(system, spec)?;
         }
-        let active = ActiveArm::start(index, name, &spec, outside)?;
-        warm(&active, self.plan, WARM_ROWS_MAX)?;
+        let active = ActiveArm::start(index, name, (system, &spec), control)?;
+        warm(&active, &self.setup.plan, WARM_ROWS_MAX)?;
         Ok(active)
     }
 
     fn spec(&self, index: usize, data: &str) -> ServerSpec {
-        let data_dir = self.place.data_dir(data);
-        server_spec(self.plan, index, &self.ingredients[index], data_dir, self.writer.folder())
+        let data_dir = self.setup.place.data_dir(data);
+        server_spec(&self.setup.plan, index, &self.setup.ingredients[index], data_dir, self.writer.folder())
     }
 
     fn remove_data(&self) -> Result<()> {
-        self.place.remove_arm(AT_WORK)?;
-        self.place.remove_arm(LOADED)
+        self.setup.place.remove_arm(AT_WORK)?;
+        self.setup.place.remove_arm(LOADED)
     }
 }
 

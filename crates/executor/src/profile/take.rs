@@ -2,24 +2,22 @@
 //! is looked up meanwhile.
 
 use super::{ProfileRequest, file_of};
-use crate::adapter::Admin;
 use crate::arm::ActiveArm;
-use crate::driver::run_step;
+use crate::control::RunControl;
+use crate::driver::Job;
 use crate::error::{Error, Result};
-use crate::measure::Visit;
-use crate::observe::{StepFindings, connections, window};
-use crate::outside::Outside;
-use crate::seat::session_cpus;
+use crate::observe::{StepFindings, connections};
+use crate::setup::Setup;
+use crate::spec::session_cpus;
+use crate::system::Admin;
 use rqps_builds::{CpuSet, pin_this_thread};
-use rqps_driver::{Observer, StepResult, StepSpec};
+use rqps_driver::{Observer, StepResult};
 use rqps_model::{Limit, Wait, Warmup};
 use rqps_plan::{Plan, Protocol, StepDef};
-use rqps_probe::profile::{CallGraph, Folded, Moment, Perf, Recorder, Recording};
+use rqps_probe::profile::{CallGraph, Moment, Perf, Recorder, Recording};
 use rqps_probe::waits::{WaitSampler, Waits};
-use rqps_probe::work::Work;
 use rqps_probe::{WindowCost, WindowProbe, WindowStart};
 use rqps_store::{Measured, Observation, Profile};
-use rqps_workloads::Dialect;
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
@@ -62,7 +60,7 @@ impl Taken {
     pub fn summary(&self) -> String {
         let Profile { samples, unresolved_samples, .. } = self.profile;
         let unnamed = 100.0 * unresolved_samples as f64 / samples.max(1) as f64;
-        format!("{samples} samples, {unnamed:.0} % in functions without a name")
+        format!("{samples} samples, {unnamed:.0} % in unresolved functions")
     }
 
     /// What the run folder keeps, and why it must not be used, if so.
@@ -85,19 +83,19 @@ impl<'a> Sampling<'a> {
     /// Runs the test on a server that is ready, and samples it. `dir` is for the samples.
     pub fn take(
         &self,
-        (plan, step): (&Plan, &StepDef),
+        (setup, step): (&Setup, &StepDef),
         arm: &mut ActiveArm,
         dir: &Path,
-        outside: &mut Outside<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Taken> {
-        let spec = self.spec((plan, step), arm.adapter.dialect())?;
+        let plan = &setup.plan;
         let frequency_hz = self.frequency_hz(step.clients)?;
         let mut monitor = arm.admin("looking what sessions wait for")?;
         let ignored = HashSet::from_iter(monitor.served_by(&[monitor.backend_id()])?);
-        let endpoint = arm.endpoint.clone();
         // Before this thread is pinned, since perf runs where its parent does.
         let how = (frequency_hz, self.call_graph);
-        let target = arm.target(&mut *monitor)?;
+        let no_samples = || Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() };
+        let target = arm.target(&mut *monitor)?.ok_or_else(no_samples)?;
         let recorder = Recorder::start(self.perf, target, how, dir)?;
         let alone = match plan.protocol {
             Protocol::Isolated => session_cpus(&CpuSet::online()?, step.clients, 0),
@@ -105,67 +103,32 @@ impl<'a> Sampling<'a> {
         };
         if plan.protocol == Protocol::Isolated {
             let cpus = alone.clone().map_or_else(CpuSet::online, Ok)?;
-            arm.server.place_sessions(&cpus)?;
+            arm.instance.place_sessions(&cpus)?;
         }
+        let job = Job { gives_way: alone.is_some(), ..self.job(plan, step) };
+        let mut ready = setup.driver.prepare(job, arm, &mut *monitor)?;
         let pinned = alone.as_ref().map(pin_this_thread).transpose()?;
-        let (adapter, stop) = (arm.adapter, outside.stop);
-        let mut eyes = Eyes::new(arm, outside, recorder, monitor);
-        let outcome = run_step(plan.workload.driver, adapter, &spec, &endpoint, alone.is_some(), &mut eyes);
-        let (result, seen) = eyes.into_seen(&step.test, outcome)?;
+        let stop = control.stop;
+        let mut observer = ProfileObserver::new(arm, control, recorder, monitor);
+        let outcome = ready.run(&mut observer);
+        let (result, seen) = observer.into_seen(&step.test, outcome)?;
         drop(pinned);
-        outside.watcher.goes_on("folding stacks", 0.0, None);
+        control.progress.goes_on("folding stacks", 0.0, None);
         let folded = seen.recording.fold(seen.stretch, &ignored, stop)?;
         if folded.samples == 0 {
             return Err(Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() });
         }
         let remarks = seen.recording.remarks(&folded);
-        Ok(self.taken((step, &spec), &arm.name, frequency_hz, (result, seen), folded, &remarks))
-    }
-
-    fn spec(&self, (plan, step): (&Plan, &StepDef), dialect: Dialect) -> Result<StepSpec> {
-        let (least, most) = WARMUP_SECONDS;
-        let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
-        let visit = Visit {
-            draws: PROFILE_DRAWS,
-            limit: Limit::Time(Duration::from_secs_f64(self.seconds)),
-            warmup: Warmup::Time(Duration::from_secs_f64(warmup)),
-        };
-        let rows = plan.work.rows_total() as f64 * step.removed_share_max.unwrap_or(1.0);
-        let removed_rows_max = step.shrinks.then_some(rows as u64);
-        Ok(StepSpec { removed_rows_max, ..visit.spec(plan, step, dialect)? })
-    }
-
-    fn frequency_hz(&self, clients: u32) -> Result<f64> {
-        let busy = CpuSet::online()?.len().min((clients + BUSY_BESIDE_CLIENTS) as usize);
-        Ok(self.frequency_hz.min(SAMPLES_MAX / (self.seconds * busy as f64)).max(1.0).round())
-    }
-
-    fn taken(
-        &self,
-        (step, spec): (&StepDef, &StepSpec),
-        arm: &str,
-        frequency_hz: f64,
-        (result, seen): (StepResult, Seen),
-        folded: Folded,
-        remarks: &[String],
-    ) -> Taken {
         let Seen { cost, waits, stretch: (from, until), .. } = seen;
-        let findings = StepFindings {
-            result,
-            cost,
-            samples: Vec::new(),
-            debt: Vec::new(),
-            counters: Vec::new(),
-            work: Work::default(),
-            started_at_ms: 0,
-        };
-        let window = window(step, spec, &findings);
+        let findings = StepFindings::of_result(result, cost);
+        let finished = ready.finish(arm, &findings)?;
+        let StepFindings { result, cost, .. } = findings;
         let profile = Profile {
             test: step.test.clone(),
-            group: window.group.clone(),
+            group: step.group.key.to_string(),
             clients: step.clients,
-            events: window.events,
-            operations: window.operations,
+            events: result.events,
+            operations: finished.operations,
             elapsed_us: until.since(from).as_micros() as u64,
             sampled_by: self.perf.version.clone(),
             event: self.perf.event.to_owned(),
@@ -174,11 +137,26 @@ impl<'a> Sampling<'a> {
             samples: folded.samples,
             lost_samples: folded.lost_samples,
             unresolved_samples: folded.unresolved_samples,
-            file: file_of(arm, &step.test),
+            file: file_of(&arm.name, &step.test),
             note: (!remarks.is_empty()).then(|| remarks.join("; ")),
         };
-        let StepFindings { result, cost, .. } = findings;
-        Taken { profile, folded: folded.text, waits, cost, invalid: result.invalid }
+        let invalid = finished.invalid.or(result.invalid);
+        Ok(Taken { profile, folded: folded.text, waits, cost, invalid })
+    }
+
+    fn job<'p>(&self, plan: &'p Plan, step: &'p StepDef) -> Job<'p> {
+        let (least, most) = WARMUP_SECONDS;
+        let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
+        let limit = Limit::Time(Duration::from_secs_f64(self.seconds));
+        let warmup = Warmup::Time(Duration::from_secs_f64(warmup));
+        let rows = plan.work.rows_total() as f64 * step.removed_share_max.unwrap_or(1.0);
+        let removed_rows_max = step.shrinks.then_some(rows as u64);
+        Job { removed_rows_max, ..Job::of(plan, step, PROFILE_DRAWS, limit, warmup) }
+    }
+
+    fn frequency_hz(&self, clients: u32) -> Result<f64> {
+        let busy = CpuSet::online()?.len().min((clients + BUSY_BESIDE_CLIENTS) as usize);
+        Ok(self.frequency_hz.min(SAMPLES_MAX / (self.seconds * busy as f64)).max(1.0).round())
     }
 }
 
@@ -187,7 +165,7 @@ struct Open {
     from: Moment,
     probe: WindowProbe,
     start: WindowStart,
-    sampler: WaitSampler,
+    sampler: Option<WaitSampler>,
     sessions: Vec<u32>,
 }
 
@@ -200,9 +178,9 @@ struct Seen {
 }
 
 /// Watches a step while it is sampled.
-struct Eyes<'a, 'b> {
+struct ProfileObserver<'a, 'b> {
     arm: &'a mut ActiveArm,
-    outside: &'a mut Outside<'b>,
+    control: &'a mut RunControl<'b>,
     recorder: Option<Recorder>,
     /// The session that looks what others wait for.
     monitor: Option<Box<dyn Admin>>,
@@ -214,15 +192,15 @@ struct Eyes<'a, 'b> {
     trouble: Option<Error>,
 }
 
-impl<'a, 'b> Eyes<'a, 'b> {
+impl<'a, 'b> ProfileObserver<'a, 'b> {
     fn new(
         arm: &'a mut ActiveArm,
-        outside: &'a mut Outside<'b>,
+        control: &'a mut RunControl<'b>,
         recorder: Recorder,
         monitor: Box<dyn Admin>,
     ) -> Self {
         let (recorder, monitor) = (Some(recorder), Some(monitor));
-        Self { arm, outside, recorder, monitor, client_pid: None, open: None, seen: None, trouble: None }
+        Self { arm, control, recorder, monitor, client_pid: None, open: None, seen: None, trouble: None }
     }
 
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
@@ -230,8 +208,10 @@ impl<'a, 'b> Eyes<'a, 'b> {
             return Ok(());
         };
         let served_by = monitor.served_by(sessions)?;
-        let target = self.arm.target(&mut *monitor)?;
-        let mut probe = WindowProbe::new(target, served_by.clone(), Some(self.arm.perf.clone()));
+        let Some(target) = self.arm.target(&mut *monitor)? else {
+            return Ok(());
+        };
+        let mut probe = WindowProbe::new(target, served_by.clone(), self.arm.perf.clone());
         if let Some(pid) = self.client_pid {
             probe = probe.client(pid);
         }
@@ -247,8 +227,8 @@ impl<'a, 'b> Eyes<'a, 'b> {
         };
         let stretch = (open.from, Moment::now());
         let cost = open.probe.end(&open.start)?;
-        let waits = open.sampler.stop()?;
-        let recording = recorder.stop(&open.sessions, self.outside.stop)?;
+        let waits = open.sampler.map(WaitSampler::stop).transpose()?.unwrap_or_default();
+        let recording = recorder.stop(&open.sessions, self.control.stop)?;
         self.seen = Some(Seen { recording, stretch, waits, cost });
         Ok(())
     }
@@ -277,7 +257,7 @@ impl<'a, 'b> Eyes<'a, 'b> {
     }
 }
 
-impl Observer for Eyes<'_, '_> {
+impl Observer for ProfileObserver<'_, '_> {
     fn client_process(&mut self, pid: u32) {
         self.client_pid = Some(pid);
     }
@@ -298,18 +278,18 @@ impl Observer for Eyes<'_, '_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.look();
         }
-        self.outside.watcher.goes_on(phase, elapsed_s, None);
+        self.control.progress.goes_on(phase, elapsed_s, None);
     }
 
     fn cancelled(&mut self) -> bool {
-        self.outside.stopped() || self.trouble.is_some()
+        self.control.stopped() || self.trouble.is_some()
     }
 
     fn end_statements(&mut self) {
-        self.arm.end_statements();
+        self.arm.instance.end_statements();
     }
 
     fn force(&mut self) {
-        self.arm.server.end_now();
+        self.arm.instance.end_now();
     }
 }

@@ -1,9 +1,9 @@
 //! Counters of MySQL and MariaDB that findings are made of. `SHOW GLOBAL STATUS` counts a little of its own, and
 //! threads of the server flush pages and write to the log whatever clients do: floors are above that.
 
-use super::{ALL, Entry, Per, Rise};
+use super::{ALL, Entry, Rise, WORK_PER_OPERATION};
 use crate::figures::Cell;
-use crate::model::Cause;
+use crate::model::{Cause, Shows};
 
 const STATUS: &str = "global_status";
 const METRICS: &str = "innodb_metrics";
@@ -14,54 +14,49 @@ const BINARY_LOG: &str = "sql/binlog";
 pub(super) static ENTRIES: [Entry; 23] = [
     Entry {
         cause: Cause::Rows,
-        rise: Rise::Work,
         what: "rows read by InnoDB",
         unit: "rows",
         phrase: "reads {} rows",
-        per: Per::Operation,
         floor: 0.05,
         value: rows_read,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Rows,
-        rise: Rise::Work,
         what: "lookups of a key in an index",
         unit: "lookups",
         phrase: "looks {} keys up in indexes",
-        per: Per::Operation,
         floor: 0.05,
         value: |cell| status(cell, "handler_read_key"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::HeapBlocks,
-        rise: Rise::Work,
         what: "pages asked for in the buffer pool",
         unit: "pages",
         phrase: "asks the buffer pool for {} pages",
-        per: Per::Operation,
         floor: 0.1,
         value: pages_touched,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::HeapBlocks,
-        rise: Rise::Work,
         what: "searches of a B-tree from its root",
         unit: "searches",
         phrase: "searches B-trees from their root {} times",
-        per: Per::Operation,
         floor: 0.05,
         // MariaDB does not count them while the adaptive hash index is off.
         value: |cell| metric(cell, "adaptive_hash_searches_btree").filter(|searches| *searches > 0.0),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::BufferMisses,
-        rise: Rise::Work,
         what: "pages that were not in the buffer pool",
         unit: "pages",
         phrase: "reads {} pages into the buffer pool",
-        per: Per::Operation,
         floor: 0.05,
         value: misses,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Reads,
@@ -69,29 +64,28 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "bytes read from storage by the server",
         unit: "bytes",
         phrase: "reads {} bytes from storage",
-        per: Per::Operation,
         floor: 800.0,
         value: |cell| cell.metric("server_read_bytes"),
+        shows: &Shows::StorageReads,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
-        rise: Rise::Work,
         what: "bytes of redo log",
         unit: "bytes",
         phrase: "writes {} bytes of redo log",
-        per: Per::Operation,
         floor: 16.0,
         value: |cell| cell.metric("server_wal_bytes"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
-        rise: Rise::Work,
         what: "writes to the redo log",
         unit: "writes",
         phrase: "writes to the redo log {} times",
-        per: Per::Operation,
         floor: 0.05,
         value: |cell| status(cell, "innodb_log_writes"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
@@ -99,22 +93,22 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "times that the log buffer was full",
         unit: "times",
         phrase: "finds the log buffer full {} times",
-        per: Per::Operation,
         floor: 0.001,
         value: |cell| status(cell, "innodb_log_waits"),
+        shows: &Shows::LogBufferFull,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::BinaryLog,
-        rise: Rise::Work,
         what: "bytes of binary log",
         unit: "bytes",
         phrase: "writes {} bytes to the binary log",
-        per: Per::Operation,
         floor: 1.0,
         value: |cell| {
             let written = status(cell, "binlog_bytes_written");
             written.or_else(|| of_binary_log(cell, "bytes_write"))
         },
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Fsync,
@@ -122,9 +116,9 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "fsyncs of redo log and data",
         unit: "fsyncs",
         phrase: "makes {} fsyncs",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| cell.metric("server_fsyncs"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Fsync,
@@ -132,9 +126,9 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "fsyncs of the redo log",
         unit: "fsyncs",
         phrase: "makes {} fsyncs of the redo log",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| status(cell, "innodb_os_log_fsyncs"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Fsync,
@@ -142,39 +136,36 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "syncs of the binary log, and other calls on it",
         unit: "calls",
         phrase: "syncs the binary log or asks for its state {} times",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| of_binary_log(cell, "count_misc"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Checkpoint,
-        rise: Rise::Work,
         what: "dirty pages flushed",
         unit: "pages",
         phrase: "flushes {} dirty pages",
-        per: Per::Operation,
         floor: 0.02,
         value: |cell| status(cell, "innodb_buffer_pool_pages_flushed"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Checkpoint,
-        rise: Rise::Work,
         what: "CPU time of the page cleaners",
         unit: "us",
         phrase: "spends {} us of CPU in page cleaners",
-        per: Per::Operation,
         floor: 0.2,
         value: |cell| of_roles(cell, &["page_cleaner"]),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Doublewrite,
-        rise: Rise::Work,
         what: "pages written through the doublewrite buffer",
         unit: "pages",
         phrase: "writes {} pages through the doublewrite buffer",
-        per: Per::Operation,
         floor: 0.02,
         value: |cell| status(cell, "innodb_dblwr_pages_written"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::BackendWrites,
@@ -182,39 +173,36 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "times that no page of the buffer pool was free",
         unit: "times",
         phrase: "waits for a free page of the buffer pool {} times",
-        per: Per::Operation,
         floor: 0.001,
         value: |cell| status(cell, "innodb_buffer_pool_wait_free"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Purge,
-        rise: Rise::Work,
         what: "CPU time of the purge threads",
         unit: "us",
         phrase: "spends {} us of CPU in purge threads",
-        per: Per::Operation,
         floor: 0.2,
         value: |cell| of_roles(cell, &["purge", "purge_worker"]),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::TempFiles,
-        rise: Rise::Work,
         what: "temporary tables on disk",
         unit: "tables",
         phrase: "makes {} temporary tables on disk",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| status(cell, "created_tmp_disk_tables"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::TempFiles,
-        rise: Rise::Work,
         what: "passes over sorted runs on disk",
         unit: "passes",
         phrase: "merges sorted runs on disk {} times",
-        per: Per::Operation,
         floor: 0.001,
         value: |cell| status(cell, "sort_merge_passes"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Locks,
@@ -222,9 +210,9 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "time in waits for row locks",
         unit: "us",
         phrase: "waits {} us for row locks",
-        per: Per::Operation,
         floor: 1.0,
         value: |cell| Some(status(cell, "innodb_row_lock_time")? * US_PER_MS),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Locks,
@@ -232,19 +220,18 @@ pub(super) static ENTRIES: [Entry; 23] = [
         what: "deadlocks",
         unit: "deadlocks",
         phrase: "runs into {} deadlocks",
-        per: Per::Operation,
         floor: 1e-5,
         value: |cell| metric(cell, "lock_deadlocks").or_else(|| status(cell, "innodb_deadlocks")),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Planning,
-        rise: Rise::Work,
         what: "statements prepared, and prepared again",
         unit: "statements",
         phrase: "prepares {} statements",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| Some(status(cell, "com_stmt_prepare")? + status(cell, "com_stmt_reprepare")?),
+        ..WORK_PER_OPERATION
     },
 ];
 

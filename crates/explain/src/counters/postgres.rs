@@ -1,8 +1,8 @@
 //! Counters of Postgres that findings are made of.
 
-use super::{ALL, Entry, Per, Rise};
+use super::{ALL, Entry, Per, Rise, WORK_PER_OPERATION};
 use crate::figures::Cell;
-use crate::model::Cause;
+use crate::model::{Cause, Shows};
 
 const TABLES: &str = "pg_stat_all_tables";
 const TABLES_IO: &str = "pg_statio_all_tables";
@@ -12,53 +12,49 @@ const INDEXES: &str = "pg_stat_all_indexes";
 pub(super) static ENTRIES: [Entry; 22] = [
     Entry {
         cause: Cause::DeadRows,
-        rise: Rise::Work,
         what: "index entries read for each row fetched",
         unit: "entries/row",
         phrase: "reads {} index entries for each row that it fetches",
         per: Per::Itself,
         floor: 0.5,
         value: entries_per_row,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Rows,
-        rise: Rise::Work,
         what: "rows fetched through indexes",
         unit: "rows",
         phrase: "fetches {} rows through indexes",
-        per: Per::Operation,
         floor: 0.05,
         value: |cell| cell.counter(TABLES, ALL, "idx_tup_fetch"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Rows,
-        rise: Rise::Work,
         what: "rows read by sequential scans",
         unit: "rows",
         phrase: "reads {} rows by sequential scans",
-        per: Per::Operation,
         floor: 0.05,
         value: |cell| cell.counter(TABLES, ALL, "seq_tup_read"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::HeapBlocks,
-        rise: Rise::Work,
         what: "table blocks touched",
         unit: "blocks",
         phrase: "touches {} blocks of tables",
-        per: Per::Operation,
         floor: 0.1,
         value: |cell| sum(cell, TABLES_IO, ["heap_blks_hit", "heap_blks_read"]),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::HeapBlocks,
-        rise: Rise::Work,
         what: "index blocks touched",
         unit: "blocks",
         phrase: "touches {} blocks of indexes",
-        per: Per::Operation,
         floor: 0.1,
         value: |cell| sum(cell, TABLES_IO, ["idx_blks_hit", "idx_blks_read"]),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::HotUpdates,
@@ -69,16 +65,16 @@ pub(super) static ENTRIES: [Entry; 22] = [
         per: Per::Itself,
         floor: 1.0,
         value: hot_percent,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::BufferMisses,
-        rise: Rise::Work,
         what: "blocks that were not in shared buffers",
         unit: "blocks",
         phrase: "reads {} blocks into shared buffers",
-        per: Per::Operation,
         floor: 0.05,
         value: misses,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Reads,
@@ -86,39 +82,38 @@ pub(super) static ENTRIES: [Entry; 22] = [
         what: "bytes read from storage by the server",
         unit: "bytes",
         phrase: "reads {} bytes from storage",
-        per: Per::Operation,
         floor: 800.0,
         value: |cell| cell.metric("server_read_bytes"),
+        shows: &Shows::StorageReads,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
-        rise: Rise::Work,
         what: "bytes of write-ahead log",
         unit: "bytes",
         phrase: "writes {} bytes of WAL",
-        per: Per::Operation,
         floor: 16.0,
         value: |cell| cell.metric("server_wal_bytes"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
-        rise: Rise::Work,
         what: "records of write-ahead log",
         unit: "records",
         phrase: "writes {} WAL records",
-        per: Per::Operation,
         floor: 0.05,
         value: |cell| cell.counter("pg_stat_wal", "", "wal_records"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
-        rise: Rise::Work,
         what: "full-page images in the log",
         unit: "images",
         phrase: "writes {} full-page images to the WAL",
-        per: Per::Operation,
         floor: 0.002,
         value: |cell| cell.counter("pg_stat_wal", "", "wal_fpi"),
+        shows: &Shows::FullPageImages,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Wal,
@@ -126,9 +121,10 @@ pub(super) static ENTRIES: [Entry; 22] = [
         what: "times that WAL buffers were full",
         unit: "times",
         phrase: "finds the WAL buffers full {} times",
-        per: Per::Operation,
         floor: 0.001,
         value: |cell| cell.counter("pg_stat_wal", "", "wal_buffers_full"),
+        shows: &Shows::LogBufferFull,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Fsync,
@@ -136,9 +132,9 @@ pub(super) static ENTRIES: [Entry; 22] = [
         what: "fsyncs of log and data",
         unit: "fsyncs",
         phrase: "makes {} fsyncs",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs")),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Fsync,
@@ -146,41 +142,38 @@ pub(super) static ENTRIES: [Entry; 22] = [
         what: "fsyncs of the log",
         unit: "fsyncs",
         phrase: "makes {} fsyncs of the WAL",
-        per: Per::Operation,
         floor: 0.01,
         value: |cell| cell.counter("pg_stat_wal", "", "wal_sync"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::BackendWrites,
-        rise: Rise::Work,
         what: "pages written by backends themselves",
         unit: "pages",
         phrase: "lets its backends write {} pages themselves",
-        per: Per::Operation,
         floor: 0.005,
         value: |cell| {
             cell.counter_sum("pg_stat_io", "writes", |object| object.starts_with("client backend/relation/"))
         },
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::BackendWrites,
-        rise: Rise::Work,
         what: "pages written or added by backends themselves",
         unit: "pages",
         phrase: "lets its backends write or add {} pages themselves",
-        per: Per::Operation,
         floor: 0.005,
         value: |cell| cell.counter("pg_stat_bgwriter", "", "buffers_backend"),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::TempFiles,
-        rise: Rise::Work,
         what: "bytes of temporary files",
         unit: "bytes",
         phrase: "writes {} bytes of temporary files",
-        per: Per::Operation,
         floor: 10.0,
         value: |cell| cell.counter_sum("pg_stat_database", "temp_bytes", |_| true),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Locks,
@@ -188,49 +181,47 @@ pub(super) static ENTRIES: [Entry; 22] = [
         what: "deadlocks",
         unit: "deadlocks",
         phrase: "runs into {} deadlocks",
-        per: Per::Operation,
         floor: 1e-5,
         value: |cell| cell.counter_sum("pg_stat_database", "deadlocks", |_| true),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Checkpoint,
-        rise: Rise::Work,
         what: "checkpoints in the windows",
         unit: "checkpoints",
         phrase: "checkpoints in the windows: {}",
         per: Per::Windows,
         floor: 0.0,
         value: checkpoints,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Autovacuum,
-        rise: Rise::Work,
         what: "tables that autovacuum finished in the windows",
         unit: "tables",
         phrase: "tables that autovacuum went through in the windows: {}",
         per: Per::Windows,
         floor: 0.0,
         value: autovacuumed,
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Autovacuum,
-        rise: Rise::Work,
         what: "CPU time of autovacuum workers",
         unit: "us",
         phrase: "spends {} us of CPU in autovacuum workers",
-        per: Per::Operation,
         floor: 0.2,
         value: |cell| cell.roles().map(|_| cell.metric(VACUUM_ROLE).unwrap_or(0.0)),
+        ..WORK_PER_OPERATION
     },
     Entry {
         cause: Cause::Checkpoint,
-        rise: Rise::Work,
         what: "CPU time of the checkpointer",
         unit: "us",
         phrase: "spends {} us of CPU in the checkpointer",
-        per: Per::Operation,
         floor: 0.2,
         value: |cell| cell.roles().map(|_| cell.metric(CHECKPOINT_ROLE).unwrap_or(0.0)),
+        ..WORK_PER_OPERATION
     },
 ];
 

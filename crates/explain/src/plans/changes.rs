@@ -6,12 +6,34 @@
 use std::collections::BTreeMap;
 
 use super::tree::{Node, Tree};
+use crate::model::PlanPart;
+use rqps_model::clipped;
 
 /// Longest condition that is quoted.
 const CONDITION_MAX: usize = 80;
 
-/// What differs from `base` to `arm`, at least one phrase where the trees differ.
-pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<String> {
+/// One change of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    /// In words.
+    pub said: String,
+    /// What of the plan it is about; empty where it is about none of that.
+    pub parts: Vec<PlanPart>,
+}
+
+impl Change {
+    fn of(said: String, parts: Vec<PlanPart>) -> Self {
+        Self { said, parts }
+    }
+
+    /// Nodes of these kinds came, went or became others.
+    pub fn of_nodes(said: String, kinds: &[&str]) -> Self {
+        Self::of(said, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
+    }
+}
+
+/// What differs from `base` to `arm`, at least one change where the trees differ.
+pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<Change> {
     let (before, after) = (ways(base), ways(arm));
     let mut changes = of_ways(&before, &after);
     changes.extend(of_steps(&steps(base), &steps(arm)));
@@ -21,7 +43,7 @@ pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<String> {
         changes.extend(of_conditions(&base.nodes(), &arm.nodes()));
     }
     if changes.is_empty() && base.canonical() != arm.canonical() {
-        changes.push("the same steps come in another order".to_owned());
+        changes.push(Change::of("the same steps come in another order".to_owned(), Vec::new()));
     }
     changes
 }
@@ -92,7 +114,7 @@ fn below(node: &Node, visit: &mut impl FnMut(&Node)) {
     }
 }
 
-fn of_ways(before: &[Way], after: &[Way]) -> Vec<String> {
+fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
     let mut changes = Vec::new();
     let order = |ways: &[Way]| ways.iter().map(|way| way.table.clone()).collect::<Vec<_>>();
     let sorted = |ways: &[Way]| {
@@ -102,11 +124,9 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<String> {
     };
     let reordered = order(before) != order(after) && sorted(before) == sorted(after);
     if reordered {
-        changes.push(format!(
-            "tables are read in the order {} instead of {}",
-            order(after).join(", "),
-            order(before).join(", ")
-        ));
+        let (now, then) = (order(after).join(", "), order(before).join(", "));
+        let said = format!("tables are read in the order {now} instead of {then}");
+        changes.push(Change::of(said, Vec::new()));
     }
     let mut left: Vec<&Way> = after.iter().collect();
     let mut gone = Vec::new();
@@ -116,14 +136,16 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<String> {
             Some(at) => {
                 let other = left.remove(at);
                 if !way.is_like(other) {
-                    changes.push(format!("{} became {}", way.full(), other.after(way)));
+                    let said = format!("{} became {}", way.full(), other.after(way));
+                    changes.push(Change::of_nodes(said, &[&way.kind, &other.kind]));
                 }
             }
             None => gone.push(way),
         }
     }
-    changes.extend(gone.iter().map(|way| format!("{} is gone", way.full())));
-    changes.extend(left.iter().map(|way| format!("{} is new", way.full())));
+    let one = |way: &Way, what: &str| Change::of_nodes(format!("{} {what}", way.full()), &[&way.kind]);
+    changes.extend(gone.iter().map(|way| one(way, "is gone")));
+    changes.extend(left.iter().map(|way| one(way, "is new")));
     changes.dedup();
     changes
 }
@@ -139,7 +161,7 @@ fn steps(tree: &Tree) -> Vec<String> {
 }
 
 /// Nodes that went and nodes that came, innermost first, as rows pass them.
-fn of_steps(before: &[String], after: &[String]) -> Option<String> {
+fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
     let mut count: BTreeMap<&str, i64> = BTreeMap::new();
     for step in before {
         *count.entry(step).or_default() += 1;
@@ -155,18 +177,21 @@ fn of_steps(before: &[String], after: &[String]) -> Option<String> {
                 taken.push(step.clone());
             }
         }
-        taken.join(" + ")
+        taken
     };
-    let (went, came) = (take(before, 1), take(after, -1));
-    match (went.is_empty(), came.is_empty()) {
-        (true, true) => None,
-        (false, true) => Some(format!("{went} is gone")),
-        (true, false) => Some(format!("{came} is new")),
-        (false, false) => Some(format!("{went} became {came}")),
-    }
+    let (gone, new) = (take(before, 1), take(after, -1));
+    let (went, came) = (gone.join(" + "), new.join(" + "));
+    let said = match (gone.is_empty(), new.is_empty()) {
+        (true, true) => return None,
+        (false, true) => format!("{went} is gone"),
+        (true, false) => format!("{came} is new"),
+        (false, false) => format!("{went} became {came}"),
+    };
+    let parts = gone.into_iter().chain(new).map(PlanPart::Node).collect();
+    Some(Change::of(said, parts))
 }
 
-fn of_workers(base: &Tree, arm: &Tree) -> Option<String> {
+fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
     let workers = |tree: &Tree| tree.nodes().iter().map(|node| node.workers).sum::<u64>();
     let (before, after) = (workers(base), workers(arm));
     let planned = |count: u64| match count {
@@ -175,28 +200,32 @@ fn of_workers(base: &Tree, arm: &Tree) -> Option<String> {
         count => format!("{count} parallel workers planned"),
     };
     let were = if before == 0 { "none".to_owned() } else { before.to_string() };
-    (before != after).then(|| format!("{} ({were} before)", planned(after)))
+    (before != after)
+        .then(|| Change::of(format!("{} ({were} before)", planned(after)), vec![PlanPart::Workers]))
 }
 
-fn of_jit(before: bool, after: bool) -> Option<String> {
-    match (before, after) {
-        (false, true) => Some("it is compiled when it runs (JIT), and was not before".to_owned()),
-        (true, false) => Some("it is no longer compiled when it runs (JIT)".to_owned()),
-        _ => None,
-    }
+fn of_jit(before: bool, after: bool) -> Option<Change> {
+    let said = match (before, after) {
+        (false, true) => "it is compiled when it runs (JIT), and was not before",
+        (true, false) => "it is no longer compiled when it runs (JIT)",
+        _ => return None,
+    };
+    Some(Change::of(said.to_owned(), vec![PlanPart::Jit]))
 }
 
-fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<String> {
+fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
     let mut changes = Vec::new();
     for (before, after) in before.iter().zip(after) {
         let has = |node: &Node, key: &str| node.keys.contains_key(key);
         let index_differs = before.keys.get("Index Cond") != after.keys.get("Index Cond");
         if index_differs && has(before, "Filter") && !has(after, "Filter") {
-            changes.push(format!("the filter of {} moved into the index condition", after.kind));
+            let said = format!("the filter of {} moved into the index condition", after.kind);
+            changes.push(Change::of_nodes(said, &[&after.kind]));
         } else if index_differs && has(after, "Filter") && !has(before, "Filter") {
-            changes.push(format!("a part of the index condition of {} became a filter", after.kind));
+            let said = format!("a part of the index condition of {} became a filter", after.kind);
+            changes.push(Change::of_nodes(said, &[&after.kind]));
         } else {
-            changes.extend(of_keys(before, after));
+            changes.extend(of_keys(before, after).into_iter().map(|said| Change::of(said, Vec::new())));
         }
     }
     changes.dedup();
@@ -212,19 +241,12 @@ fn of_keys(before: &Node, after: &Node) -> Vec<String> {
         let name = label.to_lowercase().replace(" cond", " condition");
         match (old, new) {
             (Some(old), Some(new)) if old != new => {
-                Some(format!("{name} {} became {}", short(old), short(new)))
+                Some(format!("{name} {} became {}", clipped(old, CONDITION_MAX), clipped(new, CONDITION_MAX)))
             }
-            (Some(old), None) => Some(format!("{name} {} is gone", short(old))),
-            (None, Some(new)) => Some(format!("{name} {} is new", short(new))),
+            (Some(old), None) => Some(format!("{name} {} is gone", clipped(old, CONDITION_MAX))),
+            (None, Some(new)) => Some(format!("{name} {} is new", clipped(new, CONDITION_MAX))),
             _ => None,
         }
     };
     labels.into_iter().filter_map(of_label).collect()
-}
-
-fn short(condition: &str) -> String {
-    match condition.char_indices().nth(CONDITION_MAX) {
-        Some((end, _)) => format!("{} …", &condition[..end]),
-        None => condition.to_owned(),
-    }
 }

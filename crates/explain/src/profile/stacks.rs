@@ -26,7 +26,7 @@ pub(super) struct Function {
 pub(super) struct Stacks {
     pub samples: u64,
     pub kernel: u64,
-    /// Those in functions without a name.
+    /// Those in unresolved functions.
     pub unnamed: u64,
     pub functions: BTreeMap<String, Function>,
 }

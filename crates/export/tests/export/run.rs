@@ -3,22 +3,19 @@
 //! fourth second.
 
 use rqps_model::{
-    ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, QueryPlan, Series, ServerSetting, Setting, Settle,
-    SettleCondition,
+    ConnectionCpu, Counter, LeftOut, Metrics, QueryPlan, Series, ServerSetting, Settle, SettleCondition,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hdrhistogram::Histogram as Latencies;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
+use rqps_store::testing as made;
 use rqps_store::*;
+use rqps_verdicts::testing::latencies;
 
 /// Seconds of a window.
 const SECONDS: u64 = 10;
 /// Queries of a second on base, by test.
 pub const TESTS: [(&str, &str, u64); 2] = [("point-query", "point", 1_000), ("update-index", "write", 100)];
-/// Start of the run, milliseconds since 1970 (UTC).
-pub const BEGUN_AT_MS: i64 = 1_785_420_903_000;
 
 /// Writes the run and returns its folder.
 pub fn write_run(results: &Path, name: &str) -> PathBuf {
@@ -31,15 +28,9 @@ pub fn write_run(results: &Path, name: &str) -> PathBuf {
     for arm in &arms {
         let mut finish = |kind: &str, step: &str, observation: Observation| {
             let record = ActionRecord {
-                seq,
-                arm: arm.name.clone(),
-                kind: kind.into(),
-                step: step.into(),
-                attempt: 1,
-                started_at_ms: BEGUN_AT_MS,
-                finished_at_ms: BEGUN_AT_MS + 1_500,
                 outcome: if step == "broken" { Outcome::Invalid } else { Outcome::Done },
                 note: (step == "broken").then(|| "answers were wrong".into()),
+                ..made::record(seq, &arm.name, kind, step)
             };
             writer.finish_action(&record, Some(&observation)).unwrap();
             seq += 1;
@@ -108,7 +99,7 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
         ],
         // Of a hundred statements ninety take 100 us, ten take a millisecond: twice that on the new version.
         histograms: ["select-point", "event"]
-            .map(|statement| histogram(statement, &[(100_000, 90), (1_000_000 * factor, 10)]))
+            .map(|statement| latencies(statement, &[(100.0, 90), (1_000.0 * factor as f64, 10)]))
             .to_vec(),
         plans: vec![QueryPlan {
             statement: "select-point".into(),
@@ -121,60 +112,16 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
             ("setting.work_mem".into(), "4096 x kB (configuration file)".into()),
         ],
         ..Observation::new(Measured::Window(Window {
-            test: name.into(),
-            group: group.into(),
-            position: 1,
-            clients: 2,
             seed: u64::MAX,
-            started_at_ms: BEGUN_AT_MS,
-            warmup_us: 0,
-            elapsed_us: SECONDS * 1_000_000,
-            ended_by: EndedBy::Time,
-            unit: rqps_model::Unit::new("queries", "a query", "query", "queries"),
-            operations: queries as f64,
             role: if step.ends_with(".warm") { rqps_model::Role::Warm } else { rqps_model::Role::Test },
-            target_events_per_s: None,
-            pacer: None,
-            events: queries,
-            queries,
-            statements: queries,
-            statements_working: queries,
-            noop_statements: 0,
-            rows: queries,
-            errors: 0,
             retries: BTreeMap::from([("40001".into(), 3), ("40P01".into(), 1)]),
+            ..made::window(name, group, queries, SECONDS as f64)
         }))
     }
 }
 
 fn counter(view: &str, object: &str, column: &str, delta: f64) -> Counter {
-    let before = Some(10.0);
-    Counter {
-        view: view.into(),
-        object: object.into(),
-        column: column.into(),
-        before,
-        after: Some(10.0 + delta),
-    }
-}
-
-fn histogram(statement: &str, values: &[(u64, u64)]) -> Histogram {
-    let mut latencies = Latencies::<u64>::new_with_bounds(1, 100_000_000_000, 3).unwrap();
-    values.iter().for_each(|(ns, count)| latencies.record_n(*ns, *count).unwrap());
-    let mut v2 = Vec::new();
-    V2Serializer::new().serialize(&latencies, &mut v2).unwrap();
-    let us = |quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
-    Histogram {
-        statement: statement.into(),
-        from: LatencyFrom::Sent,
-        count: latencies.len(),
-        p50_us: us(0.5),
-        p95_us: us(0.95),
-        p99_us: us(0.99),
-        max_us: latencies.max() as f64 / 1e3,
-        mean_us: latencies.mean() / 1e3,
-        v2,
-    }
+    Counter { before: Some(10.0), after: Some(10.0 + delta), ..made::counter(view, object, column, delta) }
 }
 
 fn load() -> Observation {
@@ -201,37 +148,18 @@ fn settle() -> Observation {
 
 fn profile(arm: &Arm) -> Observation {
     Observation::new(Measured::Profile(Profile {
-        test: "point-query".into(),
-        group: "point".into(),
-        clients: 1,
         events: 200,
         operations: 200.0,
         elapsed_us: 2_000_000,
-        sampled_by: "perf 6.1".into(),
-        event: "cpu-clock".into(),
-        frequency_hz: 499.0,
-        call_graph: "dwarf".into(),
-        samples: 100,
-        lost_samples: 0,
-        unresolved_samples: 0,
-        file: format!("profiles/{}.point-query.folded", arm.name),
-        note: None,
+        ..made::profile("point-query", "point", &format!("profiles/{}.point-query.folded", arm.name))
     }))
 }
 
 fn arm(name: &str, role: Role, version: &str) -> Arm {
-    let setting = |name: &str, value: &str| Setting { name: name.into(), value: value.into() };
     let is_new = role == Role::Candidate;
     Arm {
-        name: name.into(),
-        role,
-        control: false,
-        dbms: "postgres".into(),
-        build_version: version.into(),
         build_hash: format!("hash-of-{version}"),
-        build_origin: "registry".into(),
         build_version_text: format!("PostgreSQL {version}"),
-        config_name: "sized".into(),
         config_hash: "c0ffee".into(),
         config_text: "jit = off\n".into(),
         left_out: vec![LeftOut {
@@ -239,12 +167,13 @@ fn arm(name: &str, role: Role, version: &str) -> Arm {
             value: "sync".into(),
             reason: "unknown".into(),
         }],
-        managed: vec![setting("port", "5432")],
+        managed: vec![made::setting("port", "5432")],
         env: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "1".into())]),
         after_load: vec!["DROP INDEX t_k".into(), "ANALYZE".into()],
-        facts: vec![setting("cflags", "-O2")],
+        facts: vec![made::setting("cflags", "-O2")],
         // The old one as runs had it that did not record settings.
         settings: if is_new { vec![server_setting()] } else { vec![] },
+        ..made::arm(name, role, version)
     }
 }
 
@@ -253,32 +182,13 @@ fn server_setting() -> ServerSetting {
 }
 
 fn meta(name: &str) -> Meta {
-    Meta {
-        name: name.into(),
-        program_version: "0.1.0".into(),
-        created_at_ms: BEGUN_AT_MS,
-        workload: "microbenchmarks".into(),
-        workload_revision: "1".into(),
-        protocol: "sequence".into(),
-        seed: u64::MAX,
-        tables: 1,
-        rows_per_table: 1_000,
-        clients: 2,
-        actions_total: 14,
-        method: vec![],
-    }
+    Meta { seed: u64::MAX, actions_total: 14, ..made::meta(name) }
 }
 
 fn steps() -> Vec<PlannedStep> {
     let step = |(index, (name, group, _)): (usize, &(&str, &str, u64))| PlannedStep {
-        position: index as u32 + 1,
-        name: (*name).into(),
-        kind: "measure".into(),
-        test: Some((*name).into()),
-        group: Some((*group).into()),
-        role: Some(rqps_model::Role::Test),
-        clients: 2,
         amount: "10 s".into(),
+        ..made::step(index + 1, name, group)
     };
     TESTS.iter().enumerate().map(step).collect()
 }

@@ -30,7 +30,7 @@ fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Va
     // Of the rate less is worse: what is charted is the time of an operation.
     let (what, value, low, high) = match one.metric {
         Metric::Rate => ("time per operation", one.ratio.recip(), one.high.recip(), one.low.recip()),
-        metric => (words::metric(metric), one.ratio, one.low, one.high),
+        metric => (metric.measure().label, one.ratio, one.low, one.high),
     };
     let range = match low.is_finite() && high.is_finite() {
         true => format!("{low:.4} to {high:.4}"),

@@ -85,13 +85,8 @@ pub(super) fn figure(verdict: &Verdict) -> Markup {
 
 /// What the detector judges, in a word or two.
 pub(super) fn subject(detector: Detector) -> &'static str {
-    match detector {
-        Detector::Cpu => "CPU time",
-        Detector::Wal => "WAL bytes",
-        Detector::Rows => "rows touched",
-        Detector::Blocks => "blocks touched",
-        other => other.key(),
-    }
+    let resource = detector.measure().filter(|_| detector.is_resource());
+    resource.map_or(detector.key(), |measure| measure.label)
 }
 
 /// Decimals in which ratios of that detector are told apart: costs are counted, rates are timed.

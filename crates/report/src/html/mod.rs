@@ -1,11 +1,12 @@
 //! A run's report as one HTML file: opened from disk without network, complete without its script, which adds sorting,
 //! zoom and a choice of theme.
 //!
-//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `queue.rs` the tables
-//! of the Insert Benchmark, `ratios.rs` and `versions.rs` the plots over tests and versions, `test.rs` what there is of
-//! one test, `method.rs` what is needed to judge and repeat the run. `page.css` and `page.js` are its looks and its
-//! script.
+//! Where to look: `summary.rs` is what a manager reads, `overview.rs` the verdicts of all tests, `consecutive.rs` the
+//! tables of steps that follow one another, `ratios.rs` and `versions.rs` the plots over tests and versions, `test.rs`
+//! what there is of one test, `method.rs` what is needed to judge and repeat the run. `page.css` and `page.js` are its
+//! looks and its script.
 
+mod consecutive;
 mod files;
 mod flame;
 mod latency;
@@ -14,7 +15,6 @@ mod method;
 mod overview;
 mod plans;
 mod profiles;
-mod queue;
 mod ratios;
 mod shell;
 mod summary;
@@ -36,7 +36,6 @@ use crate::reading::Reading;
 use crate::section::Section;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::verdict_lines::Judged;
-use crate::words;
 
 /// The report as one HTML file.
 ///
@@ -48,9 +47,9 @@ pub fn html_report(run: &Run) -> Result<String> {
     let tests = test::sections(&page)?;
     let ratios = ratios::section(&page);
     let versions = versions::section(&page)?;
-    let steps = queue::section(&page)?;
+    let steps = consecutive::section(&page)?;
     let main = html! {
-        (summary::section(&page))
+        (summary::section(&page)?)
         @if let Some(steps) = &steps { (steps) }
         (overview::section(&page)?)
         (ratios)
@@ -119,7 +118,7 @@ impl<'a> Page<'a> {
         let verdicts = self.judged.iter().flat_map(|judged| judged.verdicts.on_candidates());
         let of: BTreeSet<Metric> =
             verdicts.filter(|one| one.detector == Detector::Cost).map(|one| one.metric).collect();
-        of.into_iter().map(words::metric).collect::<Vec<_>>().join(" or ")
+        of.into_iter().map(|metric| metric.measure().label).collect::<Vec<_>>().join(" or ")
     }
 
     /// Arms that are compared with base, by their index in the run; not base measured again.

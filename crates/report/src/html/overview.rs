@@ -11,11 +11,10 @@ use super::{Page, anchor};
 use crate::background::MARK;
 use crate::document::Block;
 use crate::error::Result;
-use crate::groups;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::TestStep;
+use crate::sides::{Layout, TestStep};
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -24,7 +23,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let full = match &page.judged {
         Some(_) => page.blocks(&[Section::Verdicts, Section::Evidence])?,
         // Its tables stand above, with all steps.
-        None if page.sides.is_queue() => page.blocks(&[Section::Chain])?,
+        None if page.sides.layout() == Layout::Consecutive => page.blocks(&[Section::Chain])?,
         None => page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
     };
     let full: Vec<Block> = full.into_iter().filter(|block| matches!(block, Block::Table(_))).collect();
@@ -55,7 +54,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 None => (of_rates(page)),
             }
             @if !full.is_empty() { details { summary { (title) } (blocks::blocks(&full, 3)) } }
-            @if page.judged.is_some() && !page.sides.is_queue() {
+            @if page.judged.is_some() && page.sides.layout() == Layout::Independent {
                 details { summary { "Rates, as tables" }
                     (blocks::blocks(&page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?, 3))
                 }
@@ -112,13 +111,13 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                                 th.num scope="col" { span.sr { (of) } (column(page, *detector)) }
                             }
                         }
-                        @if with_reasons { th scope="col" { "why, or what else must be known" } }
+                        @if with_reasons { th scope="col" { "notes" } }
                     }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
                     tbody {
                         tr.group {
-                            th colspan=(width) scope="rowgroup" { span { (groups::title(&of_group[0].group)) } }
+                            th colspan=(width) scope="rowgroup" { span { (of_group[0].group.title) } }
                         }
                         @for step in of_group { (verdict_row(page, judged, &arms, step, with_reasons)) }
                     }
@@ -159,7 +158,7 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
     let mark = Mark::of(verdict);
     let title = match verdict.detector {
         Detector::Rate => counted(verdict.blocks, "block"),
-        _ => format!("{}, {}", words::metric(verdict.metric), counted(verdict.blocks, "block")),
+        _ => format!("{}, {}", verdict.metric.measure().label, counted(verdict.blocks, "block")),
     };
     html! {
         td.num.tint-worse[mark == Mark::Worse].tint-better[mark == Mark::Better] data-sort=(verdict.ratio)
@@ -210,7 +209,7 @@ fn of_rates(page: &Page<'_>) -> Markup {
                     tbody {
                         tr.group {
                             th colspan=(arms.len() + 2) scope="rowgroup" {
-                                span { (groups::title(&of_group[0].group)) }
+                                span { (of_group[0].group.title) }
                             }
                         }
                         @for step in of_group { (rate_row(page, &arms, step)) }

@@ -1,14 +1,13 @@
 //! Query plans of a test side by side: one column for each plan that differs in more than numbers.
 
 use maud::{Markup, html};
-use rqps_explain::Fingerprint;
+use rqps_explain::{Fingerprint, shortened_plan};
 use rqps_model::QueryPlan;
 
 use super::Page;
 use crate::error::Result;
 use crate::render::html::code_box;
 use crate::sides::TestStep;
-use crate::tables::plans::shortened;
 
 /// One statement's distinct plans, each with the arms that chose it.
 struct Statement {
@@ -27,12 +26,12 @@ pub(super) fn side_by_side(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
                 summary { "Query plans" @if differs { ": they differ" } @else { ": the same on every arm" } }
                 @for statement in &statements {
                     h4 { (statement.name) }
-                    (code_box(&shortened(&statement.sql), "Statement"))
+                    (code_box(&shortened_plan(&statement.sql), "Statement"))
                     div.columns {
                         @for (arms, plan) in &statement.plans {
                             div {
                                 h5 { (arms.join(", ")) }
-                                (code_box(&shortened(&plan.text), &format!("Plan on {}", arms.join(", "))))
+                                (code_box(&shortened_plan(&plan.text), &format!("Plan on {}", arms.join(", "))))
                             }
                         }
                     }

@@ -7,7 +7,6 @@ use rqps_stats::{Detector, Verdict};
 
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
-use crate::groups;
 use crate::sides::TestStep;
 use crate::verdict_lines::Judged;
 
@@ -32,7 +31,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                     } @else { "A single pass has no intervals." }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
-                    h3 { (groups::title(&of_group[0].group)) }
+                    h3 { (of_group[0].group.title) }
                     div.charts {
                         @for detector in &detectors {
                             @let chart = chart(page, *detector, of_group);
@@ -87,8 +86,8 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     };
     let group = &steps[0].group;
     RatioChart {
-        id: format!("ratio-{}-{}", detector.key(), group),
-        title: format!("{what}, {}", groups::title(group)),
+        id: format!("ratio-{}-{}", detector.key(), group.key),
+        title: format!("{what}, {}", group.title),
         axis: axis.to_owned(),
         arms: arms.iter().map(|arm| page.name(*arm).to_owned()).collect(),
         arm_numbers: arms.clone(),

@@ -7,10 +7,13 @@ use rqps_store::{BlockStatus, counted};
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
 use crate::document::Block;
-use crate::markdown_report::ONE_PASS_OF_QUEUE;
+use crate::error::Result;
+use crate::markdown_report::ONE_PASS_OF_CONSECUTIVE;
 use crate::number;
 use crate::render::html as blocks;
-use crate::tables::{headline, host, insert, trust};
+use crate::section::Section;
+use crate::sides::Layout;
+use crate::tables::{host, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line};
 use crate::words;
 
@@ -21,8 +24,8 @@ const TOLD_MAX_OF_MANY: usize = 2;
 const MANY: usize = 4;
 
 /// The summary, with the title of the page.
-pub(super) fn section(page: &Page<'_>) -> Markup {
-    html! {
+pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
+    Ok(html! {
         section #summary {
             h1 { (title(page)) }
             p.about { (about(page)) }
@@ -31,10 +34,10 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
             }
             @match &page.judged {
                 Some(judged) => (of_verdicts(page, judged)),
-                None => (of_rates(page)),
+                None => (of_rates(page)?),
             }
         }
-    }
+    })
 }
 
 fn title(page: &Page<'_>) -> String {
@@ -57,7 +60,7 @@ fn about(page: &Page<'_>) -> String {
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
         "{}, {} with {}{}{}. Begun {}, {}.",
-        words::workload(&meta.workload),
+        meta.workload_title,
         counted(page.steps.len(), "test"),
         counted(meta.clients as usize, "client"),
         host::driven_by(page.run),
@@ -216,8 +219,7 @@ fn sure(judged: &Judged<'_>) -> String {
     could_show.sort_by(f64::total_cmp);
     let shown = match (could_show.get(could_show.len() / 2), could_show.last()) {
         (Some(half), Some(last)) => format!(
-            " In half of the tests a loss of rate of {} would have been seen with 80 % probability, in every test one \
-             of {}.",
+            " Smallest loss of rate that would have been detected (80 %): {} in the median test, {} in the worst.",
             words::percent(*half),
             words::percent(*last)
         ),
@@ -238,22 +240,18 @@ fn sure(judged: &Judged<'_>) -> String {
     )
 }
 
-fn of_rates(page: &Page<'_>) -> Markup {
+fn of_rates(page: &Page<'_>) -> Result<Markup> {
     let text = |block: &Block| matches!(block, Block::Text(_) | Block::Alarm(_) | Block::Items(_));
-    let all = match page.sides.is_queue() {
-        true => insert::headline::blocks(&page.sides),
-        false => headline::blocks(&page.sides),
-    };
-    let said: Vec<Block> = all.into_iter().filter(text).collect();
+    let said: Vec<Block> = page.blocks(&[Section::Headline])?.into_iter().filter(text).collect();
     let (disturbed, said): (Vec<Block>, Vec<Block>) =
         said.into_iter().partition(|block| matches!(block, Block::Alarm(_)));
-    html! {
+    Ok(html! {
         @for arm in page.candidates() { (headline_of_rates(page, arm)) }
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         p.callout {
             strong { "A single pass, without error bars. " }
-            @if page.sides.is_queue() {
-                (ONE_PASS_OF_QUEUE) " A plan with " code { "passes = 3" } " or more gives verdicts."
+            @if page.sides.layout() == Layout::Consecutive {
+                (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
             } @else {
                 "Every figure is from one server start and one window for each test. Differences of a few percent \
                  cannot be told from noise: published repeats of this kind of benchmark differ by 1 to 2 % in the \
@@ -263,7 +261,7 @@ fn of_rates(page: &Page<'_>) -> Markup {
             }
         }
         (blocks::blocks(&said, 2))
-    }
+    })
 }
 
 fn headline_of_rates(page: &Page<'_>, arm: usize) -> Markup {

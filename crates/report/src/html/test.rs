@@ -10,11 +10,10 @@ use super::{CHART_WIDTH, Page, anchor, figure as drawn, latency, plans, profiles
 use crate::document::Block;
 use crate::error::Result;
 use crate::explain::blocks_of;
-use crate::groups;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::{Sides, TestStep};
+use crate::sides::{Layout, Sides, TestStep};
 use crate::words;
 
 /// Levels of headings inside a test.
@@ -26,7 +25,7 @@ pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
     let mut groups_shown = Vec::new();
     for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
         let tests = of_group.iter().map(|step| test(page, step, flame_bytes));
-        groups_shown.push((groups::title(&of_group[0].group), tests.collect::<Result<Vec<_>>>()?));
+        groups_shown.push((&*of_group[0].group.title, tests.collect::<Result<Vec<_>>>()?));
     }
     Ok(html! {
         section #tests {
@@ -73,7 +72,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                 (plans::side_by_side(page, step)?)
                 (profiles::flamegraphs(page, step, flame_bytes)?)
                 details { summary { "Server counters" } (tables(&[Section::Counters])?) }
-                @if groups::is_queue(&step.group) {
+                @if page.sides.layout() == Layout::Consecutive {
                     h4 { "Response times" }
                     (tables(&[Section::Responses])?)
                     h4 { "CPU by connection, state before and after, how it went" }
@@ -173,7 +172,7 @@ fn parts(page: &Page<'_>, step: &TestStep, explained: &[&Explanation]) -> Option
     for one in explained {
         let Some(decomposition) = &one.decomposition else { continue };
         let bar = |value: fn(&rqps_explain::Part) -> f64| -> Vec<(String, f64)> {
-            decomposition.parts.iter().map(|part| (part.name.clone(), value(part))).collect()
+            decomposition.parts.iter().map(|part| (part.name.to_string(), value(part))).collect()
         };
         if bars.is_empty() {
             bars.push((page.name(one.base).to_owned(), bar(|part| part.base_us_per_op)));

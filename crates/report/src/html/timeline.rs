@@ -7,10 +7,10 @@ use rqps_store::{Recorded, Window};
 
 use super::{CHART_WIDTH, Page, anchor, figure};
 use crate::error::Result;
-use crate::groups;
 use crate::sides::TestStep;
 
-/// The series that is the rate, as the store calls it, with its title and unit: of steps that insert, of all others.
+/// The series that is the rate, as the store calls it, with its title and unit: of steps whose rate counts rows that
+/// they insert, of all others.
 const INSERTS: (&str, &str, &str) = ("inserts", "Rows inserted per second", "rows/s");
 const QUERIES: (&str, &str, &str) = ("queries", "Queries per second", "queries/s");
 /// Seconds that make a curve; with fewer in each window the windows themselves are the points.
@@ -20,8 +20,9 @@ const SECONDS_MIN: usize = 2;
 const POINTS: (usize, usize, usize) = (3600, 200, 600);
 /// The same of the other charts.
 const MORE_POINTS: (usize, usize, usize) = (600, 60, 150);
-/// What else is drawn of a queue's steps, beside the rate: what its connections did, and what waits to be removed.
-const OF_QUEUE: [(&str, &str, &str); 8] = [
+/// What else is drawn where it was kept, beside the rate: what connections of each role did, and what waits to be
+/// removed.
+const OF_ROLES: [(&str, &str, &str); 8] = [
     INSERTS,
     ("deletes", "Rows deleted per second", "rows/s"),
     QUERIES,
@@ -56,12 +57,12 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     let courses = courses(page, step)?;
     let more: Vec<TimelineChart> = MORE
         .iter()
-        .filter(|_| by_second(step, &courses))
+        .filter(|_| by_second(&courses))
         .filter_map(|(name, title)| of_series(page, step, &courses, (name, title, ""), MORE_POINTS))
         .collect();
-    let of_queue: Vec<TimelineChart> = OF_QUEUE
+    let of_roles: Vec<TimelineChart> = OF_ROLES
         .into_iter()
-        .filter(|one| groups::is_queue(&step.group) && *one != rate_of(step))
+        .filter(|one| *one != rate_of(&courses))
         .filter_map(|one| of_series(page, step, &courses, one, POINTS))
         .collect();
     Ok(html! {
@@ -69,7 +70,7 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
             Some(rate) => { (figure(&rate.title, rate.svg(Theme::Page))) }
             None => p { "One window, too short for a course over time." },
         }
-        @for chart in &of_queue { (figure(&chart.title, chart.svg(Theme::Page))) }
+        @for chart in &of_roles { (figure(&chart.title, chart.svg(Theme::Page))) }
         @if !more.is_empty() {
             details {
                 summary { "The host over the same time" }
@@ -79,20 +80,24 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     })
 }
 
-/// The series that is the rate of a step.
-fn rate_of(step: &TestStep) -> (&'static str, &'static str, &'static str) {
-    if groups::is_queue(&step.group) && !groups::is_background(&step.group) { INSERTS } else { QUERIES }
+/// The series that is the rate of a step: where it counts no queries and rows came in, those rows.
+fn rate_of(courses: &[Course<'_>]) -> (&'static str, &'static str, &'static str) {
+    let mut windows = courses.iter().flat_map(|course| &course.windows);
+    let inserts = windows.any(|(window, series)| {
+        !window.result.unit.is_queries() && series.iter().any(|one| one.name == INSERTS.0)
+    });
+    if inserts { INSERTS } else { QUERIES }
 }
 
-fn by_second(step: &TestStep, courses: &[Course<'_>]) -> bool {
-    let (rate, ..) = rate_of(step);
+fn by_second(courses: &[Course<'_>]) -> bool {
+    let (rate, ..) = rate_of(courses);
     let is_long = |series: &Series| series.name == rate && series.values.len() >= SECONDS_MIN;
     courses.iter().flat_map(|course| &course.windows).any(|(_, series)| series.iter().any(is_long))
 }
 
 fn rate(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> Option<TimelineChart> {
-    if by_second(step, courses) {
-        return of_series(page, step, courses, rate_of(step), POINTS);
+    if by_second(courses) {
+        return of_series(page, step, courses, rate_of(courses), POINTS);
     }
     let chart = by_window(page, step, courses);
     chart.lines.iter().any(|line| line.points.len() > 1).then_some(chart)

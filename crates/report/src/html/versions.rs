@@ -8,7 +8,6 @@ use rqps_verdicts::{VersionRow, version_rows};
 use super::ratios::point_of;
 use super::{CHART_WIDTH, Page, figure};
 use crate::error::Result;
-use crate::groups;
 use crate::render::html as blocks;
 use crate::section::Section;
 use crate::sides::TestStep;
@@ -29,7 +28,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     let arrivals = page.blocks(&[Section::Arrivals])?;
     Ok(Some(html! {
         section #versions {
-            h2 { "Versions in a row" }
+            h2 { "Across versions" }
             (blocks::blocks(&arrivals, 3))
             @for (number, row) in rows.iter().enumerate() {
                 div.charts {
@@ -65,7 +64,7 @@ fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize)
             let more = if part > 0 { format!(", part {}", part + 1) } else { String::new() };
             charts.push(VersionChart {
                 id: format!("versions-{number}-{}", charts.len()),
-                title: format!("Rate over versions, {}{more}", groups::title(&of_group[0].group)),
+                title: format!("Rate over versions, {}{more}", of_group[0].group.title),
                 axis: format!("rate relative to {}", page.sides.base.arm.name),
                 versions: versions.clone(),
                 lines: steps.iter().map(line).collect(),

@@ -7,7 +7,6 @@
 
 use crate::background::MARK;
 use crate::document::{Cell, Column, Row, RowKind, Table};
-use crate::groups;
 use crate::number;
 use crate::sides::{Sides, Which, numbered};
 use crate::tables::footnotes;
@@ -30,11 +29,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
             side.rate(&step.name).map_or_else(Cell::missing, |rate| Cell::number(rate, text(rate)))
         });
         let cells = cells.chain([Cell::words(&*step.name)]).collect();
-        table.rows.push(Row {
-            group: Some(groups::title(&step.group).to_owned()),
-            kind: RowKind::Body,
-            cells,
-        });
+        table.rows.push(Row { group: Some(step.group.title.to_string()), kind: RowKind::Body, cells });
     }
     table.footnotes = footnotes::of_steps(sides, &steps);
     table.footnotes.extend(footnotes::of_background(sides, &steps));

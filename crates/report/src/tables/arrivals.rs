@@ -33,7 +33,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
         return Block::Text(format!(
-            "Versions in a row ({}): no change arrived that is shown and matters.",
+            "Across versions ({}): no change arrived that is shown and matters.",
             versions.join(", ")
         ));
     }
@@ -66,7 +66,7 @@ fn moved(row: &VersionRow, arrival: &Arrival) -> String {
     let part = |(metric, (low, high)): (&Metric, &(f64, f64))| {
         let (low, high) = (signed(*low), signed(*high));
         let size = if low == high { format!("{low} %") } else { format!("{low} to {high} %") };
-        format!("{} {size}", words::metric(*metric))
+        format!("{} {size}", metric.measure().label)
     };
     row.sizes(arrival).iter().map(part).collect::<Vec<_>>().join(", ")
 }

@@ -16,12 +16,10 @@ use rqps_verdicts::{Estimate, estimates};
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table};
 use crate::error::Result;
-use crate::groups;
 use crate::number;
 use crate::sides::{Sides, Which};
 use crate::tables::disturbed;
 use crate::verdict_lines::{Judged, Line};
-use crate::words;
 
 /// What other programs did, then a table for each arm; nothing for runs without passes or blocks.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
@@ -63,7 +61,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
         number("to", "rqps_high"),
         Column { align: Align::Left, ..Column::words("test") },
     ];
-    let what = words::metric(metric);
+    let what = metric.measure().label;
     let mut table = Table::new("costs", format!("{what} of an operation on {label}"), columns, 1);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
@@ -71,7 +69,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
         let mut cells = figures(costs.get(line.test));
         cells.extend(figures(rates.get(line.test)));
         cells.push(Cell::words(line.test));
-        let group = Some(groups::title(line.group).to_owned());
+        let group = Some(line.group.title.to_string());
         table.rows.push(Row { group, kind: RowKind::Body, cells });
     }
     table.footnotes = vec![
@@ -89,7 +87,7 @@ fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
     ends.map(|ratio| Cell::fixed(ratio, 2)).to_vec()
 }
 
-/// `new: CPU time of an operation 0.97 of base's in the median of 32 tests; shown to be dearer: 2, cheaper: 5.`
+/// `new: CPU time of an operation 0.97 of base's in the median of 32 tests; shown to be more expensive: 2, cheaper: 5.`
 fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String, Estimate>) -> String {
     let shown: Vec<&Estimate> = lines.iter().filter_map(|line| costs.get(line.test)).collect();
     let ratios: Vec<f64> = shown.iter().map(|one| one.ratio).collect();

@@ -10,7 +10,6 @@
 //! | `test` | the test; listed when its rQPS, as printed, is 0.95 or less, or 1.05 or more |
 
 use crate::document::{Block, Cell, Column, Table};
-use crate::groups;
 use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
 use crate::sides::{Side, Sides, TestStep, Which};
@@ -56,8 +55,7 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let mut parts = Vec::new();
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let ratios: Vec<f64> = of_group.iter().filter_map(|step| ranked(pair, step)).collect();
-        let (group, unit) =
-            (groups::short(&of_group[0].group), if parts.is_empty() { " points" } else { "" });
+        let (group, unit) = (&*of_group[0].group.short, if parts.is_empty() { " points" } else { "" });
         parts.push(match number::median(&ratios) {
             Some(median) => format!("{group} {median:.2} ({}{unit})", number::points_change(median)),
             None => format!("{group} -"),

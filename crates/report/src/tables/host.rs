@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use rqps_store::Run;
 
 use crate::document::{Cell, Column, Table};
-use crate::words;
 
 /// The facts of a run's host.
 pub(crate) fn table(run: &Run) -> Table {
@@ -30,9 +29,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     let mut lines = vec![
         format!(
             "workload: {}, revision {}, made by rqps {}",
-            words::workload(&meta.workload),
-            meta.workload_revision,
-            meta.program_version
+            meta.workload_title, meta.workload_revision, meta.program_version
         ),
         format!("protocol: {}", protocol(&meta.protocol)),
         format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed),

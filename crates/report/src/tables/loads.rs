@@ -14,8 +14,11 @@ use crate::document::{Cell, Column, Table};
 use crate::number;
 use crate::sides::{Side, Sides};
 
-/// One row for each arm.
-pub(crate) fn table(sides: &Sides<'_>) -> Table {
+/// One row for each arm; none where the steps fill the tables.
+pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
+    if sides.all.iter().all(|side| side.load().is_none()) {
+        return None;
+    }
     let numbers = [
         ("rows", "rows"),
         ("load s", "load_s"),
@@ -43,7 +46,7 @@ pub(crate) fn table(sides: &Sides<'_>) -> Table {
             Cell::words(side.label()),
         ]);
     }
-    table
+    Some(table)
 }
 
 fn vacuum_s(side: &Side<'_>) -> Option<f64> {

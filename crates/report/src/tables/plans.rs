@@ -3,15 +3,12 @@
 //! What makes two plans the same is decided by [`Fingerprint`]. A changed plan is often the whole explanation of a
 //! changed rate.
 
-use rqps_explain::{Fingerprint, of_one_kind, plan_changes};
+use rqps_explain::{Fingerprint, of_one_kind, plan_changes, shortened_plan};
 use rqps_model::QueryPlan;
 
 use crate::document::Block;
 use crate::error::Result;
 use crate::sides::{Side, Sides, TestStep, Which};
-
-/// Longest line of a plan that is shown; lists of keys can be thousands of characters long.
-const LINE_MAX: usize = 160;
 
 /// For each plan that differs from the base's: where, then both plans.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
@@ -58,17 +55,8 @@ fn changed(
             plan_changes(before, plan).join("; "),
             sides.base.label()
         )),
-        Block::Code(shortened(&before.text)),
+        Block::Code(shortened_plan(&before.text)),
         Block::Text(format!("On {}:", side.label())),
-        Block::Code(shortened(&plan.text)),
+        Block::Code(shortened_plan(&plan.text)),
     ]
-}
-
-/// The text without the ends of very long lines.
-pub(crate) fn shortened(plan: &str) -> String {
-    let short = |line: &str| match line.char_indices().nth(LINE_MAX) {
-        Some((end, _)) => format!("{} …", &line[..end]),
-        None => line.to_owned(),
-    };
-    plan.lines().map(short).collect::<Vec<_>>().join("\n")
 }

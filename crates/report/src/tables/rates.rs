@@ -14,7 +14,6 @@
 //! | `dbms`, `test` | the variant and the test |
 
 use crate::document::{Cell, Column, Row, RowKind, Table};
-use crate::groups;
 use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
@@ -39,7 +38,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
     let steps = sides.steps(which);
     for step in &steps {
         for side in sides.base_first() {
-            let group = Some(groups::title(&step.group).to_owned());
+            let group = Some(step.group.title.to_string());
             table.rows.push(Row { group, kind: RowKind::Body, cells: cells(&side, step) });
             table.footnotes.extend(retries(&side, step));
         }

@@ -9,7 +9,6 @@
 
 use crate::background::MARK;
 use crate::document::{Cell, Column, Row, RowKind, Table, Tint};
-use crate::groups;
 use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which, numbered};
 use crate::tables::footnotes;
@@ -53,7 +52,7 @@ pub(crate) fn ratios(
     columns.push(Column::words("test"));
     let mut table = Table::new(id, title, columns, 1);
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
-        let group = groups::title(&of_group[0].group).to_owned();
+        let group = of_group[0].group.title.to_string();
         // What is not ranked is in no statistic either.
         let ranked =
             |pair: &Pair<'_>, step: &TestStep| ratio(pair, &step.name).filter(|_| !pair.missed(step));

@@ -43,7 +43,7 @@ fn false_alarms(judged: &Judged<'_>) -> String {
 
 /// What of the noise comes from loads, starts and windows.
 fn noise(judged: &Judged<'_>) -> Option<String> {
-    let found = rqps_verdicts::noise(judged.run, Metric::Rate)?;
+    let found = rqps_verdicts::noise(judged.run, Metric::Rate).ok().flatten()?;
     let (start, window) = (words::percent(found.start), words::percent(found.window));
     let starts = match found.load {
         Some(load) => format!("{} from load to load, {start} from start to start", words::percent(load)),
@@ -51,8 +51,11 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
     };
     Some(format!(
         "noise of a ratio of rates (base against its control, standard deviation, median of {}): {starts}, \
-         {window} from window to window",
-        counted(found.tests, "test")
+         {window} from window to window{}",
+        counted(found.tests, "test"),
+        found.rounds.map_or_else(String::new, |error| {
+            format!("; within a window, rounds tell an error of {}", words::percent(error))
+        })
     ))
 }
 

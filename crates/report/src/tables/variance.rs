@@ -17,7 +17,6 @@ use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
 use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
 use crate::error::Result;
-use crate::groups;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 use crate::verdict_lines::Judged;
@@ -69,7 +68,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
             let Some((_, of_run)) = of_runs.iter().find(|(run, _)| std::ptr::eq(*run, side.run)) else {
                 continue;
             };
-            let group = Some(groups::title(&step.group).to_owned());
+            let group = Some(step.group.title.to_string());
             table.rows.push(Row { group, kind: RowKind::Body, cells: cells(of_run, &side, step) });
         }
     }
@@ -136,10 +135,7 @@ fn notes(rows: &[&VarianceRow]) -> Vec<String> {
             .to_owned(),
     ];
     if rows.iter().any(|row| row.per_second.is_none()) {
-        notes.push(format!(
-            "no seconds: no window was {} s long, so that there is no rate from second to second",
-            rqps_verdicts::SECONDS_MIN
-        ));
+        notes.push(format!("per-second rates need a window of at least {} s", rqps_verdicts::SECONDS_MIN));
     }
     if rows.iter().any(|row| row.blocks < BLOCKS_MIN) {
         notes.push(format!(

@@ -26,7 +26,6 @@ use std::collections::BTreeSet;
 
 use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
 use crate::error::Result;
-use crate::groups;
 use crate::sides::Sides;
 use crate::tables::trust;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE};
@@ -100,7 +99,7 @@ fn costs_of(lines: &[Line<'_>]) -> String {
     let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
     metrics.sort_unstable();
     metrics.dedup();
-    let names: Vec<&str> = metrics.into_iter().map(words::metric).collect();
+    let names: Vec<&str> = metrics.into_iter().map(|metric| metric.measure().label).collect();
     if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
 }
 
@@ -109,7 +108,7 @@ fn beside(lines: &[Line<'_>]) -> String {
     let said = |detector: Detector| {
         let changed =
             || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
-        let name = words::metric(changed().next()?.metric);
+        let name = changed().next()?.metric.measure().label;
         let more = changed().filter(|one| one.class.is_regression()).count();
         let parts = [(more, "more"), (changed().count() - more, "less")];
         let parts: Vec<String> = parts
@@ -119,7 +118,7 @@ fn beside(lines: &[Line<'_>]) -> String {
             .collect();
         Some(format!("{name} {}", parts.join(", ")))
     };
-    let all: Vec<String> = Detector::RESOURCES.into_iter().filter_map(said).collect();
+    let all: Vec<String> = Detector::resources().filter_map(said).collect();
     if all.is_empty() { String::new() } else { format!(" Beside it: {}.", all.join("; ")) }
 }
 
@@ -249,9 +248,9 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         let mut cells = vec![Cell::words(line.test)];
         cells.extend(figures(line.rate, 3));
         cells.extend(figures(line.cost, 4));
-        cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(words::metric(cost.metric))));
+        cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
         cells.push(Cell::words(remarks(judged, arm, line)));
-        let group = Some(groups::title(line.group).to_owned());
+        let group = Some(line.group.title.to_string());
         table.rows.push(Row { group, kind: RowKind::Body, cells });
     }
     table.footnotes = footnotes(&judged.verdicts, lines);
@@ -276,10 +275,10 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
     table.preamble.push(format!("Relative to: {base}"));
     for (line, verdict) in lines.iter().flat_map(|line| line.changed_resources().map(move |one| (line, one)))
     {
-        let mut cells = vec![Cell::words(line.test), Cell::words(words::metric(verdict.metric))];
+        let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
         cells.extend(figures(Some(verdict), 4));
         cells.push(Cell::words(words::remarks(verdict).join("; ")));
-        let group = Some(groups::title(line.group).to_owned());
+        let group = Some(line.group.title.to_string());
         table.rows.push(Row { group, kind: RowKind::Body, cells });
     }
     table.footnotes.push(
@@ -407,7 +406,7 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
             .map(|((test, _), mei)| format!("{test} {}", words::percent(*mei)))
             .collect();
         let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
-        format!("{} {}{own}", words::metric(metric), words::percent(usual))
+        format!("{} {}{own}", metric.measure().label, words::percent(usual))
     };
     Metric::ALL.into_iter().filter(|metric| seen(*metric)).map(of_metric).collect::<Vec<_>>().join(", ")
 }

@@ -53,7 +53,7 @@ fn every_page_is_quiet_closed_and_open_to_all() {
     let mut browser = Chromium::start();
     let pages = [with_verdicts(results.path()), of_one_pass(results.path()), of_a_queue(results.path())];
     for file in pages {
-        for (width, theme) in [(1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")] {
+        for (width, theme) in [(1280, "light"), (360, "dark")] {
             browser.look(width, theme);
             browser.open(&file);
             browser.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })");

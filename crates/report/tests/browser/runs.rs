@@ -1,12 +1,12 @@
 //! Run folders as large as the page has to bear: every arm and test with series, latencies, counters, plans and, where
 //! asked for, profiles.
 
-use rqps_model::{ConnectionCpu, Counter, EndedBy, QueryPlan, Series};
+use rqps_model::{ConnectionCpu, Counter, QueryPlan, Series};
 use std::path::{Path, PathBuf};
 
-use hdrhistogram::Histogram as Latencies;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
+use rqps_store::testing as made;
 use rqps_store::*;
+use rqps_verdicts::testing::latencies as made_latencies;
 
 /// A run of the protocol `sequence`: one pass.
 pub struct Long {
@@ -44,15 +44,9 @@ pub fn write(results: &Path, long: &Long) -> PathBuf {
         for (place, step) in steps.iter().enumerate() {
             let mut finish = |kind: &str, observation: Observation| {
                 let record = ActionRecord {
-                    seq,
-                    arm: arm.name.clone(),
-                    kind: kind.into(),
-                    step: step.name.clone(),
-                    attempt: 1,
                     started_at_ms: 0,
                     finished_at_ms: 1000 * long.seconds as i64,
-                    outcome: Outcome::Done,
-                    note: None,
+                    ..made::record(seq, &arm.name, kind, &step.name)
                 };
                 writer.finish_action(&record, Some(&observation)).unwrap();
                 seq += 1;
@@ -61,7 +55,7 @@ pub fn write(results: &Path, long: &Long) -> PathBuf {
             if long.functions > 0 {
                 let file = format!("profiles/{index}.{place}.folded");
                 std::fs::write(folder.path().join(&file), stacks(long.functions, index)).unwrap();
-                finish("profile", Observation::new(Measured::Profile(profile(step, file))));
+                finish("profile", Observation::new(Measured::Profile(profile(step, &file))));
             }
         }
     }
@@ -71,55 +65,27 @@ pub fn write(results: &Path, long: &Long) -> PathBuf {
 
 fn arm(long: &Long, index: usize) -> Arm {
     let name = format!("pg{}{}", 9 + index, long.suffix);
+    let role = if index == 0 { Role::Base } else { Role::Candidate };
     Arm {
-        role: if index == 0 { Role::Base } else { Role::Candidate },
-        control: false,
-        dbms: "postgres".into(),
-        build_version: format!("{}.1", 9 + index),
         build_hash: format!("{index:02}aabbccddeeff0011"),
-        build_origin: "registry".into(),
-        build_version_text: format!("PostgreSQL {}.1, compiled by gcc", 9 + index),
-        config_name: "sized".into(),
-        config_hash: "c0ffee00c0ffee00".into(),
         config_text: format!("jit = off # {name}\n"),
-        left_out: vec![],
-        managed: vec![],
-        env: [].into(),
-        after_load: vec![],
-        facts: vec![],
-        settings: vec![],
-        name,
+        ..made::arm(&name, role, &format!("{}.1", 9 + index))
     }
 }
 
 fn step(long: &Long, index: usize) -> PlannedStep {
     let name = format!("test-{index:02}_range={}{}", index * 10, long.suffix);
-    PlannedStep {
-        position: index as u32 + 1,
-        kind: "measure".into(),
-        test: Some(name.clone()),
-        group: Some(GROUPS[index * GROUPS.len() / long.tests].into()),
-        role: Some(rqps_model::Role::Test),
-        clients: 8,
-        amount: format!("{} s", long.seconds),
-        name,
-    }
+    let group = GROUPS[index * GROUPS.len() / long.tests];
+    PlannedStep { clients: 8, ..made::step(index + 1, &name, group) }
 }
 
 fn meta(long: &Long) -> Meta {
     Meta {
-        name: "long".into(),
-        program_version: "0.1.0".into(),
-        created_at_ms: 1_785_420_903_000,
-        workload: "microbenchmarks".into(),
-        workload_revision: "1".into(),
-        protocol: "sequence".into(),
-        seed: 42,
         tables: 8,
         rows_per_table: 10_000_000,
         clients: 8,
         actions_total: (long.arms * long.tests) as u32,
-        method: vec![],
+        ..made::meta("long")
     }
 }
 
@@ -127,29 +93,12 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
     let rate = 4000.0 * (1.0 + 0.03 * arm as f64) * if place % 7 == arm { 0.9 } else { 1.0 };
     let queries = (rate * long.seconds as f64) as u64;
     let step = step(long, place);
+    let group = step.group.unwrap();
     let window = Window {
-        test: step.name,
-        group: step.group.unwrap(),
         position: step.position,
         clients: 8,
-        seed: 1,
         started_at_ms: 0,
-        warmup_us: 0,
-        elapsed_us: long.seconds as u64 * 1_000_000,
-        ended_by: EndedBy::Time,
-        unit: rqps_model::Unit::new("queries", "a query", "query", "queries"),
-        operations: queries as f64,
-        role: rqps_model::Role::Test,
-        target_events_per_s: None,
-        pacer: None,
-        events: queries,
-        queries,
-        statements: queries,
-        statements_working: queries,
-        noop_statements: 0,
-        rows: queries,
-        errors: 0,
-        retries: [].into(),
+        ..made::window(&step.name, &group.key, queries, long.seconds as f64)
     };
     let per_op = |name: &str, per_op: f64| (name.to_owned(), per_op * queries as f64);
     Observation {
@@ -183,35 +132,14 @@ fn series(long: &Long, name: &str, unit: &str, rate: f64, arm: usize) -> Series 
 }
 
 fn latencies(statement: &str, arm: usize) -> Histogram {
-    let mut all = Latencies::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
-    for place in 1..20_000u64 {
-        let ns = 80_000 + 4000 * arm as u64 + 1_500_000_000 / (20_001 - place);
-        all.record(ns).unwrap();
-    }
-    let mut v2 = Vec::new();
-    V2Serializer::new().serialize(&all, &mut v2).unwrap();
-    let us = |quantile: f64| all.value_at_quantile(quantile) as f64 / 1e3;
-    Histogram {
-        statement: statement.into(),
-        from: LatencyFrom::Sent,
-        count: all.len(),
-        p50_us: us(0.5),
-        p95_us: us(0.95),
-        p99_us: us(0.99),
-        max_us: us(1.0),
-        mean_us: all.mean() / 1e3,
-        v2,
-    }
+    let us = |place: u64| (80_000 + 4000 * arm as u64 + 1_500_000_000 / (20_001 - place)) as f64 / 1e3;
+    let each: Vec<(f64, u64)> = (1..20_000).map(|place| (us(place), 1)).collect();
+    made_latencies(statement, &each)
 }
 
 fn counter(column: usize, queries: u64) -> Counter {
-    Counter {
-        view: "pg_stat_all_tables".into(),
-        object: format!("sbtest{}", column % 3),
-        column: format!("column_{column}"),
-        before: Some(0.0),
-        after: Some(queries as f64 * column as f64),
-    }
+    let (object, rose_by) = (format!("sbtest{}", column % 3), queries as f64 * column as f64);
+    made::counter("pg_stat_all_tables", &object, &format!("column_{column}"), rose_by)
 }
 
 fn plan(arm: usize) -> QueryPlan {
@@ -224,24 +152,9 @@ fn plan(arm: usize) -> QueryPlan {
     }
 }
 
-fn profile(step: &PlannedStep, file: String) -> Profile {
-    Profile {
-        test: step.name.clone(),
-        group: step.group.clone().unwrap_or_default(),
-        clients: 8,
-        events: 1000,
-        operations: 1000.0,
-        elapsed_us: 1_000_000,
-        sampled_by: "perf 6.1".into(),
-        event: "cpu-clock".into(),
-        frequency_hz: 999.0,
-        call_graph: "fp".into(),
-        samples: 9000,
-        lost_samples: 0,
-        unresolved_samples: 0,
-        file,
-        note: None,
-    }
+fn profile(step: &PlannedStep, file: &str) -> Profile {
+    let group = step.group.as_ref().unwrap();
+    Profile { clients: 8, samples: 9000, ..made::profile(&step.name, &group.key, file) }
 }
 
 /// A folded profile: chains of calls that share their first frames.

@@ -2,14 +2,13 @@
 //! a table can be checked.
 
 use rqps_model::{
-    ConnectionCpu, EndedBy, Metrics, Pacer, Series, ServerSetting, Setting, Settle, SettleCondition, Unit,
+    ConnectionCpu, EndedBy, Metrics, Pacer, Series, ServerSetting, Settle, SettleCondition, Unit,
 };
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hdrhistogram::Histogram as Latencies;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
+use rqps_store::testing as made;
 use rqps_store::*;
+use rqps_verdicts::testing::latencies as made_latencies;
 
 /// Steps: name, group, rate of the first arm (rows or queries per second), background rows per second of one client.
 const STEPS: [(&str, &str, f64, f64); 11] = [
@@ -44,7 +43,7 @@ pub struct InsertSpec {
     /// By what later arms are slower, as a share, in steps that delete.
     pub slower: f64,
     /// By what the CPU time of the delete connections of later arms is greater.
-    pub deletes_dearer: f64,
+    pub deletes_more_expensive: f64,
     /// Steps that an arm did not keep the rate of: arm, step, share of the rows asked for.
     pub missed: Vec<(usize, &'static str, f64)>,
     /// An arm that ends before that step.
@@ -61,7 +60,7 @@ impl Default for InsertSpec {
             clients: 1,
             passes: 1,
             slower: 0.05,
-            deletes_dearer: 1.69,
+            deletes_more_expensive: 1.69,
             missed: vec![],
             cut: None,
             went_on: None,
@@ -86,15 +85,12 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
                 let at = Placement { block: pass, window: 1, slot: index as u32 + 1 };
                 observation.placement = (spec.passes > 1 && kind == "measure").then_some(at);
                 let record = ActionRecord {
-                    seq,
-                    arm: arm.name.clone(),
-                    kind: kind.into(),
-                    step: step.into(),
                     attempt,
                     started_at_ms: 0,
                     finished_at_ms: 1500,
                     outcome: if attempt > 1 { Outcome::Invalid } else { Outcome::Done },
                     note: (attempt > 1).then(|| WENT_ON.to_owned()),
+                    ..made::record(seq, &arm.name, kind, step)
                 };
                 writer.finish_action(&record, Some(&observation)).unwrap();
                 seq += 1;
@@ -147,59 +143,39 @@ fn arm(spec: &InsertSpec, index: usize) -> Arm {
         default: false,
     };
     Arm {
-        name: name.into(),
-        role: if index == 0 { Role::Base } else { Role::Candidate },
         dbms: spec.dbms.into(),
-        build_version: "18.1".into(),
         build_hash: "00aabbccddeeff0011".into(),
-        build_origin: "registry".into(),
-        build_version_text: "PostgreSQL 18.1 on x86_64-pc-linux-gnu, compiled by gcc".into(),
         config_name: format!("vacuum-{name}"),
         config_hash: format!("{index:02}c0ffee00c0ffee"),
         config_text: format!("autovacuum = {autovacuum}\n"),
-        left_out: vec![],
-        managed: vec![],
-        control: false,
-        env: BTreeMap::new(),
-        after_load: vec![],
-        facts: vec![],
         settings: match spec.dbms {
             "mysql" => vec![setting("innodb_max_purge_lag", if index == 0 { "500000" } else { "0" })],
             _ => vec![setting("autovacuum", autovacuum), setting("shared_buffers", "1GB")],
         },
+        ..made::arm(name, if index == 0 { Role::Base } else { Role::Candidate }, "18.1")
     }
 }
 
 fn meta(spec: &InsertSpec, actions_total: u32) -> Meta {
     Meta {
-        name: "insert".into(),
-        program_version: "0.1.0".into(),
-        created_at_ms: 1_785_420_903_000,
         workload: "insert".into(),
-        workload_revision: "1".into(),
-        protocol: "sequence".into(),
-        seed: 42,
+        workload_title: "Insert Benchmark".into(),
         tables: spec.clients,
         rows_per_table: ROWS[0],
         clients: spec.clients,
         actions_total,
-        method: vec![Setting { name: "pacer".into(), value: "even".into() }],
+        method: vec![made::setting("pacer", "even")],
+        ..made::meta("insert")
     }
 }
 
-const QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 const ROWS_WRITTEN: Unit = Unit::new("rows", "a row", "row", "rows inserted (l.x: indexed)");
 
 fn steps(spec: &InsertSpec) -> Vec<PlannedStep> {
     let step = |(index, (name, group, ..)): (usize, &(&str, &str, f64, f64))| PlannedStep {
-        position: index as u32 + 1,
-        name: (*name).into(),
-        kind: if group.is_empty() { "settle" } else { "measure" }.into(),
-        test: (!group.is_empty()).then(|| (*name).into()),
-        group: (!group.is_empty()).then(|| (*group).into()),
-        role: (!group.is_empty()).then_some(rqps_model::Role::Test),
         clients: spec.clients,
-        amount: if group.is_empty() { "at most 60 s".into() } else { "all rows".into() },
+        amount: if group.is_empty() { "at most 60 s" } else { "all rows" }.into(),
+        ..made::step(index + 1, name, group)
     };
     STEPS.iter().enumerate().map(step).collect()
 }
@@ -288,33 +264,22 @@ impl Did {
     fn result(&self, spec: &InsertSpec) -> Window {
         let (name, group, ..) = STEPS[self.position];
         Window {
-            test: name.into(),
-            group: group.into(),
             position: self.position as u32 + 1,
             clients: spec.clients,
-            seed: 42,
             started_at_ms: 0,
-            warmup_us: 0,
-            elapsed_us: (self.seconds * 1e6) as u64,
             ended_by: EndedBy::Work,
-            unit: if self.is_query { QUERIES } else { ROWS_WRITTEN },
+            unit: if self.is_query { made::QUERIES } else { ROWS_WRITTEN },
             operations: self.operations(),
-            role: rqps_model::Role::Test,
-            target_events_per_s: None,
             pacer: self.is_query.then_some(Pacer::Even),
-            events: self.queries,
-            queries: self.queries,
             statements: self.queries + self.rows / 25,
             statements_working: self.queries + self.rows / 25,
-            noop_statements: 0,
             rows: self.rows,
-            errors: 0,
-            retries: BTreeMap::new(),
+            ..made::window(name, group, self.queries, self.seconds)
         }
     }
 
     fn connections(&self, spec: &InsertSpec) -> Vec<ConnectionCpu> {
-        let dearer = 1.0 + (spec.deletes_dearer - 1.0) * self.later;
+        let dearer = 1.0 + (spec.deletes_more_expensive - 1.0) * self.later;
         let rows = self.rows as f64 / self.clients;
         let us = |role: &str| match role {
             "insert" if !self.deletes => rows * 0.9,
@@ -353,6 +318,9 @@ impl Did {
             ("index_bytes_before", 98e6),
             ("index_bytes_after", 104e6),
         ];
+        if STEPS[self.position].0 == "l.x" {
+            all.push(("index_build_us", self.seconds * 1e6));
+        }
         if self.deletes {
             all.extend(self.of_deletes(spec));
         }
@@ -364,7 +332,7 @@ impl Did {
 
     fn of_deletes(&self, spec: &InsertSpec) -> Vec<(&'static str, f64)> {
         let rows = self.rows as f64;
-        let debt = if spec.deletes_dearer > 1.0 { self.later } else { 0.0 };
+        let debt = if spec.deletes_more_expensive > 1.0 { self.later } else { 0.0 };
         let mut all = vec![
             ("client_delete_cpu_us", rows * 0.4),
             ("deleted_rows", rows),
@@ -442,24 +410,7 @@ fn histograms(did: &Did, index: usize) -> Vec<Histogram> {
 
 /// Half of the responses take `us`, half 1.7 times that, one takes `max_us`.
 fn latencies(statement: &str, count: u64, us: f64, max_us: f64) -> Histogram {
-    let mut all = Latencies::<u64>::new(3).unwrap();
-    let ns = |us: f64| (us * 1000.0) as u64;
-    all.record_n(ns(us), count / 2).unwrap();
-    all.record_n(ns(us * 1.7), count - count / 2).unwrap();
-    all.record(ns(max_us)).unwrap();
-    let mut v2 = Vec::new();
-    V2Serializer::new().serialize(&all, &mut v2).unwrap();
-    Histogram {
-        statement: statement.into(),
-        from: LatencyFrom::Sent,
-        count: all.len(),
-        p50_us: us,
-        p95_us: us * 1.7,
-        p99_us: us * 1.7,
-        max_us,
-        mean_us: us * 1.35,
-        v2,
-    }
+    made_latencies(statement, &[(us, count / 2), (us * 1.7, count - count / 2), (max_us, 1)])
 }
 
 fn series(did: &Did, index: usize) -> Vec<Series> {

@@ -1,12 +1,11 @@
 //! Run folders made by hand, small enough to check a table by eye.
 
 use rqps_model::{
-    self as model, ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, QueryPlan, Series, Setting, Settle,
-    SettleCondition, Unit,
+    self as model, ConnectionCpu, Counter, LeftOut, Metrics, QueryPlan, Series, Settle, SettleCondition, Unit,
 };
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rqps_store::testing as made;
 use rqps_store::*;
 
 /// Steps of the made-up workload: name, test, group, rate of the first arm.
@@ -76,15 +75,12 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
         let mut finish =
             |kind: &str, step: &str, attempt, fault: Option<&str>, observation: Option<Observation>| {
                 let record = ActionRecord {
-                    seq,
-                    arm: arm.name.clone(),
-                    kind: kind.into(),
-                    step: step.into(),
                     attempt,
                     started_at_ms: 0,
                     finished_at_ms: 1500,
                     outcome: if fault.is_some() { Outcome::Invalid } else { Outcome::Done },
                     note: fault.map(str::to_owned),
+                    ..made::record(seq, &arm.name, kind, step)
                 };
                 writer.finish_action(&record, observation.as_ref()).unwrap();
                 seq += 1;
@@ -119,51 +115,31 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
     let variant = format!("{dbms}-{version}.{config}_c8r32");
     let names = ["family.compiler", "family.flags", "family.libc"];
     let family = spec.families.get(index).map(|values| names.into_iter().zip(*values));
-    let facts = family.into_iter().flatten().map(|(name, value)| setting(name, value)).collect();
+    let facts = family.into_iter().flatten().map(|(name, value)| made::setting(name, value)).collect();
     let left_out = LeftOut {
         option: "vacuum_buffer_usage_limit".into(),
         value: "256MB".into(),
         reason: "not in this version".into(),
     };
+    let name = spec.arm_names.get(index).map_or(variant, |name| (*name).to_owned());
     Arm {
-        name: spec.arm_names.get(index).map_or(variant, |name| (*name).to_owned()),
-        role: if index == 0 { Role::Base } else { Role::Candidate },
         dbms: dbms.into(),
-        build_version: version.into(),
         build_hash: format!("{index:02}aabbccddeeff0011"),
-        build_origin: "registry".into(),
-        build_version_text: format!("PostgreSQL {version} on x86_64-pc-linux-gnu, compiled by gcc"),
         config_name: format!("{config}_c8r32"),
         config_hash: spec.config_hash.into(),
-        config_text: "jit=off\n".into(),
         left_out: if index == 0 { vec![left_out] } else { vec![] },
-        managed: vec![],
-        control: false,
-        env: BTreeMap::new(),
-        after_load: vec![],
         facts,
-        settings: vec![],
+        ..made::arm(&name, if index == 0 { Role::Base } else { Role::Candidate }, version)
     }
-}
-
-fn setting(name: &str, value: &str) -> Setting {
-    Setting { name: name.into(), value: value.into() }
 }
 
 fn meta(spec: &RunSpec, actions_total: u32) -> Meta {
     Meta {
-        name: spec.name.into(),
-        program_version: "0.1.0".into(),
-        created_at_ms: 1_785_420_903_000,
-        workload: "microbenchmarks".into(),
-        workload_revision: "1".into(),
-        protocol: "sequence".into(),
         seed: spec.seed,
-        tables: 1,
         rows_per_table: 50_000_000,
-        clients: 2,
         actions_total,
-        method: vec![Setting { name: "connection".into(), value: "unix socket".into() }],
+        method: vec![made::setting("connection", "unix socket")],
+        ..made::meta(spec.name)
     }
 }
 
@@ -176,7 +152,6 @@ fn host(spec: &RunSpec) -> Vec<Fact> {
     ]
 }
 
-const QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 const THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
 
 fn role(position: usize) -> model::Role {
@@ -189,14 +164,9 @@ fn role(position: usize) -> model::Role {
 
 fn steps() -> Vec<PlannedStep> {
     let step = |(index, (name, test, group, _)): (usize, &(&str, &str, &str, f64))| PlannedStep {
-        position: index as u32 + 1,
-        name: (*name).into(),
-        kind: if test.is_empty() { "settle" } else { "measure" }.into(),
         test: (!test.is_empty()).then(|| (*test).into()),
-        group: (!test.is_empty()).then(|| (*group).into()),
         role: (!test.is_empty()).then(|| role(index)),
-        clients: 2,
-        amount: if test.is_empty() { "at most 60 s" } else { "100 s" }.into(),
+        ..made::step(index + 1, name, group)
     };
     STEPS.iter().enumerate().map(step).collect()
 }
@@ -236,28 +206,19 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
     let (queries, rows) = if scans { (10, count * 1000) } else { (count, count) };
     let noops = if test == "delete" { queries / 5 } else { 0 };
     let window = Window {
-        test: test.into(),
-        group: group.into(),
         position: position as u32 + 1,
-        clients: 2,
         seed: spec.seed,
         started_at_ms: 0,
         warmup_us: 5_000_000,
-        elapsed_us: 100_000_000,
-        ended_by: EndedBy::Time,
-        unit: if scans { THOUSAND_ROWS } else { QUERIES },
+        unit: if scans { THOUSAND_ROWS } else { made::QUERIES },
         operations: if scans { rows as f64 / 1000.0 } else { queries as f64 },
         role: role(position),
-        target_events_per_s: None,
-        pacer: None,
         events: if test.starts_with("read-only") { queries / 16 } else { queries },
-        queries,
-        statements: queries,
         statements_working: queries - noops,
         noop_statements: noops,
         rows,
-        errors: 0,
         retries: if writes { [("40P01".to_owned(), 3)].into() } else { [].into() },
+        ..made::window(test, group, queries, 100.0)
     };
     let operations = window.operations;
     let reads = if writes { 0.5 } else { 0.001 * index as f64 };
@@ -304,12 +265,8 @@ fn metrics(operations: f64, index: usize, reads: f64) -> Metrics {
 }
 
 fn counters(operations: f64, index: usize, writes: bool) -> Vec<Counter> {
-    let counter = |view: &str, object: &str, column: &str, per_op: f64| Counter {
-        view: view.into(),
-        object: object.into(),
-        column: column.into(),
-        before: Some(1000.0),
-        after: Some(1000.0 + operations * per_op),
+    let counter = |view: &str, object: &str, column: &str, per_op: f64| {
+        made::counter(view, object, column, operations * per_op)
     };
     let mut counters = vec![
         counter("pg_stat_all_tables", "sbtest1", "idx_scan", 0.75),

@@ -63,6 +63,10 @@ const SUPERSEDED: [(&str, &[&str]); 2] = [
 /// The first MySQL that takes NULL for `secure_file_priv`, and to which its compiled-in directory is a must.
 const SECURE_FILE_PRIV_SINCE: u32 = 50_706;
 
+/// The first MariaDB that makes a key for TLS whenever it starts, unless it is told where one lies: seconds of CPU
+/// time, and minutes under an instrument.
+const MAKES_KEYS_SINCE: u32 = 110_400;
+
 /// The buffer pool, and what it may grow to.
 const POOL_SIZE: &str = "innodb_buffer_pool_size";
 const POOL_SIZE_MAX: &str = "innodb_buffer_pool_size_max";
@@ -179,6 +183,13 @@ impl Settings<'_> {
         }
         if self.build.dbms == rqps_model::Dbms::Mysql && self.build.version_num() >= SECURE_FILE_PRIV_SINCE {
             own.push(("secure_file_priv", "NULL".to_owned()));
+        }
+        let is_of_tls = |(name, _): &(String, String)| name == "ssl" || name.starts_with("ssl_");
+        if self.build.dbms == rqps_model::Dbms::Mariadb
+            && self.build.version_num() >= MAKES_KEYS_SINCE
+            && !kept.iter().any(is_of_tls)
+        {
+            own.push(("ssl", "OFF".to_owned()));
         }
         if self.instrumented {
             // What an instrument does not know of the kernel's asynchronous I/O, it does wrong.

@@ -1,7 +1,8 @@
 //! One cause, one arrival: tests whose change arrived at the same place with the same signature.
 
 use super::steps::TestSteps;
-use crate::metric::{Direction, Metric};
+use crate::direction::Direction;
+use rqps_model::Metric;
 use std::collections::BTreeSet;
 
 /// A change that came in at one place.

@@ -1,11 +1,12 @@
 //! Where each test's metrics change along the versions.
 
 use super::levels::{Row, arrival_set, fit, null_penalty, segment, slope, squares_to};
+use crate::direction::Direction;
 use crate::distribution::t_upper;
-use crate::metric::{Direction, Metric};
 use crate::pairs::mean;
 use crate::prior::{self, Sample, Spread};
 use crate::sim::Rng;
+use rqps_model::Metric;
 use std::collections::BTreeMap;
 
 /// Fewer versions than this have no row to look along: they are compared with base.

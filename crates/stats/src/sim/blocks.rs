@@ -3,9 +3,9 @@
 use super::Rng;
 use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
 use crate::judge::judge;
-use crate::metric::Metric;
 use crate::rules::Rules;
 use crate::verdict::Judgement;
+use rqps_model::Metric;
 
 /// A model of blocks: in each, every arm's logarithm is off by its own normal draw. Arm 0 is base.
 #[derive(Debug, Clone, PartialEq)]

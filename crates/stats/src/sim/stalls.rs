@@ -2,7 +2,7 @@
 
 use super::Rng;
 use crate::experiment::{BlockData, Experiment, MetricData, TestData, WindowData, WindowFigure};
-use crate::metric::Metric;
+use rqps_model::Metric;
 
 /// Tail index of the lengths of stalls that come at random: their variance does not exist.
 const TAIL: f64 = 1.2;

@@ -32,13 +32,18 @@ pub use tables::{
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::model::{Expect, Group, Key, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
-use rqps_model::Unit;
+use crate::model::{Expect, Key, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
+use rqps_model::{Group, Unit};
 
 /// Of steps that ask while rows come and go at a rate.
 static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 /// Of steps that write as fast as they can.
 static ROWS: Unit = Unit::new("rows", "a row", "row", "rows inserted (l.x: indexed)");
+
+/// Steps that write as fast as they can.
+static WRITES: Group = Group::consecutive(1, "insert", "inserts");
+/// Steps that query beside writes at a given rate.
+static QUERIES_BESIDE_WRITES: Group = Group::consecutive(2, "background", "queries beside writes");
 
 /// Rates of the query steps, rows per second and client, in their order.
 pub const RATES: [u32; 3] = [100, 500, 1000];
@@ -89,7 +94,7 @@ const WITH_POINTS: &[Part] = &[part(&[INSERT, DELETE, MIN]), part(&[asked(&state
 const fn write_step(name: &'static str, queue: Queue, parts: &'static [Part], about: &'static str) -> Test {
     Test {
         name,
-        group: Group::Insert,
+        group: &WRITES,
         range: 1,
         transaction: false,
         parts,
@@ -118,7 +123,7 @@ const fn query_step(name: &'static str, mix: QueryMix, rate: u32) -> Test {
     };
     Test {
         name,
-        group: Group::Background,
+        group: &QUERIES_BESIDE_WRITES,
         range: ROWS_PER_QUERY,
         transaction: false,
         parts,

@@ -53,7 +53,7 @@ impl Benchmark for InsertBenchmark {
         "1"
     }
 
-    fn tables(&self) -> &'static [&'static str] {
+    fn plan_tables(&self) -> &'static [&'static str] {
         &["insert"]
     }
 
@@ -125,9 +125,12 @@ impl Workplan for InsertPlan {
         Table::from_iter([("insert".to_owned(), shared::table_of(&self.options).into())])
     }
 
-    fn tables(&self) -> Vec<String> {
-        let tables = if self.options.shared_table { 1 } else { self.clients };
-        (1..=tables).map(super::table_name).collect()
+    fn tables(&self) -> u32 {
+        if self.options.shared_table { 1 } else { self.clients }
+    }
+
+    fn table_name(&self, number: u32) -> String {
+        super::table_name(number)
     }
 
     fn rows_per_table(&self) -> u64 {
@@ -141,7 +144,7 @@ impl Workplan for InsertPlan {
             name: name.to_owned(),
             position: 0,
             test: test.name.to_owned(),
-            group: test.group.key().to_owned(),
+            group: test.group,
             role: Role::Test,
             clients: workload.clients,
             limit: self.limit(test),
@@ -180,7 +183,7 @@ impl Workplan for InsertPlan {
         self.options.server_memory.map(|memory| memory.bytes)
     }
 
-    fn estimate_seconds(&self, kind: &ActionKind, _plan: &Plan) -> Option<f64> {
+    fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
         match kind {
             // The tables are made empty.
             ActionKind::Load => Some(estimate::STEP_OVERHEAD_SECONDS),
@@ -201,9 +204,9 @@ impl Workplan for InsertPlan {
         options::summary(&self.options)
     }
 
-    fn describe(&self, kind: &ActionKind, _plan: &Plan) -> Option<String> {
+    fn describe(&self, kind: &ActionKind) -> Option<String> {
         match kind {
-            ActionKind::Load => Some(shared::counted(self.tables().len() as u64, "empty table")),
+            ActionKind::Load => Some(shared::counted(self.tables().into(), "empty table")),
             ActionKind::Measure(step) => self.until(step),
             _ => None,
         }

@@ -8,7 +8,7 @@ use rqps_model::{Limit, Role, Warmup};
 use rqps_plan::reader::{Found, Section, grouped};
 use rqps_plan::{
     ActionKind, Benchmark, Driver, Plan, Problems, Protocol, Readable, Reading, StepDef, TestOptions, Work,
-    Workload, Workplan, limits, shared,
+    Workload, Workplan, home_of, limits, shared,
 };
 use serde::Serialize;
 use toml::Table;
@@ -100,7 +100,7 @@ fn read(plan: &Reading<'_>) -> Readable {
     section.check_keys(&WORKLOAD_KEYS, |key| match key {
         "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
         _ if plan.plan_keys.contains(&key) => Some(shared::TOP.to_owned()),
-        _ => plan.home_of_other(key),
+        _ => home_of(plan.benchmarks, key),
     });
     if section.node("rows").is_none() {
         let remedy = "Say how many rows each table has.";
@@ -154,8 +154,12 @@ impl Workplan for MicroPlan {
         shared::table_of(self)
     }
 
-    fn tables(&self) -> Vec<String> {
-        (1..=self.tables).map(crate::dialect::table_name).collect()
+    fn tables(&self) -> u32 {
+        self.tables
+    }
+
+    fn table_name(&self, number: u32) -> String {
+        crate::dialect::table_name(number)
     }
 
     fn rows_per_table(&self) -> u64 {
@@ -180,7 +184,7 @@ impl Workplan for MicroPlan {
             name: name.to_owned(),
             position: 0,
             test: test.name.to_owned(),
-            group: test.group.key().to_owned(),
+            group: test.group,
             role,
             clients: options.clients.unwrap_or(clients),
             limit: options.events.map_or(Limit::Time(Duration::from_secs(seconds.into())), Limit::Events),
@@ -213,7 +217,7 @@ impl Workplan for MicroPlan {
         self.vacuum_after_load
     }
 
-    fn estimate_seconds(&self, kind: &ActionKind, _plan: &Plan) -> Option<f64> {
+    fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
         // Fixed work without a rate: as long as base's window by time would be.
         match kind {
             ActionKind::Measure(step) => match (&step.limit, step.rate_per_second) {
@@ -312,7 +316,10 @@ fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec<Found<Stri
 
 /// What to write instead of a name that is no step; none where it is one.
 fn unknown_step(name: &str) -> Option<String> {
-    let nearest = step::check(name).err()?.nearest;
+    if step::is_known(name) {
+        return None;
+    }
+    let nearest = step::nearest(name);
     let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
     Some(match (nearest, suffix) {
         (Some(near), Some(suffix)) if near != shared::SETTLE => format!("Did you mean \"{near}.{suffix}\"?"),
@@ -514,7 +521,7 @@ fn check_blocks(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
             problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
         }
     }
-    let is_another = |name: &&String| step::check(name).is_ok() && test_by_name(name).is_none();
+    let is_another = |name: &&String| step::is_known(name) && test_by_name(name).is_none();
     for name in plan.workload.steps.iter().filter(is_another) {
         let remedy = "List tests alone: every test starts from the same data, warmed up.";
         let what = format!("\"{name}\" is no test of a plan of blocks");

@@ -2,23 +2,21 @@
 //! passes.
 
 use rqps_model::Role;
-use rqps_plan::shared::{StepError, nearest_step};
+use rqps_plan::shared::nearest_step;
 
 use super::test_by_name;
 
 /// What a test's name may end with, after a dot.
 pub(crate) const SUFFIXES: [&str; 3] = ["pre", "warm", "warmpre"];
 
-/// Refuses a name that is neither `settle` nor a test's, with or without a suffix.
-pub fn check(name: &str) -> Result<(), StepError> {
-    let (test, _) = test_and_role(name);
-    if name == rqps_plan::shared::SETTLE || test_by_name(test).is_some() {
-        return Ok(());
-    }
-    Err(StepError {
-        name: name.to_owned(),
-        nearest: nearest_step(test, super::tests().iter().map(|test| test.name)),
-    })
+/// Whether it is `settle`, or a test's name with or without a suffix.
+pub(crate) fn is_known(name: &str) -> bool {
+    name == rqps_plan::shared::SETTLE || test_by_name(test_and_role(name).0).is_some()
+}
+
+/// The name that may have been meant by one that is not known.
+pub fn nearest(name: &str) -> Option<String> {
+    nearest_step(test_and_role(name).0, super::tests().iter().map(|test| test.name))
 }
 
 /// The test that a step runs, and what for.
@@ -40,8 +38,8 @@ mod tests {
         assert_eq!(test_and_role("scan.warmpre"), ("scan", Role::Warm));
         assert_eq!(test_and_role("read-only_range=10.pre"), ("read-only_range=10", Role::Pre));
         assert_eq!(test_and_role("update-one"), ("update-one", Role::Test));
-        assert_eq!(check("update-indx").unwrap_err().nearest.as_deref(), Some("update-index"));
-        assert_eq!(check("xyzzy").unwrap_err().nearest, None);
-        assert!(check("settle").is_ok() && check("l.i0").is_err());
+        assert_eq!(nearest("update-indx").as_deref(), Some("update-index"));
+        assert_eq!(nearest("xyzzy"), None);
+        assert!(is_known("settle") && !is_known("l.i0"));
     }
 }

@@ -1,0 +1,73 @@
+//! What a run can be made of. Who composes the program lists it; the executor names none of it.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::system::System;
+use rqps_model::Dbms;
+use rqps_plan::{Benchmark, Plan};
+use rqps_probe::{Canaries, HostFacts};
+use rqps_store::Fact;
+use std::path::Path;
+
+/// Systems, benchmarks and drivers, and the host that they run on.
+#[derive(Clone, Copy)]
+pub struct Kit {
+    pub systems: &'static [&'static dyn System],
+    pub benchmarks: &'static [&'static dyn Benchmark],
+    pub drivers: &'static [&'static dyn Driver],
+    pub host: &'static dyn Host,
+}
+
+impl Kit {
+    /// The system of these builds.
+    ///
+    /// # Errors
+    /// Where the program was composed without it.
+    pub fn system(&self, dbms: Dbms) -> Result<&'static dyn System> {
+        let found = self.systems.iter().copied().find(|system| system.runs(dbms));
+        found.ok_or(Error::NoSystem(dbms))
+    }
+
+    /// The driver that a plan wants for its benchmark.
+    ///
+    /// # Errors
+    /// Where the program was composed without it.
+    pub fn driver(&self, plan: &Plan) -> Result<&'static dyn Driver> {
+        let (id, benchmark) = (plan.workload.driver.key(), plan.work.benchmark().id());
+        let its = |driver: &&dyn Driver| driver.id() == id && driver.benchmark() == benchmark;
+        self.drivers.iter().copied().find(its).ok_or(Error::NoDriver { driver: id, benchmark })
+    }
+}
+
+/// The machine that a run is measured on.
+pub trait Host: Sync {
+    /// What it is; `dir` is on the disk of the data.
+    fn facts(&self, dir: &Path) -> Result<Vec<Fact>>;
+
+    /// How fast it is at this moment, by fixed small pieces of work.
+    fn canaries(&self, dir: &Path) -> Result<Vec<(&'static str, f64)>>;
+}
+
+/// The machine that this process runs on.
+pub struct ThisHost;
+
+impl Host for ThisHost {
+    fn facts(&self, dir: &Path) -> Result<Vec<Fact>> {
+        let facts = HostFacts::collect(dir)?;
+        let comparable: Vec<String> = facts.fingerprint();
+        let fact = |(key, value): (&str, String)| Fact {
+            key: key.to_owned(),
+            value,
+            // The kernel keeps a varying bit of the memory for itself: it is compared in whole GB, below.
+            comparable: key != "memory_bytes"
+                && comparable.iter().any(|fact| fact.split('=').next() == Some(key)),
+        };
+        let memory_gb = (facts.memory_bytes as f64 / 1e9).round();
+        let memory = Fact { key: "memory_gb".to_owned(), value: memory_gb.to_string(), comparable: true };
+        Ok(facts.key_values().into_iter().map(fact).chain([memory]).collect())
+    }
+
+    fn canaries(&self, dir: &Path) -> Result<Vec<(&'static str, f64)>> {
+        Ok(Canaries::measure(dir)?.pairs().into_iter().collect())
+    }
+}

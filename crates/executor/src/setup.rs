@@ -1,0 +1,17 @@
+//! What all parts of a run work with, resolved before it begins.
+
+use crate::arm::Ingredients;
+use crate::driver::Driver;
+use crate::kit::Host;
+use crate::place::Place;
+use rqps_plan::Plan;
+
+pub(crate) struct Setup {
+    pub plan: Plan,
+    pub driver: &'static dyn Driver,
+    /// By index of the plan's arms.
+    pub ingredients: Vec<Ingredients>,
+    /// Where data directories are.
+    pub place: Place,
+    pub host: &'static dyn Host,
+}

@@ -1,0 +1,13 @@
+//! Which adapter a DBMS has.
+
+use crate::sql::adapter::Adapter;
+use crate::sql::mysql::Mysql;
+use crate::sql::postgres::Postgres;
+use rqps_model::Dbms;
+
+pub(crate) fn adapter(dbms: Dbms) -> &'static dyn Adapter {
+    match dbms {
+        Dbms::Postgres => &Postgres,
+        Dbms::Mysql | Dbms::Mariadb => &Mysql,
+    }
+}

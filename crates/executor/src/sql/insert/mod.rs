@@ -1,0 +1,264 @@
+//! The Insert Benchmark, sent by clients of our own: where the queue stands, what a step finds and leaves, and the
+//! window between them.
+//!
+//! Everything is counted from the tables themselves: the newest row says which insert was the last, the oldest one how
+//! far the deletes have come. So a step that was cut off goes on to the place at which it was to end, and every arm
+//! ends each step with the same rows.
+
+mod position;
+mod state;
+
+use super::clients::flush;
+use super::system::SqlAddress;
+use crate::arm::ActiveArm;
+use crate::control::RunControl;
+use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
+use crate::error::{Error, Result};
+use crate::observe::StepFindings;
+use crate::system::Admin;
+use position::Standing;
+use rqps_driver::queue::QueueSpec;
+use rqps_driver::{Observer, StepError, StepResult};
+use rqps_model::Limit;
+use rqps_plan::{Benchmark, Plan, StepDef};
+use rqps_store::Load;
+use rqps_workloads::insert_benchmark::{
+    InsertBenchmark, InsertOptions, InsertPlan, Sizes, Stretch, create_table, drop_indexes, example_sql,
+    existing_indexes_sql, stretches, table_name,
+};
+use rqps_workloads::{Dialect, Queue, Test};
+use state::{State, keys};
+use std::time::Instant;
+
+/// The lookups that the deletes need; they are told apart, as metrics.
+const MIN_KIND: &str = "min";
+
+/// Clients of our own.
+pub static CLIENTS: &dyn Driver = &InsertClients;
+
+struct InsertClients;
+
+impl Driver for InsertClients {
+    fn id(&self) -> &'static str {
+        "rqps"
+    }
+
+    fn benchmark(&self) -> &'static str {
+        InsertBenchmark.id()
+    }
+
+    /// Creates the tables, which l.i0 fills.
+    fn load(&self, plan: &Plan, arm: &ActiveArm, _control: &mut RunControl<'_>) -> Result<Loaded> {
+        let work = self.work(plan)?;
+        let dialect = SqlAddress::of(arm, self)?.adapter.dialect();
+        let start = Instant::now();
+        let doing = "creating the tables";
+        let mut admin = arm.admin(doing)?;
+        let partitions = work.sizes().partitions(work.options.partitions, work.tests.iter().copied());
+        let tables = plan.work.tables();
+        for table in 1..=tables {
+            for sql in create_table(dialect, table, partitions) {
+                admin.query(&sql).map_err(Error::session(&arm.name, doing))?;
+            }
+        }
+        let load_us = start.elapsed().as_micros() as u64;
+        let load = Load { tables, rows: 0, load_us, index_us: 0 };
+        Ok(Loaded { load, summary: "empty tables: l.i0 fills them".to_owned() })
+    }
+
+    fn prepare<'a>(
+        &self,
+        job: Job<'a>,
+        arm: &ActiveArm,
+        admin: &mut dyn Admin,
+    ) -> Result<Box<dyn Window + 'a>> {
+        let address = SqlAddress::of(arm, self)?;
+        let step = InsertStep::of(&job, self.work(job.plan)?, address.adapter.dialect())
+            .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
+        if step.repeats {
+            tidy(admin, &step, &arm.name)?;
+        }
+        let before = State::read(arm, admin, &step)?;
+        let standing = Standing::read(admin, &step, &arm.name)?;
+        if step.repeats {
+            standing.restore_keys(admin, &step, &arm.name)?;
+        }
+        let examples = examples(&step, keys(admin, &arm.name)?);
+        let flush = admin.flush().filter(|_| job.reads_counters).map(flush);
+        let spec = QueueSpec {
+            test: step.test,
+            step: step.step.name.clone(),
+            dialect: step.dialect,
+            shared_table: step.options.shared_table,
+            seed: step.plan.seed,
+            draws: job.draws,
+            delete_form: step.options.delete_form,
+            pacer: step.options.pacer,
+            positions: standing.positions(&step),
+            limit: job.limit,
+            flush,
+        };
+        Ok(Box::new(InsertWindow { step, spec, address, before, standing, examples }))
+    }
+}
+
+impl InsertClients {
+    fn work<'a>(&self, plan: &'a Plan) -> Result<&'a InsertPlan> {
+        let no_driver = Error::NoDriver { driver: self.id(), benchmark: plan.work.benchmark().id() };
+        plan.work.of().ok_or(no_driver)
+    }
+}
+
+/// What a step works with.
+struct InsertStep<'a> {
+    plan: &'a Plan,
+    step: &'a StepDef,
+    test: &'static Test,
+    options: &'a InsertOptions,
+    /// Whether the step was cut off before.
+    repeats: bool,
+    queue: Queue,
+    dialect: Dialect,
+    sizes: Sizes,
+    stretches: Vec<Stretch>,
+    /// What of the queue is this step's.
+    stretch: Stretch,
+}
+
+impl<'a> InsertStep<'a> {
+    /// None for a step that is not of this benchmark.
+    fn of(job: &Job<'a>, work: &'a InsertPlan, dialect: Dialect) -> Option<Self> {
+        let Job { plan, step, repeats, .. } = *job;
+        let options = &work.options;
+        let sizes = work.sizes();
+        let stretches = stretches(work.tests.iter().copied(), &sizes);
+        let stretch = *stretches.iter().find(|stretch| stretch.test.name == step.test)?;
+        let test = stretch.test;
+        let queue = test.queue?;
+        Some(Self { plan, step, test, options, repeats, queue, dialect, sizes, stretches, stretch })
+    }
+
+    fn deletes(&self) -> bool {
+        self.sizes.deletes(self.test)
+    }
+
+    fn clients(&self) -> u32 {
+        self.step.clients
+    }
+
+    /// Whether several clients use one table.
+    fn is_shared(&self) -> bool {
+        self.options.shared_table && self.clients() > 1
+    }
+
+    /// The number of a client's table.
+    fn table_of(&self, client: u32) -> u32 {
+        if self.options.shared_table { 1 } else { client + 1 }
+    }
+}
+
+/// A step of the queue that is ready.
+struct InsertWindow<'a> {
+    step: InsertStep<'a>,
+    spec: QueueSpec,
+    address: SqlAddress,
+    before: State,
+    standing: Standing,
+    examples: Vec<(&'static str, String)>,
+}
+
+impl Window for InsertWindow<'_> {
+    fn examples(&self) -> Vec<(&'static str, String)> {
+        self.examples.clone()
+    }
+
+    fn watch_options(&self) -> WatchOptions {
+        let queue = &self.step.queue;
+        let operations = queue.queries.map_or(f64::from(queue.rows_per_statement), |_| 1.0);
+        WatchOptions { owes_events: false, progress: (operations, self.step.test.unit), debt: true }
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
+        let mut result = self.address.adapter.run_queue(&self.spec, &self.address.endpoint, observer)?;
+        result.kinds.retain(|kind| kind.kind != MIN_KIND);
+        Ok(result)
+    }
+
+    fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
+        let (step, result) = (&self.step, &findings.result);
+        let mut admin = arm.admin("reading what a step leaves")?;
+        let after = State::read(arm, &mut *admin, step)?;
+        if step.repeats {
+            step.leave_keys(&mut *admin, &arm.name)?;
+        }
+        let misplaced = match self.spec.limit {
+            Limit::Rows(_) if !step.is_shared() => {
+                Standing::read(&mut *admin, step, &arm.name)?.misplaced(step)
+            }
+            _ => None,
+        };
+        let debt_name = arm.system.debt_name();
+        let mut metrics = self.before.metrics(debt_name, "before");
+        metrics.extend(after.metrics(debt_name, "after"));
+        let inserted = result.changed_rows - result.removed_rows;
+        let (operations, rows) = match step.queue.queries {
+            Some(_) => (result.queries, result.rows),
+            None if step.queue.builds_indexes => {
+                let indexed = step.stretch.to.inserted * u64::from(step.clients());
+                (indexed, indexed)
+            }
+            None => (inserted, inserted),
+        };
+        Ok(Finished {
+            unit: step.test.unit.clone(),
+            operations: operations as f64,
+            rows,
+            pacer: step.queue.rows_per_second.map(|_| step.options.pacer),
+            metrics,
+            invalid: self.standing.went_on(step).or_else(|| result.invalid.clone()).or(misplaced),
+            remark: background(result),
+        })
+    }
+}
+
+/// Whether the background rate was kept, in a few words.
+fn background(result: &StepResult) -> String {
+    let total = |name: &str| result.totals.get(name).copied();
+    match (total("background_rows_per_s"), total("background_target_rows_per_s")) {
+        (Some(achieved), Some(target)) if total("background_kept") == Some(0.0) => {
+            format!(" beside {achieved:.0} of {target:.0} inserts/s: TARGET MISSED")
+        }
+        (Some(achieved), _) => format!(" beside {achieved:.0} inserts/s"),
+        _ => String::new(),
+    }
+}
+
+/// Undoes what a step that was cut off has left where it can't go on from there: half a table that is filled by nothing
+/// else, and some of the indexes.
+fn tidy(admin: &mut dyn Admin, step: &InsertStep<'_>, arm: &str) -> Result<()> {
+    let doing = "undoing what a step that was cut off has left";
+    let mut run = |sql: &str| admin.query(sql).map_err(Error::session(arm, doing));
+    for table in 1..=step.plan.work.tables() {
+        if step.stretch.from.statements == 0 {
+            let restart = if step.dialect == Dialect::Postgres { " RESTART IDENTITY" } else { "" };
+            run(&format!("TRUNCATE TABLE {}{restart}", table_name(table)))?;
+        }
+        if step.queue.builds_indexes {
+            let found = run(&existing_indexes_sql(step.dialect, table))?;
+            let existing: Vec<String> =
+                found.rows.iter().filter_map(|row| row.first().cloned().flatten()).collect();
+            for sql in drop_indexes(step.dialect, table, &existing) {
+                run(&sql)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each kind of statement of the step, on the first table.
+fn examples(step: &InsertStep<'_>, keys: (i64, i64)) -> Vec<(&'static str, String)> {
+    let skips = |kind: &str| !step.deletes() && matches!(kind, "delete" | MIN_KIND);
+    let kinds = step.test.statements().map(|statement| statement.kind).filter(|kind| !skips(kind));
+    let (rows, form) = (step.queue.rows_per_statement, step.options.delete_form);
+    kinds.filter_map(|kind| Some((kind, example_sql(kind, step.dialect, form, 1, rows, keys)?))).collect()
+}

@@ -1,0 +1,189 @@
+//! The microbenchmarks, sent by clients of our own or by sysbench.
+
+use super::clients::flush;
+use super::literals::explainable_sql;
+use super::system::SqlAddress;
+use super::tables::{LoadTimes, Tables};
+use crate::arm::ActiveArm;
+use crate::control::RunControl;
+use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
+use crate::error::{Error, Result};
+use crate::observe::StepFindings;
+use crate::system::Admin;
+use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_step, sysbench};
+use rqps_model::{Limit, Metrics};
+use rqps_plan::{Benchmark, Plan, Protocol, Step, StepDef};
+use rqps_store::Load;
+use rqps_workloads::Dialect;
+use rqps_workloads::expect::TableState;
+use rqps_workloads::microbenchmarks::{self, Microbenchmarks};
+use std::time::Instant;
+
+/// The program whose clients send the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Rqps,
+    Sysbench,
+}
+
+/// Clients of our own.
+pub static CLIENTS: &dyn Driver = &Program::Rqps;
+/// The sysbench that is installed.
+pub static SYSBENCH: &dyn Driver = &Program::Sysbench;
+
+impl Driver for Program {
+    fn id(&self) -> &'static str {
+        match self {
+            Program::Rqps => "rqps",
+            Program::Sysbench => "sysbench",
+        }
+    }
+
+    fn benchmark(&self) -> &'static str {
+        Microbenchmarks.id()
+    }
+
+    fn described(&self) -> Result<Option<String>> {
+        match self {
+            Program::Rqps => Ok(None),
+            Program::Sysbench => {
+                let version = sysbench::version().map_err(Error::Sysbench)?;
+                Ok(Some(format!("sysbench {version}; answers are not checked")))
+            }
+        }
+    }
+
+    fn takes_turns(&self, step: &StepDef) -> bool {
+        *self == Program::Rqps && step.rate_per_second.is_none()
+    }
+
+    fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
+        let address = SqlAddress::of(arm, self)?;
+        let (count, rows) = (plan.work.tables(), plan.work.rows_per_table());
+        let tables = Tables { tables: count, rows, seed: plan.seed };
+        let start = Instant::now();
+        let loaded = address.adapter.load(&address.endpoint, tables, &mut |what, rows| {
+            let elapsed_s = start.elapsed().as_secs_f64();
+            let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows"));
+            control.progress.goes_on(what, elapsed_s, rate);
+            !control.stopped()
+        });
+        let Some(LoadTimes { rows, indexes }) = loaded.map_err(Error::session(&arm.name, "loading"))? else {
+            return Err(Error::Interrupted);
+        };
+        let (load_us, index_us) = (rows.as_micros() as u64, indexes.as_micros() as u64);
+        let load = Load { tables: count, rows: plan.work.rows_total(), load_us, index_us };
+        let rate = load.rows_per_s().unwrap_or(0.0);
+        Ok(Loaded { load, summary: format!("{rate:.0} rows/s with indexes") })
+    }
+
+    fn prepare<'a>(
+        &self,
+        job: Job<'a>,
+        arm: &ActiveArm,
+        admin: &mut dyn Admin,
+    ) -> Result<Box<dyn Window + 'a>> {
+        let address = SqlAddress::of(arm, self)?;
+        let flush = admin.flush().filter(|_| job.reads_counters).map(flush);
+        let spec = StepSpec { flush, ..spec(&job, address.adapter.dialect(), *self)? };
+        Ok(Box::new(TestWindow { program: *self, job, spec, address }))
+    }
+}
+
+/// What the clients of a step are told.
+fn spec(job: &Job<'_>, dialect: Dialect, program: Program) -> Result<StepSpec> {
+    let Job { plan, step, .. } = *job;
+    let test = microbenchmarks::test_by_name(&step.test)
+        .ok_or_else(|| Error::NoClients { step: step.name.clone(), driver: program.id() })?;
+    Ok(StepSpec {
+        test,
+        step: step.name.clone(),
+        dialect,
+        tables: plan.work.tables(),
+        clients: step.clients,
+        seed: plan.seed,
+        draws: job.draws,
+        warmup: job.warmup,
+        limit: job.limit.clone(),
+        removed_rows_max: job.removed_rows_max,
+        pace: step.rate_per_second.map_or(Pace::Closed, Pace::EventsPerSecond),
+        state: TableState {
+            rows: plan.work.rows_per_table(),
+            complete: !changes_ids(step) && !earlier(plan, step).iter().any(changes_ids),
+            concurrent_writes: step.clients > 1 && step.writes,
+        },
+        flush: None,
+        slice: job.slice,
+    })
+}
+
+/// Measured steps that ran before this one on the same data.
+fn earlier(plan: &Plan, step: &StepDef) -> Vec<StepDef> {
+    let of_step = |one| match one {
+        Step::Measure(one) => Some(one),
+        Step::Settle(_) => None,
+    };
+    match plan.protocol {
+        Protocol::Isolated => Vec::new(),
+        Protocol::Sequence => {
+            plan.steps().into_iter().filter_map(of_step).filter(|one| one.position < step.position).collect()
+        }
+    }
+}
+
+/// Whether a step deletes or inserts rows for good.
+fn changes_ids(step: &StepDef) -> bool {
+    step.shrinks || step.test == "insert"
+}
+
+struct TestWindow<'a> {
+    program: Program,
+    job: Job<'a>,
+    spec: StepSpec,
+    address: SqlAddress,
+}
+
+impl Window for TestWindow<'_> {
+    fn examples(&self) -> Vec<(&'static str, String)> {
+        let StepSpec { test, dialect, state, .. } = &self.spec;
+        let sql = |statement| explainable_sql(*dialect, test, statement, state.rows);
+        test.statements().map(|statement| (statement.kind, sql(statement))).collect()
+    }
+
+    fn watch_options(&self) -> WatchOptions {
+        WatchOptions {
+            // Those of sysbench end with their last event.
+            owes_events: self.program == Program::Rqps && !matches!(self.spec.limit, Limit::Time(_)),
+            progress: (self.job.step.operations_per_event, self.spec.test.unit),
+            debt: false,
+        }
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
+        let SqlAddress { adapter, endpoint } = &self.address;
+        match self.program {
+            Program::Rqps => run_step(&self.spec, &adapter.clients(endpoint, self.job.gives_way), observer),
+            Program::Sysbench => sysbench::run(&self.spec, &adapter.sysbench_target(endpoint), observer),
+        }
+    }
+
+    fn member(&self) -> Option<Member<'_>> {
+        let SqlAddress { adapter, endpoint } = &self.address;
+        let clients = adapter.clients(endpoint, self.job.gives_way);
+        (self.program == Program::Rqps).then(|| Member { spec: self.spec.clone(), clients })
+    }
+
+    fn finish(self: Box<Self>, _arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
+        let (test, result) = (self.spec.test, &findings.result);
+        let read = result.events * self.spec.state.rows;
+        Ok(Finished {
+            unit: test.unit.clone(),
+            operations: test.operations(result.queries, read),
+            rows: if test.scans { read } else { result.rows + result.changed_rows },
+            pacer: None,
+            metrics: Metrics::new(),
+            invalid: None,
+            remark: String::new(),
+        })
+    }
+}

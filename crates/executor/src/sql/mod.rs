@@ -1,0 +1,26 @@
+//! Servers that speak SQL: how each DBMS is administered and measured, and the drivers that send load to them.
+
+mod adapter;
+mod adapters;
+mod clients;
+mod insert;
+mod literals;
+mod log;
+mod microbenchmarks;
+mod mysql;
+mod postgres;
+pub mod server;
+mod system;
+mod tables;
+mod write_back;
+
+/// Systems that speak SQL.
+pub mod systems {
+    pub use super::system::{MYSQL, POSTGRES};
+}
+
+/// Drivers that reach them.
+pub mod drivers {
+    pub use super::insert::CLIENTS as INSERT_CLIENTS;
+    pub use super::microbenchmarks::{CLIENTS, SYSBENCH};
+}

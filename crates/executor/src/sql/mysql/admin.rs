@@ -1,0 +1,94 @@
+//! A MySQL or MariaDB session for administration.
+
+use super::binlog::drop_binlogs;
+use super::settle::hold_purge;
+use crate::error::Result;
+use crate::system::{Admin, Asked};
+use rqps_model::{QueryPlan, ServerSetting};
+use rqps_probe::WorkIn;
+use rqps_probe::counters::CounterSet;
+use rqps_probe::mysql::{about, counters, explain, fingerprint, queue, threads, waits};
+use rqps_probe::queue::Sizes;
+use rqps_probe::waits::WaitSampler;
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Session, Table};
+
+/// It writes no images of pages: torn ones are mended from the doublewrite buffer, which no session writes. It plans
+/// without a look at an index's ends, does not count what planning takes, and adds up its sessions' counters when it is
+/// asked for them.
+impl Admin for Connection {
+    fn query(&mut self, sql: &str) -> Asked<Table> {
+        Connection::query(self, sql)
+    }
+
+    fn backend_id(&self) -> u32 {
+        Session::backend_id(self)
+    }
+
+    /// Binary logs that earlier steps left are dropped.
+    fn begin_step(&mut self) -> Asked<()> {
+        drop_binlogs(self)
+    }
+
+    /// With `innodb_flush_log_at_trx_commit = 0` the last second of finished work is in memory only, and would be lost
+    /// with a server that is killed. The binary log is with the kernel at each commit.
+    fn make_durable(&mut self) -> Asked<()> {
+        Connection::query(self, "FLUSH LOCAL ENGINE LOGS").map(|_| ())
+    }
+
+    /// A slow shutdown: purge runs to its end, and what the change buffer holds goes into the indexes.
+    fn before_keeping(&mut self) -> Asked<()> {
+        Connection::query(self, "SET GLOBAL innodb_fast_shutdown = 0").map(|_| ())
+    }
+
+    fn version_text(&mut self) -> Asked<String> {
+        Ok(Connection::query(self, "SELECT version()")?.value().unwrap_or_default().to_owned())
+    }
+
+    fn build_facts(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(about::build_facts(self)?)
+    }
+
+    fn settings(&mut self) -> Result<Vec<ServerSetting>> {
+        Ok(about::settings(self)?)
+    }
+
+    fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(fingerprint::fingerprint(self)?.key_values())
+    }
+
+    fn sizes(&mut self) -> Result<Sizes> {
+        Ok(queue::sizes(self)?)
+    }
+
+    fn debt(&mut self) -> Result<f64> {
+        Ok(queue::history_list_length(self)? as f64)
+    }
+
+    /// An open snapshot, once purge has come to its end. What purge removes decides which pages of an index are merged
+    /// and then split again, some 600,000 instructions each time.
+    fn hold_cleaning(&mut self, arm: &str) -> Result<()> {
+        hold_purge(self, arm)
+    }
+
+    fn explain(&mut self, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
+        Ok(Some(explain::explain(self, kind, sql)?))
+    }
+
+    fn counters(&mut self) -> Result<CounterSet> {
+        Ok(counters::snapshot(self)?)
+    }
+
+    fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
+        let threads = threads::os_threads(self, sessions)?;
+        Ok(threads.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    fn work_in(&mut self) -> Result<WorkIn> {
+        Ok(WorkIn::Threads(threads::roles(self)?))
+    }
+
+    fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<Option<WaitSampler>> {
+        Ok(Some(WaitSampler::start(waits::look(*self, sessions)?)?))
+    }
+}

@@ -1,0 +1,72 @@
+//! Filling a table by INSERTs of many rows, each a transaction of its own, as sysbench does it.
+
+use crate::sql::tables::{Progress, Tables, push_number};
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Error, Session};
+use rqps_workloads::{dialect, rows};
+use std::sync::atomic::Ordering;
+
+/// Length of a statement; the server's `max_allowed_packet` may allow less.
+const STATEMENT_BYTES: usize = 512 * 1024;
+/// What a row takes at the most: two numbers of 20 digits, texts of 119 and 59, what is between them.
+const ROW_BYTES_MAX: usize = 256;
+
+/// Puts the rows of one table in.
+pub(super) fn fill_table(
+    connection: &mut Connection,
+    tables: Tables,
+    table: u32,
+    progress: &Progress,
+) -> Result<(), Error> {
+    let bytes_max = STATEMENT_BYTES.min(connection.packet_bytes_max()).saturating_sub(ROW_BYTES_MAX);
+    let head = format!("INSERT INTO {} (id, k, c, pad) VALUES ", dialect::table_name(table));
+    let mut sql = Vec::with_capacity(STATEMENT_BYTES);
+    let mut id = 1;
+    while id <= tables.rows && !progress.stopped() {
+        let first = id;
+        sql.clear();
+        sql.extend_from_slice(head.as_bytes());
+        while id <= tables.rows && (id == first || sql.len() < bytes_max) {
+            if id > first {
+                sql.push(b',');
+            }
+            push_row(&mut sql, &rows::row(tables.seed, table, tables.rows, id));
+            id += 1;
+        }
+        connection.simple(&String::from_utf8_lossy(&sql))?;
+        progress.rows.fetch_add(id - first, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// A row as SQL; its texts are digits and need no escapes.
+fn push_row(sql: &mut Vec<u8>, row: &rows::Row) {
+    sql.push(b'(');
+    push_number(sql, row.id);
+    sql.push(b',');
+    push_number(sql, row.k);
+    for text in [&row.c[..], &row.pad[..]] {
+        sql.extend_from_slice(b",'");
+        sql.extend_from_slice(text);
+        sql.push(b'\'');
+    }
+    sql.push(b')');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_sql_and_no_longer_than_reckoned() {
+        let row = rows::Row { id: u64::MAX, k: u64::MAX, ..rows::row(1, 1, 10, 9) };
+        let mut sql = Vec::new();
+        push_row(&mut sql, &row);
+        let text = String::from_utf8(sql).unwrap();
+        assert!(text.len() < ROW_BYTES_MAX, "{}", text.len());
+        let fields: Vec<&str> = text.trim_matches(['(', ')']).split(',').collect();
+        assert_eq!(fields[..2], [u64::MAX.to_string(), u64::MAX.to_string()]);
+        assert_eq!((fields[2].len(), fields[3].len()), (121, 61));
+        assert!(fields[2].starts_with('\'') && fields[3].ends_with('\''), "{text}");
+    }
+}

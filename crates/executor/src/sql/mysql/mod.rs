@@ -1,0 +1,131 @@
+//! How MySQL and MariaDB servers are administered and measured. Where the two differ, the session is asked.
+
+mod admin;
+mod binlog;
+mod cancel;
+mod fast_writing;
+mod load;
+mod log;
+mod settle;
+
+use crate::error::Result;
+use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
+use crate::sql::clients::clients;
+use crate::sql::tables::{self, LoadTimes, Reach, Tables};
+use crate::system::{Admin, Asked, Look, SettleTick};
+use rqps_driver::queue::{QueueSpec, run_queue};
+use rqps_driver::sysbench::Target;
+use rqps_driver::{Clients, Observer, StepError, StepResult};
+use rqps_model::{Counter, Settle};
+use rqps_probe::work::Work;
+use rqps_wire::mysql::Connection;
+use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::{Dialect, dialect};
+
+/// The error about a hint that names an index which is dropped, or not visible.
+const NO_SUCH_INDEX: u16 = 1176;
+
+pub(crate) struct Mysql;
+
+impl Adapter for Mysql {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    /// A session is a thread.
+    fn session_is_a_process(&self) -> bool {
+        false
+    }
+
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> Asked<Box<dyn Admin>> {
+        Ok(Box::new(Connection::connect(endpoint, name)?))
+    }
+
+    fn load(&self, endpoint: &Endpoint, what: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
+        reach(endpoint, |reach| tables::load(reach, self.dialect(), what, load::fill_table, tick))
+    }
+
+    /// InnoDB has no vacuum: its statistics are what a load leaves open.
+    fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
+        settle::analyze(endpoint, tables, look)
+    }
+
+    fn settle(&self, server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        settle::settle(server, tick)
+    }
+
+    fn clients<'a>(&self, endpoint: &'a Endpoint, gives_way: bool) -> Clients<'a> {
+        clients(gives_way, move || Connection::connect(endpoint, CLIENT_NAME))
+    }
+
+    fn run_queue(
+        &self,
+        spec: &QueueSpec,
+        endpoint: &Endpoint,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError> {
+        Ok(run_queue(spec, |_| Connection::connect(endpoint, CLIENT_NAME), observer)?.0)
+    }
+
+    fn debt_name(&self) -> &'static str {
+        "history_list_length"
+    }
+
+    fn sysbench_target(&self, endpoint: &Endpoint) -> Target {
+        Target::mysql(endpoint)
+    }
+
+    fn end_statements(&self, endpoint: &Endpoint, _name: &str) {
+        cancel::end_statements(endpoint);
+    }
+
+    fn waits_for_room(&self, log: &str) -> bool {
+        log::waits_for_room(log)
+    }
+
+    fn telling_lines(&self, log: &str) -> String {
+        log::telling_lines(log)
+    }
+
+    /// A tenth of a table's rows changed has InnoDB sample it anew some seconds later, and a server that starts reads
+    /// the pages that the last one found worth keeping, while others are measured. Purge and the writing of pages
+    /// follow from the work itself.
+    fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("innodb_stats_auto_recalc", "OFF"),
+            ("innodb_buffer_pool_dump_at_shutdown", "OFF"),
+            ("innodb_buffer_pool_load_at_startup", "OFF"),
+        ]
+    }
+
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        ("InnoDB in blocks", "no new statistics, no loading of the buffer pool; purge and page cleaning on")
+    }
+
+    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String> {
+        let reads = (1..=tables).flat_map(|number| {
+            let table = dialect::table_name(number);
+            [
+                format!("SELECT max(length(c)) FROM {table} FORCE INDEX (PRIMARY) WHERE id <= {rows}"),
+                format!("SELECT count(k) FROM {table} FORCE INDEX (k_{number}) WHERE k <= {rows}"),
+            ]
+        });
+        reads.collect()
+    }
+
+    fn lacks_index(&self, error: &Wire) -> bool {
+        matches!(error, Wire::Db { code: Some(NO_SUCH_INDEX), .. })
+    }
+
+    fn work(&self, deltas: &[Counter]) -> Work {
+        rqps_probe::mysql::work::work(deltas)
+    }
+}
+
+/// Calls `work` with the way to this server.
+fn reach<T>(endpoint: &Endpoint, work: impl FnOnce(&Reach<'_, Connection>) -> T) -> T {
+    work(&Reach {
+        connect: &|name| Connection::connect(endpoint, name),
+        end_statements: &|_| cancel::end_statements(endpoint),
+    })
+}

@@ -1,0 +1,104 @@
+//! A Postgres session for administration.
+
+use super::images;
+use crate::error::Result;
+use crate::system::{Admin, Asked, PageImages};
+use rqps_model::{QueryPlan, ServerSetting};
+use rqps_probe::counters::CounterSet;
+use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
+use rqps_probe::queue::{Planning, Sizes};
+use rqps_probe::waits::WaitSampler;
+use rqps_probe::{FlushProcedure, WorkIn};
+use rqps_wire::postgres::Connection;
+
+use rqps_wire::{Session, Table};
+
+/// Returns when every commit before it is on disk, also those that did not wait for it.
+pub(super) fn flush_commits(connection: &mut Connection) -> Asked<()> {
+    // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
+    for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
+        connection.query(sql)?;
+    }
+    Ok(())
+}
+
+/// No cleaning is to be held back: autovacuum is off in blocks, and sessions clean up where they pass.
+impl Admin for Connection {
+    fn query(&mut self, sql: &str) -> Asked<Table> {
+        Connection::query(self, sql)
+    }
+
+    fn backend_id(&self) -> u32 {
+        Session::backend_id(self)
+    }
+
+    /// With `synchronous_commit = off` the last moments of finished work are in memory only, and would be lost with a
+    /// server that is killed.
+    fn make_durable(&mut self) -> Asked<()> {
+        flush_commits(self)
+    }
+
+    fn version_text(&mut self) -> Asked<String> {
+        Ok(Connection::query(self, "SELECT version()")?.value().unwrap_or_default().to_owned())
+    }
+
+    fn build_facts(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(about::build_facts(self)?)
+    }
+
+    fn settings(&mut self) -> Result<Vec<ServerSetting>> {
+        Ok(about::settings(self)?)
+    }
+
+    fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
+        Ok(fingerprint::fingerprint(self)?.key_values())
+    }
+
+    fn sizes(&mut self) -> Result<Sizes> {
+        Ok(queue::sizes(self)?)
+    }
+
+    fn debt(&mut self) -> Result<f64> {
+        Ok(queue::dead_rows(self)? as f64)
+    }
+
+    fn planning(&mut self, sql: &str) -> Result<Option<Planning>> {
+        Ok(queue::planning(self, sql)?)
+    }
+
+    fn explain(&mut self, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
+        Ok(Some(explain::explain(self, kind, sql)?))
+    }
+
+    fn page_images(&mut self, images: PageImages) -> Asked<bool> {
+        match images {
+            PageImages::Dense => images::dense(self),
+            PageImages::Bare => images::bare(self),
+        }
+    }
+
+    fn log_bytes(&mut self) -> Asked<Option<f64>> {
+        images::log_bytes(self)
+    }
+
+    fn flush(&self) -> Option<FlushProcedure> {
+        Some(flush::procedure(self.server_version_num()))
+    }
+
+    fn counters(&mut self) -> Result<CounterSet> {
+        Ok(counters::snapshot(self)?)
+    }
+
+    /// A session's number is that of its process.
+    fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
+        Ok(sessions.to_vec())
+    }
+
+    fn work_in(&mut self) -> Result<WorkIn> {
+        Ok(WorkIn::Processes)
+    }
+
+    fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<Option<WaitSampler>> {
+        Ok(Some(WaitSampler::start(waits::look(*self, sessions))?))
+    }
+}

@@ -1,0 +1,122 @@
+//! How Postgres servers are administered and measured.
+
+mod admin;
+mod cancel;
+mod images;
+mod load;
+mod log;
+mod settle;
+
+use crate::error::Result;
+use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
+use crate::sql::clients::clients;
+use crate::sql::tables::{self, LoadTimes, Reach, Tables};
+use crate::system::{Admin, Asked, Look, SettleTick};
+use rqps_driver::queue::{QueueSpec, run_queue};
+use rqps_driver::sysbench::Target;
+use rqps_driver::{Clients, Observer, StepError, StepResult};
+use rqps_model::{Counter, Settle};
+use rqps_probe::work::Work;
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::{Dialect, dialect};
+
+pub(crate) struct Postgres;
+
+impl Adapter for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn session_is_a_process(&self) -> bool {
+        true
+    }
+
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> Asked<Box<dyn Admin>> {
+        Ok(Box::new(Connection::connect(endpoint, name)?))
+    }
+
+    fn load(&self, endpoint: &Endpoint, what: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
+        reach(endpoint, |reach| tables::load(reach, self.dialect(), what, load::fill_table, tick))
+    }
+
+    fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
+        settle::vacuum(endpoint, tables, look)
+    }
+
+    fn settle(&self, server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        settle::settle(server, tick)
+    }
+
+    fn clients<'a>(&self, endpoint: &'a Endpoint, gives_way: bool) -> Clients<'a> {
+        clients(gives_way, move || Connection::connect(endpoint, CLIENT_NAME))
+    }
+
+    fn run_queue(
+        &self,
+        spec: &QueueSpec,
+        endpoint: &Endpoint,
+        observer: &mut dyn Observer,
+    ) -> std::result::Result<StepResult, StepError> {
+        Ok(run_queue(spec, |_| Connection::connect(endpoint, CLIENT_NAME), observer)?.0)
+    }
+
+    fn debt_name(&self) -> &'static str {
+        "dead_rows"
+    }
+
+    fn sysbench_target(&self, endpoint: &Endpoint) -> Target {
+        Target::postgres(endpoint, CLIENT_NAME)
+    }
+
+    fn end_statements(&self, endpoint: &Endpoint, name: &str) {
+        cancel::end_statements(endpoint, name);
+    }
+
+    fn waits_for_room(&self, _log: &str) -> bool {
+        false
+    }
+
+    fn telling_lines(&self, log: &str) -> String {
+        log::telling_lines(log)
+    }
+
+    /// Autovacuum runs when the clock says so: in the window of one arm and not in that of another. It added a tenth to
+    /// the log of one window in twenty of a test that updates, and 2 million instructions to a counted session. What
+    /// vacuum debt costs is the question of a sequence.
+    fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
+        &[("autovacuum", "off")]
+    }
+
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        ("autovacuum", "off in blocks")
+    }
+
+    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String> {
+        let options = ["enable_seqscan", "enable_bitmapscan"].map(|option| format!("SET {option} = off"));
+        let reads = (1..=tables).map(dialect::table_name).flat_map(|table| {
+            [
+                format!("SELECT max(length(c)) FROM {table} WHERE id <= {rows}"),
+                format!("SELECT count(k) FROM {table} WHERE k <= {rows}"),
+            ]
+        });
+        options.into_iter().chain(reads).collect()
+    }
+
+    /// Its statements name no index.
+    fn lacks_index(&self, _error: &Wire) -> bool {
+        false
+    }
+
+    fn work(&self, deltas: &[Counter]) -> Work {
+        rqps_probe::postgres::work::work(deltas)
+    }
+}
+
+/// Calls `work` with the way to this server.
+fn reach<T>(endpoint: &Endpoint, work: impl FnOnce(&Reach<'_, Connection>) -> T) -> T {
+    work(&Reach {
+        connect: &|name| Connection::connect(endpoint, name),
+        end_statements: &|name| cancel::end_statements(endpoint, name),
+    })
+}

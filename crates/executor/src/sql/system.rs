@@ -1,0 +1,239 @@
+//! Servers of SQL as systems: one for each way in which they are administered.
+
+use super::adapter::{Adapter, CLIENT_NAME, Settling};
+use super::adapters::adapter;
+use super::log::LOOK_THROUGH_LINES;
+use super::mysql::Mysql;
+use super::postgres::Postgres;
+use crate::arm::ActiveArm;
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::system::{
+    ADMIN_NAME, Address, Admin, Asked, Debt, Handle, Instance, Look, Managed, SettleTick, System,
+};
+use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
+use rqps_model::{BuildSpec, Counter, Dbms, Settle};
+use rqps_probe::work::Work;
+use rqps_servers::{
+    Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, config_from_text, data_key,
+    load_config, load_config_for, snapshot,
+};
+use rqps_wire::{Endpoint, Host};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// PostgreSQL.
+pub static POSTGRES: &dyn System = &SqlSystem(&Postgres);
+/// MySQL and MariaDB.
+pub static MYSQL: &dyn System = &SqlSystem(&Mysql);
+
+struct SqlSystem(&'static dyn Adapter);
+
+impl System for SqlSystem {
+    fn runs(&self, dbms: Dbms) -> bool {
+        adapter(dbms).dialect() == self.0.dialect()
+    }
+
+    fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build> {
+        resolve_watched(dirs, spec, watch)
+    }
+
+    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> Managed<Config> {
+        match limits {
+            Some(limits) => load_config_for(dbms, name_or_path, limits),
+            None => load_config(dbms, name_or_path),
+        }
+    }
+
+    /// A setting behind others of its name wins.
+    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> Managed<Config> {
+        let options = self.0.options_of_blocks();
+        let lines = options.iter().map(|(name, value)| format!("{name} = {value}\n"));
+        let text: String = std::iter::once(format!("{}\n", config.text)).chain(lines).collect();
+        config_from_text(dbms, &config.name, &text)
+    }
+
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        self.0.method_of_blocks()
+    }
+
+    fn data_key(&self, build: &Build, config: &Config) -> String {
+        data_key(build, config)
+    }
+
+    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Applied> {
+        Server::init_unless(spec, stop)
+    }
+
+    fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Box<dyn Instance>> {
+        let server = Server::start_unless(spec, stop)?;
+        let endpoint = endpoint(&server);
+        let data_dir = spec.data_dir.clone();
+        Ok(Box::new(SqlInstance { adapter: self.0, server, endpoint, data_dir }))
+    }
+
+    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> Managed<HowCopied> {
+        Ok(snapshot(from, to, stop)?.how)
+    }
+
+    fn session_is_a_process(&self) -> bool {
+        self.0.session_is_a_process()
+    }
+
+    fn debt_name(&self) -> &'static str {
+        self.0.debt_name()
+    }
+
+    fn work(&self, deltas: &[Counter]) -> Work {
+        self.0.work(deltas)
+    }
+}
+
+/// How drivers reach a server of SQL.
+#[derive(Clone)]
+pub(super) struct SqlAddress {
+    pub adapter: &'static dyn Adapter,
+    pub endpoint: Endpoint,
+}
+
+impl SqlAddress {
+    /// The address of an arm's server, for this driver.
+    pub fn of(arm: &ActiveArm, driver: &dyn Driver) -> Result<Self> {
+        let address = arm.instance.address();
+        let found = address.of::<Self>().cloned();
+        found.ok_or_else(|| Error::NoAddress { arm: arm.name.clone(), driver: driver.id() })
+    }
+}
+
+struct SqlInstance {
+    adapter: &'static dyn Adapter,
+    server: Server,
+    endpoint: Endpoint,
+    data_dir: PathBuf,
+}
+
+impl Instance for SqlInstance {
+    fn address(&self) -> Address {
+        Address::new(SqlAddress { adapter: self.adapter, endpoint: self.endpoint.clone() })
+    }
+
+    fn applied(&self) -> &Applied {
+        self.server.applied()
+    }
+
+    fn pid(&self) -> Option<u32> {
+        Some(self.server.pid())
+    }
+
+    fn exit_text(&mut self) -> Option<String> {
+        self.server.exit_text()
+    }
+
+    fn stands_still(&self) -> bool {
+        self.server.stands_still()
+    }
+
+    fn freeze(&mut self) -> Managed<()> {
+        self.server.freeze()
+    }
+
+    fn thaw(&mut self) {
+        self.server.thaw();
+    }
+
+    fn place_sessions(&self, cpus: &CpuSet) -> Managed<()> {
+        self.server.place_sessions(cpus)
+    }
+
+    fn end_now(&mut self) {
+        self.server.end_now();
+    }
+
+    fn stop(self: Box<Self>, stop: &AtomicBool) -> Managed<()> {
+        self.server.stop_unless(stop)
+    }
+
+    fn discard(self: Box<Self>) {
+        self.server.stop_immediately();
+    }
+
+    fn handle(&self) -> Option<Arc<dyn Handle>> {
+        let server = self.server.handle()?;
+        Some(Arc::new(SqlHandle { adapter: self.adapter, endpoint: self.endpoint.clone(), server }))
+    }
+
+    fn log_path(&self) -> &Path {
+        self.server.log_path()
+    }
+
+    fn telling_lines(&self) -> String {
+        self.adapter.telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES))
+    }
+
+    fn admin(&self, name: &str) -> Asked<Box<dyn Admin>> {
+        self.adapter.connect(&self.endpoint, name)
+    }
+
+    fn end_statements(&self) {
+        self.adapter.end_statements(&self.endpoint, CLIENT_NAME);
+    }
+
+    fn vacuum(&self, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
+        self.adapter.vacuum(&self.endpoint, tables, look)
+    }
+
+    fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        let server = Settling { endpoint: &self.endpoint, data_dir: &self.data_dir, debt };
+        self.adapter.settle(&server, tick)
+    }
+
+    fn warm(&self, tables: u32, rows: u64) -> Asked<()> {
+        let mut admin = self.admin(ADMIN_NAME)?;
+        let mut read = |sql: &String| match admin.query(sql) {
+            Err(error) if !self.adapter.lacks_index(&error) => Err(error),
+            _ => Ok(()),
+        };
+        self.adapter.warm_sql(tables, rows).iter().try_for_each(&mut read)
+    }
+}
+
+struct SqlHandle {
+    adapter: &'static dyn Adapter,
+    endpoint: Endpoint,
+    server: ServerHandle,
+}
+
+impl Handle for SqlHandle {
+    fn data_dir(&self) -> &Path {
+        self.server.data_dir()
+    }
+
+    fn is_alive(&self) -> bool {
+        self.server.is_alive()
+    }
+
+    fn kill(&self) {
+        self.server.kill();
+    }
+
+    fn end_admin_statements(&self) {
+        self.adapter.end_statements(&self.endpoint, ADMIN_NAME);
+    }
+
+    fn waits_for_room(&self) -> bool {
+        self.adapter.waits_for_room(&self.server.log_tail(LOOK_THROUGH_LINES))
+    }
+}
+
+/// How measured and administrative sessions reach a server: over TCP where it listens there.
+pub fn endpoint(server: &Server) -> Endpoint {
+    let at = server.endpoint();
+    Endpoint {
+        host: at.tcp.map_or_else(|| Host::Unix(at.socket_dir.clone()), Host::Tcp),
+        port: at.port,
+        user: at.user.clone(),
+        password: at.password.clone(),
+        database: at.database.clone(),
+    }
+}

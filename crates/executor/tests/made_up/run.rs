@@ -1,0 +1,176 @@
+//! A made-up run, from its beginning over every resumption to its end.
+
+use crate::KIT;
+use crate::world::{self, Killed, World, moment};
+use rqps_builds::{Dirs, Watch};
+use rqps_executor::{Execution, Finish, Progress, Result, Resume};
+use rqps_plan::{Plan, PlanContext};
+use rqps_store::{Run, RunFolder};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::Ordering;
+use tempfile::TempDir;
+
+/// A plan and the place where it is carried out.
+pub struct Scene {
+    dir: TempDir,
+    dirs: Dirs,
+    plan: Plan,
+}
+
+/// A run that has begun and of which nothing is done: copies of it are runs of their own.
+pub struct Template {
+    begun: Scene,
+    /// The moments of a run of its plan that nothing befalls.
+    pub moments: u64,
+}
+
+impl Template {
+    pub fn new(scene: Scene) -> Self {
+        drop(scene.begin().unwrap());
+        let mut template = Self { begun: scene, moments: 0 };
+        world::replace(World::new(0));
+        assert!(matches!(template.scene().go_on(), End::Finished(Finish::Complete)));
+        template.moments = world::with(|world| world.moments);
+        template
+    }
+
+    pub fn scene(&self) -> Scene {
+        let (from, dir) = (self.begun.folder().unwrap(), world::directory());
+        let folder = dir.path().join("results").join(from.file_name().unwrap());
+        copy_dir(&from, &folder);
+        Scene { dirs: dirs_in(&dir), dir, plan: self.begun.plan.clone() }
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, copy) = (entry.path(), to.join(entry.file_name()));
+        match path.is_dir() {
+            true => copy_dir(&path, &copy),
+            false => fs::copy(&path, &copy).map(|_| ()).unwrap(),
+        }
+    }
+}
+
+fn dirs_in(dir: &TempDir) -> Dirs {
+    Dirs { cache: dir.path().join("cache"), work: dir.path().join("work") }
+}
+
+/// How one process of a run ended.
+#[derive(Debug)]
+pub enum End {
+    Finished(Finish),
+    Failed(rqps_executor::Error),
+    Killed,
+}
+
+impl Scene {
+    /// A run of so many arms: a, which is base, is version 11, b version 12, and so on.
+    pub fn new(top: &str, workload: &str, arms: usize) -> Self {
+        let mut text = format!("name = \"made-up\"\nbase = \"a\"\n{top}\n[workload]\n{workload}\n");
+        for (arm, version) in ["a", "b", "c"].into_iter().zip(11..).take(arms) {
+            text +=
+                &format!("[[arm]]\nname = \"{arm}\"\nbuild = \"postgres-{version}\"\nconfig = \"plain\"\n");
+        }
+        let plan = Plan::parse(&text, "made-up.toml", &PlanContext::trusting(KIT.benchmarks));
+        let plan = plan.unwrap_or_else(|errors| panic!("{errors}\n{text}")).plan;
+        let dir = world::directory();
+        Self { dirs: dirs_in(&dir), dir, plan }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Begins the run, or takes it up where a process before has left it.
+    pub fn go_on(&self) -> End {
+        quiet_about_kills();
+        world::with(|world| world.stop.store(false, Ordering::Relaxed));
+        let ended = catch_unwind(AssertUnwindSafe(|| self.process()));
+        match ended {
+            Ok(Ok(finish)) => End::Finished(finish),
+            Ok(Err(error)) => End::Failed(error),
+            Err(panic) if panic.is::<Killed>() => {
+                world::restore();
+                End::Killed
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn process(&self) -> Result<Finish> {
+        let mut execution = match self.folder() {
+            Some(folder) => Watch::nobody(|watch| {
+                rqps_executor::resume(&KIT, &folder, &self.dirs, Resume::default(), watch)
+            })?,
+            None => self.begin()?,
+        };
+        world::with(|world| world.folder = Some(execution.folder()));
+        moment();
+        let stop = world::with(|world| world.stop.clone());
+        execution.run(&mut Listener, &stop)
+    }
+
+    fn begin(&self) -> Result<Execution> {
+        let ingredients = Watch::nobody(|watch| rqps_executor::resolve(&KIT, &self.plan, &self.dirs, watch))?;
+        let results = self.dir.path().join("results");
+        rqps_executor::begin(&KIT, self.plan.clone(), ingredients, &self.dirs, &results, "test")
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        fs::read_dir(self.dir.path().join("results")).ok()?.flatten().map(|entry| entry.path()).next()
+    }
+
+    /// What is kept of the run.
+    pub fn results(&self) -> Run {
+        RunFolder::open(&self.folder().unwrap()).unwrap()
+    }
+
+    /// What is left of its data.
+    pub fn data_left(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.dirs.work) else {
+            return Vec::new();
+        };
+        entries.flatten().map(|entry| entry.path()).collect()
+    }
+}
+
+/// A kill is no news.
+fn quiet_about_kills() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !panic.payload().is::<Killed>() {
+                before(panic);
+            }
+        }));
+    });
+}
+
+/// Hears of a run's progress, which may be the last that it does.
+struct Listener;
+
+impl Progress for Listener {
+    fn begins(&mut self, _seq: u32, _arm: &str, _action: &str) {
+        moment();
+    }
+
+    fn goes_on(&mut self, _doing: &str, _elapsed_s: f64, _rate: Option<(f64, &str)>) {
+        moment();
+    }
+
+    fn ends(&mut self, _seq: u32, _arm: &str, _action: &str, _result: &str) {
+        moment();
+    }
+
+    fn says(&mut self, _text: &str) {}
+
+    fn stands(&mut self, _share: f64, _seconds_left: Option<f64>) {}
+
+    fn note(&mut self, _text: &str) {}
+}

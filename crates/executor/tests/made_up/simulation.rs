@@ -1,0 +1,162 @@
+//! Thousands of runs, each of which meets faults at moments drawn by chance.
+
+use crate::run::{End, Scene, Template};
+use crate::world::{self, Fault, World};
+use rqps_executor::{Error, Finish};
+use rqps_model::random::Stream;
+use rqps_plan::{ActionKind, schedule};
+use rqps_store::{Outcome, Run, Status};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Runs, unless [`RUNS_VARIABLE`] says how many: ten thousand take two minutes in a debug build.
+const RUNS: u64 = 1_000;
+const RUNS_VARIABLE: &str = "RQPS_SIMULATED_RUNS";
+/// Plans of which each is the plan of every so many runs: making a journal takes longer than a run.
+const PLANS: u64 = 100;
+/// Processes of a run that meet a fault, at the most.
+const FAULTS_MAX: u64 = 3;
+
+#[test]
+fn no_run_loses_doubles_or_invents_a_step_whatever_befalls_it() {
+    let runs = std::env::var(RUNS_VARIABLE).map_or(RUNS, |runs| runs.parse().expect(RUNS_VARIABLE));
+    let (next, resumed, began) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
+    let templates: Vec<Mutex<Template>> =
+        (0..PLANS).map(|plan| Mutex::new(Template::new(scene(plan)))).collect();
+    let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get() as u64);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= runs {
+                        return;
+                    }
+                    resumed
+                        .fetch_add(one_run(seed, &templates[(seed % PLANS) as usize]) - 1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let resumed = resumed.into_inner();
+    eprintln!("{runs} runs, resumed {resumed} times, in {:.1} s", began.elapsed().as_secs_f64());
+    assert!(resumed > runs / 2, "{resumed}: too few faults hit");
+}
+
+/// Returns how many processes it took.
+fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
+    world::replace(World::new(seed));
+    let mut random = Stream::new(&[seed, 1]);
+    let mut below = |end: u64| random.bits() % end;
+    let (scene, moments) = {
+        let template = template.lock().unwrap_or_else(PoisonError::into_inner);
+        (template.scene(), template.moments)
+    };
+    let faults = below(FAULTS_MAX + 1);
+    let mut told = Vec::new();
+    for process in 0..50 {
+        let fault = (process < faults).then(|| {
+            let kinds = [Fault::Kill, Fault::Kill, Fault::Death, Fault::DiskFull, Fault::Interrupt];
+            (1 + below(moments), kinds[below(kinds.len() as u64) as usize])
+        });
+        world::with(|world| (world.moments, world.fault) = (0, fault));
+        let end = scene.go_on();
+        told.push(format!("{fault:?}: {end:?}"));
+        match end {
+            End::Finished(Finish::Complete) => {
+                check(&scene, &scene.results()).unwrap_or_else(|wrong| {
+                    panic!("seed {seed}: {wrong}\n{}\n{}", told.join("\n"), scene.plan().to_toml().unwrap())
+                });
+                return process + 1;
+            }
+            End::Killed | End::Finished(Finish::Partly(_)) => {}
+            End::Failed(
+                Error::Interrupted
+                | Error::DiskFull { .. }
+                | Error::ServerDied { .. }
+                | Error::NotStarted { .. },
+            ) => {}
+            other => panic!("seed {seed}: {other:?}\n{}", told.join("\n")),
+        }
+    }
+    panic!("seed {seed} does not come to its end:\n{}", told.join("\n"));
+}
+
+fn scene(plan: u64) -> Scene {
+    let mut random = Stream::new(&[plan, 2]);
+    let mut below = |end: u64| random.bits() % end;
+    let passes = if below(4) == 0 { 2 } else { 1 };
+    let continues = below(4) == 0;
+    let as_base = below(2) == 0;
+    let mut steps: Vec<String> = Vec::new();
+    for number in 0..1 + below(3) {
+        steps.push(match below(4) {
+            0 => "settle".to_owned(),
+            1 => format!("sum-{number}"),
+            _ => format!("put-{number}"),
+        });
+    }
+    steps.push("put-9".to_owned());
+    let death = if below(4) == 0 { "on_server_death = \"stop\"\n" } else { "" };
+    let workload = format!("as_base = {as_base}\ncontinues = {continues}\nsteps = {steps:?}");
+    Scene::new(&format!("passes = {passes}\n{death}"), &workload, [1, 2, 2, 3][below(4) as usize])
+}
+
+/// What must be true of a run that is complete.
+fn check(scene: &Scene, run: &Run) -> Result<(), String> {
+    let plan = scene.plan();
+    if run.status.status != Status::Complete {
+        return Err(format!("says {:?}", run.status));
+    }
+    if !scene.data_left().is_empty() {
+        return Err(format!("left {:?}", scene.data_left()));
+    }
+    let actions = schedule(plan).actions;
+    let seqs: Vec<u32> = run.actions.iter().map(|action| action.seq).collect();
+    if seqs != (0..actions.len() as u32).collect::<Vec<_>>() {
+        return Err(format!("journaled {seqs:?} of {}", actions.len()));
+    }
+    // Entries of each step of base's first pass, which the others repeat.
+    let mut base: BTreeMap<&str, u64> = BTreeMap::new();
+    // What each arm's ledger has to hold, as its pass goes on.
+    let mut ledgers: BTreeMap<usize, String> = BTreeMap::new();
+    for action in &actions {
+        let ledger = ledgers.entry(action.arm).or_default();
+        let step = match &action.kind {
+            ActionKind::Load => {
+                "load".clone_into(ledger);
+                continue;
+            }
+            ActionKind::Measure(step) => step,
+            _ => continue,
+        };
+        let windows: Vec<_> = run.windows.iter().filter(|window| window.action.seq == action.seq).collect();
+        let [window] = windows[..] else {
+            return Err(format!("{} windows of action {}", windows.len(), action.seq));
+        };
+        let entries = window.result.events;
+        let of_base = *base.entry(&step.name).or_insert(entries);
+        if step.writes && plan.work.repeats_base() && entries != of_base {
+            return Err(format!(
+                "{} did {entries} in {}, base {of_base}",
+                plan.arms[action.arm].name, step.name
+            ));
+        }
+        if window.action.outcome != Outcome::Done && !plan.work.can_continue() {
+            return Err(format!("{} is {:?}", step.name, window.action.outcome));
+        }
+        let found = run.fingerprint(action.seq).map_err(|error| error.to_string())?;
+        let before = ledger.clone();
+        if step.writes {
+            *ledger += &format!(" {}:{entries}", step.name);
+        }
+        // A step that goes on may have been done but for its figures, which are no result then.
+        let goes_on = window.action.outcome == Outcome::Invalid && found[0].1 == *ledger;
+        if found[0].1 != before && !goes_on {
+            return Err(format!("action {} began with [{}], not [{before}]", action.seq, found[0].1));
+        }
+    }
+    Ok(())
+}

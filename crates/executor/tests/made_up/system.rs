@@ -1,0 +1,309 @@
+//! A system that keeps a ledger: lines of text in a file, the last of them in memory until they are made durable.
+
+use crate::world::{self, Fault, moment, moment_for};
+use rqps_builds::{Build, CpuSet, Dirs, Watch};
+use rqps_executor::{
+    Address, Admin, Asked, Debt, Error, Handle, Instance, Look, Managed, Result, SettleTick, System,
+};
+use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
+use rqps_probe::work::Work;
+use rqps_servers::{Applied, Config, Error as Refusal, HostLimits, HowCopied, ServerSpec};
+use rqps_wire::{Error as Wire, Table};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+const FILE: &str = "ledger";
+
+pub struct Ledgers;
+
+impl System for Ledgers {
+    fn runs(&self, _dbms: Dbms) -> bool {
+        true
+    }
+
+    fn build(&self, dirs: &Dirs, spec: &BuildSpec, _: &mut Watch<'_>) -> rqps_builds::Result<Build> {
+        let BuildSource::Version(version) = &spec.source else { panic!("{spec:?}") };
+        Ok(Build {
+            dbms: spec.dbms,
+            version: version.clone(),
+            hash: format!("hash of {version}"),
+            hash_covers: String::new(),
+            origin: String::new(),
+            root: dirs.cache.clone(),
+            bin_dir: dirs.cache.clone(),
+            size_bytes: 0,
+            version_text: version.clone(),
+            family: Default::default(),
+            commit: None,
+            notes: Vec::new(),
+        })
+    }
+
+    fn config(&self, _: Dbms, name: &str, _: Option<&HostLimits>) -> Managed<Config> {
+        Ok(Config {
+            name: name.to_owned(),
+            hash: String::new(),
+            options: Vec::new(),
+            before: Vec::new(),
+            other_sections: Vec::new(),
+            text: String::new(),
+        })
+    }
+
+    fn config_of_blocks(&self, _: Dbms, config: &Config) -> Managed<Config> {
+        Ok(config.clone())
+    }
+
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        ("ledger", "as ever")
+    }
+
+    fn data_key(&self, build: &Build, _: &Config) -> String {
+        build.version.clone()
+    }
+
+    fn create(&self, spec: &ServerSpec, _: &AtomicBool) -> Managed<Applied> {
+        moment();
+        make_dir(&spec.data_dir);
+        write(&spec.data_dir, &[]);
+        moment();
+        Ok(applied())
+    }
+
+    fn open(&self, spec: &ServerSpec, _: &AtomicBool) -> Managed<Box<dyn Instance>> {
+        let died = moment_for(&[Fault::Death]).is_some();
+        if died || world::with(|world| world.refused.contains(&spec.build.version)) {
+            return Err(Refusal::Died {
+                path: spec.data_dir.clone(),
+                status: "exit status: 1".to_owned(),
+                log: spec.log_dir.clone(),
+                tail: "no ink".to_owned(),
+                hint: String::new(),
+            });
+        }
+        let text = fs::read_to_string(spec.data_dir.join(FILE)).unwrap();
+        let state = State {
+            data_dir: spec.data_dir.clone(),
+            lines: text.lines().map(str::to_owned).collect(),
+            is_dead: false,
+        };
+        // The trial's folder of logs is removed, as a server makes it.
+        fs::create_dir_all(&spec.log_dir).unwrap();
+        let ledger = LedgerInstance {
+            data_dir: spec.data_dir.clone(),
+            applied: applied(),
+            state: Shared(Arc::new(Mutex::new(state))),
+        };
+        Ok(Box::new(ledger))
+    }
+
+    fn copy_data(&self, from: &Path, to: &Path, _: &AtomicBool) -> Managed<HowCopied> {
+        moment();
+        make_dir(to);
+        fs::copy(from.join(FILE), to.join(FILE)).unwrap();
+        Ok(HowCopied::Copy)
+    }
+
+    fn session_is_a_process(&self) -> bool {
+        true
+    }
+
+    fn debt_name(&self) -> &'static str {
+        "unpaid"
+    }
+
+    fn work(&self, _: &[Counter]) -> Work {
+        Work::default()
+    }
+}
+
+fn applied() -> Applied {
+    Applied { left_out: Vec::new(), added: Vec::new(), config_as_used: String::new() }
+}
+
+/// With the mark that rqps made it, without which it would not be removed.
+fn make_dir(data_dir: &Path) {
+    let _removed = fs::remove_dir_all(data_dir);
+    fs::create_dir_all(data_dir).unwrap();
+    fs::write(data_dir.join("rqps.json"), r#"{"dbms":"postgres","build":"ledger"}"#).unwrap();
+}
+
+fn write(data_dir: &Path, lines: &[String]) {
+    fs::write(data_dir.join(FILE), lines.join("\n")).unwrap();
+}
+
+/// What a ledger holds, some of it in memory alone.
+pub struct State {
+    data_dir: PathBuf,
+    pub lines: Vec<String>,
+    pub is_dead: bool,
+}
+
+impl State {
+    /// What is lost when it is not called before the process ends.
+    pub fn write(&self) {
+        write(&self.data_dir, &self.lines);
+    }
+}
+
+/// Of the instance, its sessions and its drivers.
+#[derive(Clone)]
+pub struct Shared(Arc<Mutex<State>>);
+
+impl Shared {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// What a session meets when its instance dies, or its disk is full.
+    pub fn failure(&self, fault: Fault) -> Wire {
+        if fault == Fault::DiskFull {
+            return Wire::Db {
+                sqlstate: "53100".to_owned(),
+                code: None,
+                message: "No space left on device".to_owned(),
+                detail: None,
+                hint: None,
+                statement: String::new(),
+            };
+        }
+        self.lock().is_dead = true;
+        Wire::Closed {
+            endpoint: FILE.to_owned(),
+            statement: String::new(),
+            last_words: None,
+            cause: std::io::ErrorKind::UnexpectedEof.into(),
+        }
+    }
+}
+
+struct LedgerInstance {
+    data_dir: PathBuf,
+    applied: Applied,
+    state: Shared,
+}
+
+impl Instance for LedgerInstance {
+    fn address(&self) -> Address {
+        Address::new(self.state.clone())
+    }
+
+    fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    fn exit_text(&mut self) -> Option<String> {
+        self.state.lock().is_dead.then(|| "out of ink".to_owned())
+    }
+
+    fn stands_still(&self) -> bool {
+        false
+    }
+
+    fn freeze(&mut self) -> Managed<()> {
+        Ok(())
+    }
+
+    fn thaw(&mut self) {}
+
+    fn place_sessions(&self, _: &CpuSet) -> Managed<()> {
+        Ok(())
+    }
+
+    fn end_now(&mut self) {
+        self.state.lock().is_dead = true;
+    }
+
+    fn stop(self: Box<Self>, _: &AtomicBool) -> Managed<()> {
+        moment();
+        self.state.lock().write();
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) {
+        moment();
+    }
+
+    fn handle(&self) -> Option<Arc<dyn Handle>> {
+        None
+    }
+
+    fn log_path(&self) -> &Path {
+        &self.data_dir
+    }
+
+    fn telling_lines(&self) -> String {
+        "the pen ran out".to_owned()
+    }
+
+    fn admin(&self, _name: &str) -> Asked<Box<dyn Admin>> {
+        match moment_for(&[Fault::Death]) {
+            Some(fault) => Err(self.state.failure(fault)),
+            None => Ok(Box::new(LedgerAdmin(self.state.clone()))),
+        }
+    }
+
+    fn end_statements(&self) {}
+
+    fn vacuum(&self, _: &[String], look: &mut Look<'_>) -> Asked<bool> {
+        match moment_for(&[Fault::Death, Fault::DiskFull]) {
+            Some(fault) => Err(self.state.failure(fault)),
+            None => Ok(look()),
+        }
+    }
+
+    fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        let paid = Settle {
+            actions: vec!["pay".to_owned()],
+            conditions: Vec::new(),
+            elapsed_us: 1000,
+            cap_us: debt.cap.as_micros() as u64,
+            reached: true,
+        };
+        match moment_for(&[Fault::Death, Fault::DiskFull]) {
+            Some(fault) => Err(Error::Session {
+                arm: debt.arm.to_owned(),
+                doing: "settling".to_owned(),
+                source: Box::new(self.state.failure(fault)),
+            }),
+            None => Ok(tick("pay", 0.001).then_some(paid)),
+        }
+    }
+
+    fn warm(&self, _tables: u32, _rows: u64) -> Asked<()> {
+        Ok(())
+    }
+}
+
+struct LedgerAdmin(Shared);
+
+impl Admin for LedgerAdmin {
+    fn query(&mut self, statement: &str) -> Asked<Table> {
+        self.0.lock().lines.push(statement.to_owned());
+        Ok(Table::default())
+    }
+
+    fn make_durable(&mut self) -> Asked<()> {
+        if let Some(fault) = moment_for(&[Fault::Death, Fault::DiskFull]) {
+            return Err(self.0.failure(fault));
+        }
+        self.0.lock().write();
+        moment();
+        Ok(())
+    }
+
+    fn version_text(&mut self) -> Asked<String> {
+        Ok("ledger".to_owned())
+    }
+
+    fn fingerprint(&mut self) -> Result<Vec<(String, String)>> {
+        moment();
+        Ok(vec![("entries".to_owned(), self.0.lock().lines.join(" "))])
+    }
+}

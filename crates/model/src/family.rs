@@ -1,0 +1,94 @@
+//! Build families: what beside its version decides what a program costs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::server::Setting;
+
+/// How a build was made. Each field is [`Family::UNKNOWN`] where that is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Family {
+    /// Name and version: `gcc 12.2.0`, `clang 14.0.6`.
+    pub compiler: String,
+    /// The flags that decide the speed of code, in a fixed order: `-O2 -fno-omit-frame-pointer`, `-O2
+    /// --enable-cassert`.
+    pub flags: String,
+    /// The C library it runs with: `system glibc 2.36`, `its own glibc 2.31`, `musl`.
+    pub libc: String,
+}
+
+impl Default for Family {
+    fn default() -> Family {
+        Family::of_facts(&[])
+    }
+}
+
+impl Family {
+    pub const UNKNOWN: &str = "unknown";
+
+    /// Names and values as an arm's facts keep them.
+    pub fn facts(&self) -> [(&'static str, &str); 3] {
+        [("family.compiler", &self.compiler), ("family.flags", &self.flags), ("family.libc", &self.libc)]
+    }
+
+    /// The family that an arm's facts have in them.
+    pub fn of_facts(facts: &[Setting]) -> Family {
+        let fact = |name: &str| {
+            let fact = facts.iter().find(|fact| fact.name == name);
+            fact.map_or(Family::UNKNOWN, |fact| &fact.value).to_owned()
+        };
+        Family { compiler: fact("family.compiler"), flags: fact("family.flags"), libc: fact("family.libc") }
+    }
+
+    /// Releases of one major version of a compiler make the same code, near enough.
+    pub fn is_compiled_like(&self, other: &Family) -> bool {
+        major(&self.compiler) == major(&other.compiler) && self.flags == other.flags
+    }
+
+    /// What makes builds of these two families unlike, as a phrase; nothing when they are alike. Compilers are alike
+    /// when name and major version are. What is known of one alone counts as unlike; what is known of neither does
+    /// not.
+    pub fn differs(&self, other: &Family) -> Option<String> {
+        let mut parts = Vec::new();
+        if major(&self.compiler) != major(&other.compiler) {
+            parts.push(format!("compiler {} and {}", self.compiler, other.compiler));
+        }
+        if self.flags != other.flags {
+            parts.push(format!("flags {} and {}", self.flags, other.flags));
+        }
+        if self.libc != other.libc {
+            parts.push(format!("C library {} and {}", self.libc, other.libc));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+impl std::fmt::Display for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}, {}", self.compiler, self.flags, self.libc)
+    }
+}
+
+/// `gcc 12` of `gcc 12.2.0`.
+fn major(compiler: &str) -> &str {
+    compiler.split_once('.').map_or(compiler, |(major, _)| major)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_differ_by_major_version_flags_and_library() {
+        let family = |compiler: &str, flags: &str, libc: &str| Family {
+            compiler: compiler.to_owned(),
+            flags: flags.to_owned(),
+            libc: libc.to_owned(),
+        };
+        let ours = family("gcc 12.2.0", "-O2", "system glibc 2.36");
+        assert_eq!(ours.differs(&family("gcc 12.4.0", "-O2", "system glibc 2.36")), None);
+        let other = ours.differs(&family("gcc 7.5.0", "-Os", "system glibc 2.36")).unwrap();
+        assert_eq!(other, "compiler gcc 12.2.0 and gcc 7.5.0; flags -O2 and -Os");
+        assert!(ours.differs(&Family::default()).unwrap().contains("compiler gcc 12.2.0 and unknown"));
+        assert_eq!(Family::default().differs(&Family::default()), None);
+    }
+}

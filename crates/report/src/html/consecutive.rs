@@ -1,0 +1,43 @@
+//! Steps that follow one another at a glance: the tables of all of them, with the colours of ranges.
+
+use maud::{Markup, html};
+
+use super::Page;
+use crate::error::Result;
+use crate::render::html as blocks;
+use crate::section::Section;
+use crate::sides::Layout;
+
+/// What is shown at once, and what is folded away under a line.
+const SHOWN: [Section; 4] = [Section::Absolute, Section::Relative, Section::Background, Section::Connections];
+const FOLDED: [(&str, &[Section]); 2] = [
+    ("CPU of server and client, and how each step went", &[Section::Cpu, Section::Ends]),
+    ("Sizes, deleted rows that are still there, planning of the DELETE", &[Section::State]),
+];
+
+/// The section; none of a run whose tests are measured for themselves.
+pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
+    if page.sides.layout() != Layout::Consecutive {
+        return Ok(None);
+    }
+    let shown = page.blocks(&SHOWN)?;
+    let folded: Vec<(&str, Vec<_>)> = FOLDED
+        .iter()
+        .map(|(summary, sections)| Ok((*summary, page.blocks(sections)?)))
+        .collect::<Result<_>>()?;
+    Ok(Some(html! {
+        section #steps {
+            h2 { "Steps" }
+            p.legend {
+                "Rates are coloured by the range of their column: "
+                span.swatch.best { "the best quarter" } " "
+                span.swatch.worst { "the worst quarter, unless all are within 20 % of the best" } " "
+                span.swatch.unranked { "! not ranked: background writes not kept" }
+            }
+            (blocks::blocks(&shown, 3))
+            @for (summary, folded) in &folded {
+                details { summary { (summary) } (blocks::blocks(folded, 3)) }
+            }
+        }
+    }))
+}

@@ -1,0 +1,66 @@
+//! The rate of background writes of the steps that query: what was asked for and what came.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | a step | rows per second that were inserted, over all clients, from the common start to the last commit. As many were deleted |
+//! | `dbms` | the system; the last row is the rate asked for |
+//!
+//! The second table has the share of full seconds in which less than 0.95 of the rows asked for were committed.
+
+use super::rates::by_system;
+use super::{marked, names, notes};
+use crate::background::KEPT_MIN;
+use crate::document::{Block, Cell, Table, Tint};
+use crate::number;
+use crate::sides::{Side, Sides, TestStep, Which};
+
+/// What the row of the rates asked for is called.
+const TARGET: &str = "target";
+
+/// Both tables; nothing where no step writes in the background.
+pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
+    let (all, mut steps) = (sides.base_first(), sides.steps(Which::Tests));
+    steps.retain(|step| all.iter().any(|side| side.background(&step.name).is_some()));
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    vec![Block::Table(rates(sides, &all, &steps)), Block::Table(seconds(sides, &all, &steps))]
+}
+
+fn rates(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
+    let cell = |side: &Side<'_>, step: &TestStep| match side.background(&step.name) {
+        Some(background) => {
+            let rate = background.rows_per_s;
+            let tint = if background.kept { Tint::None } else { Tint::Worst };
+            Cell { tint, ..marked(Cell::number(rate, number::rate(rate)), !background.kept) }
+        }
+        None => Cell::missing(),
+    };
+    let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
+    let title = "Background inserts/s (deletes/s are the same)";
+    let mut table = by_system("background_rate", title, all, steps, columns);
+    let target = |step: &TestStep| {
+        let target = all.iter().find_map(|side| side.background(&step.name))?.target_rows_per_s;
+        Some(Cell { tint: Tint::Unranked, ..Cell::number(target, number::rate(target)) })
+    };
+    let targets = steps.iter().map(|step| target(step).unwrap_or_else(Cell::missing));
+    let targets: Vec<Cell> = targets.chain([Cell::words(TARGET)]).collect();
+    table.row(targets);
+    table.preamble = names(sides);
+    table.footnotes = vec![format!("kept: at least {KEPT_MIN} of the target")];
+    table.footnotes.extend(notes(sides, steps));
+    table
+}
+
+fn seconds(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
+    let cell = |side: &Side<'_>, step: &TestStep| {
+        let background = side.background(&step.name);
+        let share = background.and_then(|background| background.percent_below());
+        marked(Cell::fixed(share, 1), side.missed(&step.name))
+    };
+    let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
+    let title = format!("Seconds with less than {KEPT_MIN} of the target's rows, percent");
+    let mut table = by_system("background_seconds_below", &title, all, steps, columns);
+    table.preamble = names(sides);
+    table
+}

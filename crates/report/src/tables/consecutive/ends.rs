@@ -1,0 +1,44 @@
+//! How each step went: what ended it, how its writes were paced, and whether it did what it was to do.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `seconds` | from the common start of all connections to the last commit |
+//! | `ended by` | `work`: all rows were written; `time`: the time was up |
+//! | `pacer` | how background writes were spread over a second: `even` or `burst` |
+//! | `rows in`, `rows out` | rows inserted and deleted, over all clients |
+//! | `short` | DELETE statements that removed another number of rows than asked for |
+//! | `rows/query` | rows that a query returned on average; 10 are asked for |
+//! | `dbms`, `step` | the system and the step |
+
+use super::by_step;
+use crate::document::{Cell, Column, Table};
+use crate::sides::{Sides, Which};
+
+/// One row for each step and arm.
+pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+    let columns = vec![
+        Column::number("seconds", "seconds"),
+        Column::keyed_words("ended by", "ended_by"),
+        Column::keyed_words("pacer", "pacer"),
+        Column::number("rows in", "inserted_rows"),
+        Column::number("rows out", "deleted_rows"),
+        Column::number("short", "short_deletes"),
+        Column::number("rows/query", "rows_per_query"),
+        Column::words("dbms"),
+        Column::words("step"),
+    ];
+    let mut table = Table::new("ends", "How each step went", columns, 2);
+    by_step(sides, which, &mut table, |_, _, window| {
+        let result = &window.result;
+        vec![
+            Cell::fixed(Some(result.elapsed_s()), 1),
+            Cell::words(result.ended_by.key()),
+            result.pacer.map_or_else(Cell::missing, |pacer| Cell::words(pacer.key())),
+            Cell::fixed(window.metric("inserted_rows"), 0),
+            Cell::fixed(window.metric("deleted_rows"), 0),
+            Cell::fixed(window.metric("short_deletes"), 0),
+            Cell::fixed(window.metric("rows_per_query"), 2),
+        ]
+    });
+    table
+}

@@ -1,0 +1,123 @@
+//! Windows in which arms took turns: their figures come of rounds, in each of which every arm had a turn.
+//!
+//! | figure | of an arm in a window |
+//! | --- | --- |
+//! | rate | base's, times the trimmed mean of the rounds' ratios of rates |
+//! | cpu_us | base's of its sessions, times the trimmed mean of the rounds' ratios of theirs; and what other processes of the server used in the whole window |
+//!
+//! Base's own are trimmed means of its turns. Ratios of two other arms are those of their ratios to base.
+
+use std::collections::BTreeMap;
+
+use rqps_model::Slice;
+use rqps_stats::Metric;
+use rqps_stats::rounds::{Location, location};
+use rqps_store::{Recorded, Run, Window};
+
+use crate::data::{base_of, is_usable};
+use crate::error::Result;
+
+/// Figures of the windows of a run, by number of the action.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    of: BTreeMap<u32, Figures>,
+}
+
+#[derive(Debug)]
+struct Figures {
+    rate: Option<f64>,
+    cpu_us: Option<f64>,
+    /// Of the logarithm of the ratio to base; none of base.
+    rate_error: Option<f64>,
+}
+
+/// Windows of one number, of all arms, in one block of one test.
+type Group<'a> = Vec<&'a Recorded<Window>>;
+
+impl Turns {
+    /// Of all windows of a run that have any.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn of(run: &Run) -> Result<Self> {
+        let Some(base) = run.arms.get(base_of(run)) else { return Ok(Self::default()) };
+        let mut groups: BTreeMap<(&str, u32, u32), Group<'_>> = BTreeMap::new();
+        for window in run.windows.iter().filter(|window| is_usable(window)) {
+            if let Some(at) = window.placement {
+                groups.entry((&window.action.step, at.block, at.window)).or_default().push(window);
+            }
+        }
+        let mut of = BTreeMap::new();
+        for group in groups.values() {
+            let Some(of_base) = group.iter().find(|window| window.action.arm == base.name) else { continue };
+            let base_slices = run.slices(of_base.action.seq)?;
+            if base_slices.is_empty() {
+                continue;
+            }
+            for window in group {
+                let slices = run.slices(window.action.seq)?;
+                let is_base = window.action.arm == base.name;
+                of.insert(window.action.seq, figures(window, (&slices, &base_slices), is_base));
+            }
+        }
+        Ok(Self { of })
+    }
+
+    /// A window's figure of a metric that its turns tell; the outer none is for those that they don't.
+    pub fn figure(&self, window: &Recorded<Window>, metric: Metric) -> Option<Option<f64>> {
+        let figures = self.of.get(&window.action.seq)?;
+        match metric {
+            Metric::Rate => Some(figures.rate),
+            Metric::CpuUs => figures.cpu_us.map(Some),
+            _ => None,
+        }
+    }
+
+    /// Standard error within a window of the logarithm of its rate over base's.
+    pub fn rate_error(&self, window: &Recorded<Window>) -> Option<f64> {
+        self.of.get(&window.action.seq)?.rate_error
+    }
+}
+
+fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base: bool) -> Figures {
+    let operations_per_event = window.result.operations / window.result.events as f64;
+    let rate_ratio = ratio(own, base, rate_of);
+    let of_base = location(&base.iter().filter_map(rate_of).map(f64::ln).collect::<Vec<f64>>());
+    let rate = of_base
+        .zip(rate_ratio)
+        .map(|(base, ratio)| (base.mean + ratio.mean).exp() * operations_per_event * 1e6);
+    Figures {
+        rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0),
+        cpu_us: cpu_us_per_event(window, (own, base)).map(|us| us / operations_per_event),
+        rate_error: rate_ratio.and_then(|ratio| ratio.error).filter(|_| !is_base),
+    }
+}
+
+/// Where the logarithms of the rounds' ratios lie, of rounds in which both have the figure.
+fn ratio(own: &[Slice], base: &[Slice], of: fn(&Slice) -> Option<f64>) -> Option<Location> {
+    let rounds = own.iter().zip(base).filter_map(|(own, base)| Some((of(own)? / of(base)?).ln()));
+    location(&rounds.collect::<Vec<f64>>())
+}
+
+/// Events per microsecond.
+fn rate_of(slice: &Slice) -> Option<f64> {
+    (slice.events > 0 && slice.elapsed_us > 0.0).then(|| slice.events as f64 / slice.elapsed_us)
+}
+
+/// CPU time of the sessions for an event.
+fn sessions_us_of(slice: &Slice) -> Option<f64> {
+    let us = slice.sessions_cpu_us.filter(|us| *us > 0.0)?;
+    (slice.events > 0).then(|| us / slice.events as f64)
+}
+
+fn cpu_us_per_event(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice])) -> Option<f64> {
+    let of_base = location(&base.iter().filter_map(sessions_us_of).map(f64::ln).collect::<Vec<f64>>())?;
+    let ratio = ratio(own, base, sessions_us_of)?;
+    let all = window.metric("server_cpu_us")?;
+    if window.connections.is_empty() {
+        return None;
+    }
+    let sessions: f64 = window.connections.iter().map(|one| one.cpu_us).sum();
+    let others = (all - sessions).max(0.0) / window.result.events as f64;
+    Some((of_base.mean + ratio.mean).exp() + others)
+}
