@@ -205,16 +205,22 @@ fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) 
     });
     writer.put_canaries(&canaries.concat())?;
     for (place, test) in tests.into_iter().enumerate() {
-        let at_ms = started_at_ms + place as i64 * 6 * WINDOW_MS;
+        // Windows and counts of all arms follow each other.
+        let mut at_ms = started_at_ms + (place * 3 * spec.arms.len()) as i64 * WINDOW_MS;
+        let mut next_ms = || {
+            let begins_at_ms = at_ms;
+            at_ms += WINDOW_MS;
+            begins_at_ms
+        };
         for window in 1..=2 {
             for index in 0..spec.arms.len() {
                 let observation = observe(spec, test, index, number, window, *seq);
-                finish(writer, spec, index, test.0, at_ms, seq, &observation)?;
+                finish(writer, spec, index, test.0, next_ms(), seq, &observation)?;
             }
         }
         for index in (0..spec.arms.len()).filter(|_| spec.counted) {
             let observation = count(spec, test, index, number);
-            finish(writer, spec, index, test.0, at_ms, seq, &observation)?;
+            finish(writer, spec, index, test.0, next_ms(), seq, &observation)?;
         }
     }
     Ok(())
