@@ -33,6 +33,11 @@ const BEGIN_MOST: Duration = Duration::from_secs(30);
 const END_MOST: Duration = Duration::from_secs(60);
 /// How long `perf script` may take, which does some 5,000 stacks a second.
 const SCRIPT_MOST: Duration = Duration::from_secs(180);
+/// How often it is begun anew where a process ended meanwhile.
+const TRIES_MAX: u32 = 10;
+/// FIFOs through which it is asked whether it samples.
+const ASK: &str = "ask";
+const ANSWER: &str = "answer";
 /// How often is looked whether it is there yet.
 const POLL: Duration = Duration::from_millis(10);
 /// How often processes are looked at, to know what each was for when it has ended.
@@ -93,15 +98,35 @@ impl Recorder {
     pub fn start(
         perf: &Perf,
         server: ServerTarget,
+        how: (f64, CallGraph),
+        dir: &Path,
+    ) -> Result<Self> {
+        for fifo in [dir.join(ASK), dir.join(ANSWER)] {
+            let made = mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
+            made.map_err(|error| perf_failed(dir, "begin")(error.into()))?;
+        }
+        let mut tries = 1;
+        loop {
+            let pids = tree_of(server.pid)?;
+            let begun = Self::begin(perf, server.clone(), &pids, how, dir);
+            // `perf` refuses all processes when one of them ends before it has opened its events.
+            let lives = tree_of(server.pid)?;
+            if begun.is_ok() || tries == TRIES_MAX || pids.iter().all(|pid| lives.contains(pid)) {
+                return begun;
+            }
+            tries += 1;
+        }
+    }
+
+    fn begin(
+        perf: &Perf,
+        server: ServerTarget,
+        pids: &[u32],
         (frequency_hz, call_graph): (f64, CallGraph),
         dir: &Path,
     ) -> Result<Self> {
-        let (ask, answer) = (dir.join("ask"), dir.join("answer"));
-        for fifo in [&ask, &answer] {
-            let made = mknodat(CWD, fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
-            made.map_err(|error| perf_failed(dir, "begin")(error.into()))?;
-        }
-        let pids: Vec<String> = tree_of(server.pid)?.iter().map(u32::to_string).collect();
+        let (ask, answer) = (dir.join(ASK), dir.join(ANSWER));
+        let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
         let said = File::create(dir.join("said")).map_err(perf_failed(dir, "begin"))?;
         let child = Command::new(&perf.program)
             .args(["record", "--no-buildid", "--no-buildid-cache", "--clockid", "CLOCK_MONOTONIC"])
