@@ -89,6 +89,9 @@ pub trait Observer {
     fn window_opens(&mut self, sessions: &[u32]);
     /// The window has just closed.
     fn window_closes(&mut self);
+    /// The sessions of all arms that take turns have handed in their statistics; `window_opens` or
+    /// `statistics_complete` of each arm follows. What all arms have to wait for can pass meanwhile.
+    fn sessions_handed_in(&mut self) {}
     /// All sessions have handed in their statistics: by [`Flush`] when they still owe events, else by ending.
     fn statistics_complete(&mut self);
     /// Clients are at work: called several times a second with the phase's name, the seconds since it began and the

@@ -128,8 +128,11 @@ fn lead_in_turns(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Led, (
 /// All sessions stand still at the same time before they hand their statistics in.
 fn hand_in(leads: &mut [Lead<'_>], phase: Phase) -> Result<(), (usize, Stop)> {
     std::thread::sleep(leads.iter().map(Lead::flush_idle).max().unwrap_or_default());
-    let mut each = leads.iter_mut().enumerate();
-    each.try_for_each(|(at, lead)| lead.hand_in(phase).map_err(|stop| (at, stop)))
+    for (at, lead) in leads.iter_mut().enumerate() {
+        lead.hand_in(phase).map_err(|stop| (at, stop))?;
+    }
+    leads.iter_mut().for_each(|lead| lead.observer.sessions_handed_in());
+    Ok(())
 }
 
 fn rounds(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Vec<Vec<f64>>, (usize, Stop)> {

@@ -30,7 +30,7 @@ pub(crate) fn measure(
 ) -> Result<StepOutput> {
     let control = RefCell::new(control);
     let Prepared { admin, mut window, described } = prepare(arm, driver, &job, describes, &control)?;
-    let mut observer = StepObserver::new(admin, arm, &control, window.watch_options())?;
+    let mut observer = StepObserver::new(admin, arm, &control, window.watch_options(), job.reads_counters)?;
     let outcome = window.run(&mut observer);
     let findings = observer.into_findings(&job.step.name, outcome)?;
     finish(arm, &job, window, &findings, described)
@@ -58,7 +58,7 @@ pub(crate) fn measure_in_turns(
         let of_arm = |error| Failed::new((at, error));
         let prepared = prepare(arm, driver, job, describes, &control).map_err(of_arm)?;
         let Prepared { admin, window, described } = prepared;
-        let observer = StepObserver::new(admin, arm, &control, window.watch_options()).map_err(of_arm)?;
+        let observer = StepObserver::new(admin, arm, &control, window.watch_options(), job.reads_counters).map_err(of_arm)?;
         watched.push(observer);
         windows.push((window, described));
     }
@@ -112,8 +112,7 @@ fn prepare<'a>(
     if job.repeats {
         control.borrow_mut().progress.goes_on("undoing what was half done", 0.0, None);
     }
-    let job = Job { reads_counters: true, ..job.clone() };
-    let window = driver.prepare(job, arm, &mut *admin)?;
+    let window = driver.prepare(job.clone(), arm, &mut *admin)?;
     let described = match describes {
         true => (admin.fingerprint()?, plans(&mut *admin, &*window)?),
         false => Described::default(),

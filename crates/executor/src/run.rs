@@ -407,6 +407,7 @@ impl Execution {
         let job = Job {
             removed_rows_max: removed,
             repeats: attempt > 1,
+            reads_counters: true,
             ..Job::of(plan, what, 1, limit, what.warmup)
         };
         let output = measure(arm, self.setup.driver, job, true, control)?;

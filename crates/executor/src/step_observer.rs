@@ -39,8 +39,11 @@ pub(crate) struct StepObserver<'a, 'b> {
     arm: &'a mut ActiveArm,
     control: &'a RefCell<&'a mut RunControl<'b>>,
     how: WatchOptions,
-    /// How sessions hand their statistics in; none where the server has them at any time.
+    reads_counters: bool,
+    /// How sessions hand their statistics in; none where the server has them at any time, or nobody asks.
     flush: Option<FlushProcedure>,
+    /// When the session that reads counters did so, where that was before it reads them.
+    handed_in_at: Option<Instant>,
     /// The processes or threads that serve the sessions that are measured.
     sessions: Vec<u32>,
     /// The process of the clients, where that is not ours.
@@ -70,10 +73,13 @@ impl<'a, 'b> StepObserver<'a, 'b> {
         arm: &'a mut ActiveArm,
         control: &'a RefCell<&'a mut RunControl<'b>>,
         how: WatchOptions,
+        reads_counters: bool,
     ) -> Result<Self> {
         let debt_admin = how.debt.then(|| arm.admin("looking at the debt")).transpose()?;
         Ok(Self {
-            flush: admin.flush(),
+            flush: admin.flush().filter(|_| reads_counters),
+            handed_in_at: None,
+            reads_counters,
             admin,
             arm,
             control,
@@ -119,7 +125,9 @@ impl<'a, 'b> StepObserver<'a, 'b> {
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
         self.sessions = self.admin.served_by(sessions)?;
         let target = self.arm.target(&mut *self.admin)?;
-        self.counters_before = Some(self.counters_now()?);
+        if self.reads_counters {
+            self.counters_before = Some(self.counters_now()?);
+        }
         self.started_at_ms = now_ms();
         if let Some(target) = target {
             let perf = self.arm.perf.clone();
@@ -141,11 +149,21 @@ impl<'a, 'b> StepObserver<'a, 'b> {
     /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
     fn counters_now(&mut self) -> Result<CounterSet> {
         if let Some(flush) = self.flush {
-            let doing = "handing statistics in";
-            self.admin.query(flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
-            std::thread::sleep(Duration::from_millis(flush.settle_ms));
+            if self.handed_in_at.is_none() {
+                self.hand_in(flush)?;
+            }
+            let since = self.handed_in_at.take().map(|at| at.elapsed()).unwrap_or_default();
+            std::thread::sleep(Duration::from_millis(flush.settle_ms).saturating_sub(since));
         }
         self.admin.counters()
+    }
+
+    /// The session that reads counters is counted, too.
+    fn hand_in(&mut self, flush: FlushProcedure) -> Result<()> {
+        let doing = "handing statistics in";
+        self.admin.query(flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
+        self.handed_in_at = Some(Instant::now());
+        Ok(())
     }
 
     fn close_window(&mut self) -> Result<()> {
@@ -160,13 +178,12 @@ impl<'a, 'b> StepObserver<'a, 'b> {
     }
 
     fn read_counters(&mut self) -> Result<()> {
+        let Some(before) = self.counters_before.take() else { return Ok(()) };
         if self.flush.is_some() && !self.how.owes_events {
             wait_for_sessions_to_leave(&self.sessions);
         }
         let after = self.counters_now()?;
-        if let Some(before) = self.counters_before.take() {
-            self.counters = CounterSet::difference(&before, &after);
-        }
+        self.counters = CounterSet::difference(&before, &after);
         Ok(())
     }
 }
@@ -211,6 +228,13 @@ impl Observer for StepObserver<'_, '_> {
     fn sessions_ended(&mut self, sessions: &[u32]) {
         if self.flush.is_some() {
             wait_for_sessions_to_leave(sessions);
+        }
+    }
+
+    fn sessions_handed_in(&mut self) {
+        if let Some(flush) = self.flush {
+            let handed_in = self.hand_in(flush);
+            self.note_trouble(handed_in);
         }
     }
 

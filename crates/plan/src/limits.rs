@@ -26,7 +26,7 @@ pub const DELETE_SHARE: RangeInclusive<f64> = 0.001..=1.0;
 pub const SEED: RangeInclusive<u64> = 0..=i64::MAX as u64;
 pub const PASSES: RangeInclusive<u64> = 1..=100;
 /// Windows of a test on an arm in a block.
-pub const WINDOWS: RangeInclusive<u64> = 2..=64;
+pub const WINDOWS: RangeInclusive<u64> = 1..=64;
 /// Seconds of a window in a block. Below a tenth, reading the counters takes longer than the window.
 pub const ISOLATED_WINDOW_SECONDS: RangeInclusive<f64> = 0.1..=3_600.0;
 pub const BLOCKS: RangeInclusive<u64> = 1..=1_000;

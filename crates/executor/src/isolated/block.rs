@@ -208,6 +208,7 @@ impl Blocks<'_> {
             let describes = context.describes && window == 1;
             let job = Job {
                 gives_way: context.data.session_cpus(test.clients, 0).is_some(),
+                reads_counters: true,
                 slice: Some(slice_of(work)),
                 ..Job::of_work(
                     &self.setup.plan,
@@ -250,6 +251,7 @@ impl Blocks<'_> {
         let draws = draws_of(placement.block, placement.window);
         let job = Job {
             gives_way: context.data.session_cpus(step.clients, 0).is_some(),
+            reads_counters: true,
             ..Job::of_work(&self.setup.plan, step, draws, fixed_work(work, step.clients))
         };
         let output = measure(arm, self.setup.driver, job, describes, control).map_err(|failure| {
