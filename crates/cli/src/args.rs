@@ -152,7 +152,7 @@ pub enum Verb {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Versions to compare; the first is the base
-    #[arg(long, value_delimiter = ',', default_value = "14,18", value_name = "V,V,…")]
+    #[arg(long, value_delimiter = ',', default_value = "16,18", value_name = "V,V,…")]
     pub versions: Vec<String>,
 }
 
@@ -351,6 +351,9 @@ pub struct GateArgs {
     /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
     #[arg(long)]
     pub plan: Option<String>,
+    /// Measure what ten tests cost in instructions and CPU time, and no rates: about 2 minutes
+    #[arg(long, requires = "head", conflicts_with = "plan")]
+    pub quick: bool,
     /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
@@ -366,6 +369,7 @@ pub struct GateArgs {
         value_enum,
         value_delimiter = ',',
         default_value = "rate,cost,stalls",
+        default_value_if("quick", "true", "cost,cpu"),
         value_name = "WHAT,…"
     )]
     pub fail_on: Vec<FailOn>,

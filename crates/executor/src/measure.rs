@@ -58,7 +58,9 @@ pub(crate) fn measure_in_turns(
         let of_arm = |error| Failed::new((at, error));
         let prepared = prepare(arm, driver, job, describes, &control).map_err(of_arm)?;
         let Prepared { admin, window, described } = prepared;
-        let observer = StepObserver::new(admin, arm, &control, window.watch_options(), job.reads_counters).map_err(of_arm)?;
+        let options = window.watch_options();
+        let observer = StepObserver::new(admin, arm, &control, options, job.reads_counters);
+        let observer = observer.map_err(of_arm)?;
         watched.push(observer);
         windows.push((window, described));
     }

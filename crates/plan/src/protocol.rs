@@ -70,7 +70,8 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
     let windows = section.integer("windows", limits::WINDOWS);
     if let Some(found) = windows.as_ref().filter(|found| found.value > 1 && found.value % 2 == 1) {
         let what = format!("{} is odd", found.value);
-        let remedy = "Write 1, or an even number: windows are mirrored, so that drift of the machine cancels.";
+        let remedy =
+            "Write 1, or an even number: windows are mirrored, so that drift of the machine cancels.";
         problems.error(&found.at, section.place_of("windows"), what, remedy);
     }
     Isolated {

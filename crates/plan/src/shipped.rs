@@ -20,6 +20,7 @@ macro_rules! shipped {
 pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "demo",
     "verdicts",
+    "quick",
     "nulls",
     "small-server",
     "large-cached",

@@ -63,9 +63,6 @@ rqps_model::words! {
 }
 
 impl Section {
-    /// What is shown at the end of a run that is too short for verdicts.
-    pub const OF_A_LOOK: [Section; 3] = [Section::Costs, Section::Absolute, Section::Remarks];
-
     /// What `show` and `compare` print unless told otherwise.
     pub(crate) fn suitable(layout: Layout, has_blocks: bool) -> Vec<Section> {
         let first = match (has_blocks, layout) {

@@ -14,6 +14,8 @@ use std::process::ExitCode;
 
 /// The shipped plan that says what is measured, where none is named.
 const PLAN: &str = "verdicts";
+/// The shipped plan behind `--quick`.
+const QUICK_PLAN: &str = "quick";
 /// What stands for standard output.
 const STDOUT: &str = "-";
 
@@ -40,7 +42,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
 
 /// The plan that measures head against base. Base is measured twice, unless the plan says otherwise.
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
-    let name = args.plan.as_deref().unwrap_or(PLAN);
+    let name = args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN });
     let mut plan = read_plan(name)?;
     if plan.protocol != Protocol::Isolated {
         return Err(

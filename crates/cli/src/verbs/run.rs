@@ -10,7 +10,6 @@ use crate::{EXIT_FAILED, out};
 use anyhow::Context as _;
 use rqps_executor::{Execution, Finish, Ingredients};
 use rqps_plan::Plan;
-use rqps_report::Section;
 use rqps_store::RunFolder;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,7 +65,7 @@ fn warn_of_families(plan: &Plan, ingredients: &[Ingredients]) {
 /// Runs what is left of an execution, writes the report and prints the tables.
 pub fn carry_out(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
     carry_out_to(context, execution, |folder| {
-        conclude(context, folder, &[])?;
+        conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -120,11 +119,10 @@ pub fn carry_out_to(
 }
 
 /// Writes the report and prints these sections, or what suits the run.
-pub fn conclude(context: &Context, folder: &Path, sections: &[Section]) -> anyhow::Result<()> {
+pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let report = write_report(folder)?;
     let run = RunFolder::open(folder)?;
-    let wanted = SectionArgs { sections: sections.to_vec(), ..SectionArgs::default() };
-    let options = super::show::options(context, &wanted);
+    let options = super::show::options(context, &SectionArgs::default());
     out::print_line(&rqps_report::show(&run, &options)?)?;
     out::tell(&format!("\npage        {}", report.display()));
     out::tell(&format!("report      {}", folder.join(REPORT_FILE).display()));

@@ -95,12 +95,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When `perf` does not begin; with what it said.
-    pub fn start(
-        perf: &Perf,
-        server: ServerTarget,
-        how: (f64, CallGraph),
-        dir: &Path,
-    ) -> Result<Self> {
+    pub fn start(perf: &Perf, server: ServerTarget, how: (f64, CallGraph), dir: &Path) -> Result<Self> {
         for fifo in [dir.join(ASK), dir.join(ANSWER)] {
             let made = mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
             made.map_err(|error| perf_failed(dir, "begin")(error.into()))?;
