@@ -11,10 +11,20 @@ use rqps_plan::Driver;
 use rqps_report::{Detector, Format, Section};
 use std::path::PathBuf;
 
+const EXAMPLES: &str = "\
+Examples:
+  rqps demo                                              compare Postgres 14 and 18 in five minutes
+  rqps gate --base BUILD --head BUILD --budget 15m       is this patch slower?
+  rqps plan print verdicts > upgrade.toml                a plan to edit before an upgrade
+  rqps run upgrade.toml                                  run it; then: rqps report --html
+  rqps explain last                                      why tests got slower or faster
+
+BUILD: postgres-18.1, mysql-8.0, a directory, or source: postgres+o2nofp:/src/postgres@BRANCH";
+
 /// Did it get slower, by how much, and why? Runs the same work against several versions or configurations of a
 /// database on one machine, and reports relative throughput and what each operation cost.
 #[derive(Debug, Parser)]
-#[command(name = "rqps", version, max_term_width = 100)]
+#[command(name = "rqps", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
     /// Results directory
     #[arg(long, global = true, env = "RQPS_RESULTS", default_value = "results", value_name = "DIR")]
