@@ -99,8 +99,8 @@ const WINDOW_MIN_SECONDS: f64 = 0.2;
 /// Overhead of a window.
 const WINDOW_OVERHEAD_SECONDS: f64 = 0.15;
 
-/// Seconds of a block outside windows, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of an
-/// arm, and counting the instructions of a test on an arm. A writing test has a third session.
+/// Seconds of a block outside windows, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
+/// an arm, and counting the instructions of a test on an arm. A writing test has a third session.
 struct Overhead {
     restart: f64,
     count: f64,

@@ -1,6 +1,6 @@
-//! A checked and resolved plan, with all defaults filled in and all arms and steps listed; and the interface of a benchmark,
-//! which reads its own keys, names its steps and describes how they run. The caller supplies the benchmarks; nothing here
-//! names one.
+//! A checked and resolved plan, with all defaults filled in and all arms and steps listed; and the interface of a
+//! benchmark, which reads its own keys, names its steps and describes how they run. The caller supplies the
+//! benchmarks; nothing here names one.
 //!
 //! A plan is pure data. [`Plan::parse`] makes one from a file, [`Plan::to_toml`] writes one that parses back to the
 //! same plan, and [`schedule`](crate::schedule::schedule) turns one into actions.
@@ -118,8 +118,8 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether an interrupted step can continue from the contents of its tables. Otherwise the arm starts again, since the
-    /// changed rows are unknown.
+    /// Whether an interrupted step can continue from the contents of its tables. Otherwise the arm starts again, since
+    /// the changed rows are unknown.
     fn can_continue(&self) -> bool {
         false
     }
@@ -204,8 +204,8 @@ pub struct Plan {
     pub name: String,
     /// How state is carried from test to test.
     pub protocol: Protocol,
-    /// How often the whole sequence is repeated from the load; with two or more, arms advance in lockstep and each pass is
-    /// one replicate. Always 1 with [`Protocol::Isolated`].
+    /// How often the whole sequence is repeated from the load; with two or more, arms advance in lockstep and each
+    /// pass is one replicate. Always 1 with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "is_one")]
     pub passes: u32,
     /// Wall-clock time after which no further block begins; `None`: until every verdict is reached.

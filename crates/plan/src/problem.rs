@@ -151,8 +151,8 @@ impl<'a> Problems<'a> {
         sorted(self.warnings.into_inner())
     }
 
-    /// The mistakes in line order. A line of broken TOML keeps only its first: the rest would be guesses about a value that
-    /// was read in part.
+    /// The mistakes in line order. A line of broken TOML keeps only its first: the rest would be guesses about a value
+    /// that was read in part.
     pub fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
         let mut seen_broken = Vec::new();
         let kept = self.errors.into_inner().into_iter().filter(|problem| {

@@ -1,7 +1,7 @@
 //! Reads typed values from a TOML document and collects their mistakes with their places in the file.
 //!
-//! A getter returns `None` for a missing and for a wrong key: the mistake is recorded, and the caller continues with its
-//! default to find the next one.
+//! A getter returns `None` for a missing and for a wrong key: the mistake is recorded, and the caller continues with
+//! its default to find the next one.
 
 use std::ops::{Range, RangeInclusive};
 

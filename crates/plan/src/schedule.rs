@@ -1,7 +1,8 @@
 //! Turns a plan into the list of actions that execute it.
 //!
-//! A protocol is a function from plan to schedule; nothing downstream knows which one made the list. The executor journals
-//! each action, so an action's `seq` is the key for resuming an interrupted run: one plan always gives the same schedule.
+//! A protocol is a function from plan to schedule; nothing downstream knows which one made the list. The executor
+//! journals each action, so an action's `seq` is the key for resuming an interrupted run: one plan always gives the
+//! same schedule.
 
 use crate::model::Protocol;
 use crate::plan::Plan;

@@ -34,8 +34,8 @@ pub struct StepDef {
     /// Threads and connections.
     pub clients: u32,
     pub limit: Limit,
-    /// Repeats base's work in the step of the same name, so that both leave the same rows; ends by its limit if base has no
-    /// result.
+    /// Repeats base's work in the step of the same name, so that both leave the same rows; ends by its limit if base
+    /// has no result.
     pub as_base: bool,
     pub warmup: Warmup,
     /// Open loop: due events per second, all clients together. `None`: closed loop.
