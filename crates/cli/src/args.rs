@@ -4,9 +4,7 @@ mod builds;
 
 pub use builds::{BuildArgs, InstallArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{
-    Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rqps_plan::Driver;
 use rqps_report::{Detector, Format, Section};
 use std::path::PathBuf;
@@ -33,9 +31,8 @@ pub struct Cli {
     #[arg(long, global = true, value_parser = one_of(&FORMATS))]
     pub format: Option<Format>,
     /// When to color text
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_parser = one_of(&COLORS), default_value = "auto", value_name = "WHEN")]
     pub color: Color,
-    /// What to do
     #[command(subcommand)]
     pub verb: Verb,
 }
@@ -94,18 +91,15 @@ const FORMATS: [(&str, Format, &str); 4] = [
     ("json", Format::Json, "For a program"),
 ];
 
-/// When text is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
+/// Whether to colour text; none: on a terminal.
+pub type Color = Option<bool>;
 
-/// What rqps can do.
+const COLORS: [(&str, Color, &str); 3] = [
+    ("auto", None, "On a terminal, unless NO_COLOR is set"),
+    ("always", Some(true), "Always"),
+    ("never", Some(false), "Never"),
+];
+
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Compare two Postgres releases in under five minutes
@@ -154,7 +148,6 @@ pub enum Verb {
     Drive(DriveArgs),
 }
 
-/// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Versions to compare; the first is the base
@@ -162,7 +155,6 @@ pub struct DemoArgs {
     pub versions: Vec<String>,
 }
 
-/// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
@@ -172,7 +164,6 @@ pub struct RunArgs {
     pub keep_data: bool,
 }
 
-/// Arguments of `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The run: its folder, its name, or `last`
@@ -189,7 +180,6 @@ pub struct ResumeArgs {
     pub keep_data: bool,
 }
 
-/// Arguments of `profile`.
 #[derive(Debug, Args)]
 pub struct ProfileArgs {
     /// The run: its folder, its name, or `last`
@@ -215,7 +205,6 @@ pub struct ProfileArgs {
     pub force: bool,
 }
 
-/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     /// The build [default: the newest in the cache]
@@ -247,7 +236,6 @@ pub struct CalibrateArgs {
     pub from: Option<String>,
 }
 
-/// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
     /// The run: its folder (even if deleted), its name, or `last`; without one, all data whose run folder was deleted
@@ -255,7 +243,6 @@ pub struct CleanArgs {
     pub run: Option<String>,
 }
 
-/// Arguments of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// The run: its folder, its name, or `last`
@@ -288,7 +275,6 @@ fn section_parser() -> impl TypedValueParser<Value = Section> {
     PossibleValuesParser::new(Section::ALL.map(Section::key)).try_map(|name| name.parse::<Section>())
 }
 
-/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// The run: its folder, its name, or `last`
@@ -301,7 +287,6 @@ pub struct ShowArgs {
     pub sections: SectionArgs,
 }
 
-/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The runs: folders, names, or `last`
@@ -317,7 +302,6 @@ pub struct CompareArgs {
     pub sections: SectionArgs,
 }
 
-/// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The run: its folder, its name, or `last`
@@ -333,7 +317,6 @@ pub struct ExplainArgs {
     pub base: Option<String>,
 }
 
-/// Arguments of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// An existing run: its folder, its name, or `last`
@@ -399,7 +382,6 @@ const FAIL_ON: [(&str, FailOn, &str); 9] = [
     ("mixed", None, "More of one of cost, cpu, wal and fsyncs, less of another"),
 ];
 
-/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// The run: its folder, its name, or `last`
@@ -419,7 +401,6 @@ pub struct ReportArgs {
     pub png: bool,
 }
 
-/// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The runs: folders, names, or `last`
@@ -442,7 +423,6 @@ pub struct ExportArgs {
     pub schema: bool,
 }
 
-/// Arguments of `ls`.
 #[derive(Debug, Args)]
 pub struct LsArgs {
     /// Only runs whose name contains this
@@ -452,7 +432,6 @@ pub struct LsArgs {
     pub newest: Option<std::num::NonZeroUsize>,
 }
 
-/// Arguments of `configs`.
 #[derive(Debug, Args)]
 pub struct ConfigsArgs {
     /// Print this config as it would be used on this host
@@ -462,15 +441,12 @@ pub struct ConfigsArgs {
     pub dbms: Option<String>,
 }
 
-/// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// What to do with the plan
     #[command(subcommand)]
     pub verb: PlanVerb,
 }
 
-/// What can be done with a plan.
 #[derive(Debug, Subcommand)]
 pub enum PlanVerb {
     /// Report every mistake, with its line and what to write instead
@@ -495,7 +471,6 @@ pub enum PlanVerb {
     },
 }
 
-/// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The build: postgres-18.1, or a directory with bin/postgres
@@ -524,7 +499,6 @@ pub struct ServeArgs {
     pub command: Vec<String>,
 }
 
-/// Arguments of `drive`.
 #[derive(Debug, Args)]
 pub struct DriveArgs {
     /// The test; `load` creates and fills the tables

@@ -1,6 +1,6 @@
 //! What every verb works with: folders, output format, interruption.
 
-use crate::args::{Cli, Color, Verb};
+use crate::args::{Cli, Verb};
 use crate::{EXIT_INTERRUPTED, Usage};
 use rqps_builds::Dirs;
 use rqps_report::Format;
@@ -35,11 +35,7 @@ impl Context {
         let default = if matches!(cli.verb, Verb::Report(_)) { Format::Markdown } else { Format::Text };
         let format = cli.format.unwrap_or(default);
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let color = match cli.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => !no_color && std::io::stdout().is_terminal(),
-        };
+        let color = cli.color.unwrap_or_else(|| !no_color && std::io::stdout().is_terminal());
         let (stop, end_at_once) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
         register_signals(&stop, &end_at_once)?;
         Ok(Self {

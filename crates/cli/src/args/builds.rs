@@ -2,7 +2,6 @@
 
 use clap::Args;
 
-/// Arguments of `install`.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
     /// The DBMS: postgres, mysql or mariadb
@@ -17,7 +16,6 @@ pub struct InstallArgs {
     pub sha256: Option<String>,
 }
 
-/// Arguments of `build`.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// The DBMS
