@@ -3,48 +3,56 @@
 mod builds;
 
 pub use builds::{BuildArgs, InstallArgs};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{
-    Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-};
-use rqps_report::Section;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use rqps_plan::Driver;
+use rqps_report::{Detector, Format, Section};
 use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  rqps demo                                              compare Postgres 14 and 18 in five minutes
+  rqps gate --base BUILD --head BUILD --budget 15m       is this patch slower?
+  rqps plan print verdicts > upgrade.toml                a plan to edit before an upgrade
+  rqps run upgrade.toml                                  run it; then: rqps report --html
+  rqps explain last                                      why tests got slower or faster
+
+BUILD: postgres-18.1, mysql-8.0, a directory, or source: postgres+o2nofp:/src/postgres@BRANCH";
 
 /// Did it get slower, by how much, and why? Runs the same work against several versions or configurations of a
 /// database on one machine, and reports relative throughput and what each operation cost.
 #[derive(Debug, Parser)]
-#[command(name = "rqps", version, max_term_width = 100)]
+#[command(name = "rqps", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
     /// Results directory
     #[arg(long, global = true, env = "RQPS_RESULTS", default_value = "results", value_name = "DIR")]
     pub results: PathBuf,
     /// Output format [default: text; markdown for `report`]
-    #[arg(long, global = true, value_enum)]
-    pub format: Option<OutputFormat>,
+    #[arg(long, global = true, value_parser = one_of(&FORMATS))]
+    pub format: Option<Format>,
     /// When to color text
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_parser = one_of(&COLORS), default_value = "auto", value_name = "WHEN")]
     pub color: Color,
-    /// What to do
     #[command(subcommand)]
     pub verb: Verb,
 }
 
 impl Cli {
-    /// Reads the command line; ends the program where it cannot be understood, or asks for help.
+    /// Parses the command line; ends the program on a mistake or a request for help.
     pub fn read() -> Self {
-        Self::of(std::env::args_os()).unwrap_or_else(|error| error.exit())
+        Self::from_args(std::env::args_os()).unwrap_or_else(|error| error.exit())
     }
 
-    fn of(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Self, clap::Error> {
+    fn from_args(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Self, clap::Error> {
         let mut command = with_json(Self::command());
         let matches = command.try_get_matches_from_mut(arguments)?;
         let mut cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         if asks_for_json(&matches) {
-            if let Some(format) = cli.format.filter(|format| *format != OutputFormat::Json) {
-                let why = format!("--json and --format {} contradict each other", name_of(format));
+            if let Some(format) = cli.format.filter(|format| *format != Format::Json) {
+                let why = format!("--json and --format {format} contradict each other");
                 return Err(command.error(clap::error::ErrorKind::ArgumentConflict, why));
             }
-            cli.format = Some(OutputFormat::Json);
+            cli.format = Some(Format::Json);
         }
         Ok(cli)
     }
@@ -65,41 +73,33 @@ fn asks_for_json(matches: &ArgMatches) -> bool {
         || matches.subcommand().is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
-/// The format's name on the command line.
-pub fn name_of(format: OutputFormat) -> &'static str {
-    match format {
-        OutputFormat::Text => "text",
-        OutputFormat::Markdown => "markdown",
-        OutputFormat::Csv => "csv",
-        OutputFormat::Json => "json",
-    }
+/// A parser of one of these values, each with its help.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let names = values.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let value = values.iter().find(|(known, ..)| *known == name).map(|(_, value, _)| *value);
+        value.ok_or("unknown")
+    })
 }
 
-/// How a table is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// For a terminal
-    Text,
-    /// For a page or a pull request
-    Markdown,
-    /// For a spreadsheet
-    Csv,
-    /// For a program
-    Json,
-}
+const FORMATS: [(&str, Format, &str); 4] = [
+    ("text", Format::Text, "For a terminal"),
+    ("markdown", Format::Markdown, "For a page or a pull request"),
+    ("csv", Format::Csv, "For a spreadsheet"),
+    ("json", Format::Json, "For a program"),
+];
 
-/// When text is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
+/// Whether to colour text; none: on a terminal.
+pub type Color = Option<bool>;
 
-/// What rqps can do.
+const COLORS: [(&str, Color, &str); 3] = [
+    ("auto", None, "On a terminal, unless NO_COLOR is set"),
+    ("always", Some(true), "Always"),
+    ("never", Some(false), "Never"),
+];
+
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Compare two Postgres releases in under five minutes
@@ -108,7 +108,7 @@ pub enum Verb {
     Run(RunArgs),
     /// Resume an interrupted run
     Resume(ResumeArgs),
-    /// Take CPU profiles of the servers of a run, one per test
+    /// Take CPU profiles of a run's servers, one per test
     Profile(ProfileArgs),
     /// Show a run's progress
     Status(StatusArgs),
@@ -138,17 +138,16 @@ pub enum Verb {
     Builds,
     /// List the shipped configs, or print one
     Configs(ConfigsArgs),
-    /// Show what a run records about this host
+    /// Show the facts about this host that a run records
     Host,
-    /// Check a plan, show what it would do, list the shipped ones
+    /// Check a plan, show its steps, list the shipped plans
     Plan(PlanArgs),
-    /// Start a server of a build for use with other tools
+    /// Start a temporary server for other tools
     Serve(ServeArgs),
     /// Run one test against a running server
     Drive(DriveArgs),
 }
 
-/// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Versions to compare; the first is the base
@@ -156,17 +155,15 @@ pub struct DemoArgs {
     pub versions: Vec<String>,
 }
 
-/// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
     pub plan: String,
-    /// Keep data directories when arms are finished
+    /// Keep the data directories of finished arms
     #[arg(long)]
     pub keep_data: bool,
 }
 
-/// Arguments of `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The run: its folder, its name, or `last`
@@ -178,12 +175,11 @@ pub struct ResumeArgs {
     /// Continue even though the host has changed
     #[arg(long)]
     pub force: bool,
-    /// Keep data directories when arms are finished
+    /// Keep the data directories of finished arms
     #[arg(long)]
     pub keep_data: bool,
 }
 
-/// Arguments of `profile`.
 #[derive(Debug, Args)]
 pub struct ProfileArgs {
     /// The run: its folder, its name, or `last`
@@ -209,7 +205,6 @@ pub struct ProfileArgs {
     pub force: bool,
 }
 
-/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     /// The build [default: the newest in the cache]
@@ -241,7 +236,6 @@ pub struct CalibrateArgs {
     pub from: Option<String>,
 }
 
-/// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
     /// The run: its folder (even if deleted), its name, or `last`; without one, all data whose run folder was deleted
@@ -249,7 +243,6 @@ pub struct CleanArgs {
     pub run: Option<String>,
 }
 
-/// Arguments of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// The run: its folder, its name, or `last`
@@ -277,12 +270,11 @@ pub struct SectionArgs {
     pub pre: bool,
 }
 
-/// Takes the sections that there are; help lists them.
+/// Accepts all sections; help lists them.
 fn section_parser() -> impl TypedValueParser<Value = Section> {
     PossibleValuesParser::new(Section::ALL.map(Section::key)).try_map(|name| name.parse::<Section>())
 }
 
-/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// The run: its folder, its name, or `last`
@@ -295,7 +287,6 @@ pub struct ShowArgs {
     pub sections: SectionArgs,
 }
 
-/// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The runs: folders, names, or `last`
@@ -311,7 +302,6 @@ pub struct CompareArgs {
     pub sections: SectionArgs,
 }
 
-/// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The run: its folder, its name, or `last`
@@ -327,7 +317,6 @@ pub struct ExplainArgs {
     pub base: Option<String>,
 }
 
-/// Arguments of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// An existing run: its folder, its name, or `last`
@@ -345,7 +334,7 @@ pub struct GateArgs {
     /// Only these tests
     #[arg(long, value_delimiter = ',', value_name = "TEST,…")]
     pub tests: Vec<String>,
-    /// How long to measure at most (15m, 1h) [default: the plan's]
+    /// Maximum time to measure (15m, 1h) [default: the plan's]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
@@ -366,42 +355,37 @@ pub struct GateArgs {
     /// Fail (exit code 1) on a significant regression in any of these
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(&FAIL_ON),
         value_delimiter = ',',
         default_value = "rate,cost,stalls",
         default_value_if("quick", "true", "cost,cpu"),
         value_name = "WHAT,…"
     )]
     pub fail_on: Vec<FailOn>,
-    /// Exit with 4 if any verdict is inconclusive or unconfirmed
+    /// Exit with 4 if any verdict is inconclusive or not significant
     #[arg(long)]
     pub inconclusive_is_failure: bool,
 }
 
-/// What the gate can fail on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// Fewer operations per second
-    Rate,
-    /// More instructions per operation; CPU time where instructions can't be counted
-    Cost,
-    /// More time lost in stalls
-    Stalls,
-    /// More CPU time per operation, where cost means instructions
-    Cpu,
-    /// More write-ahead log per operation
-    Wal,
-    /// More fsyncs per operation
-    Fsyncs,
-    /// More rows touched per operation
-    Rows,
-    /// More blocks touched per operation
-    Blocks,
-    /// More of one of cost, cpu, wal and fsyncs, less of another
-    Mixed,
-}
+/// What the gate can fail on; none: mixed changes.
+pub type FailOn = Option<Detector>;
 
-/// Arguments of `report`.
+const FAIL_ON: [(&str, FailOn, &str); 9] = [
+    ("rate", Some(Detector::Rate), "Fewer operations per second"),
+    (
+        "cost",
+        Some(Detector::Cost),
+        "More instructions per operation; CPU time where instructions can't be counted",
+    ),
+    ("stalls", Some(Detector::Stalls), "More time lost in stalls"),
+    ("cpu", Some(Detector::Cpu), "More CPU time per operation, where cost means instructions"),
+    ("wal", Some(Detector::Wal), "More write-ahead log per operation"),
+    ("fsyncs", Some(Detector::Fsyncs), "More fsyncs per operation"),
+    ("rows", Some(Detector::Rows), "More rows touched per operation"),
+    ("blocks", Some(Detector::Blocks), "More blocks touched per operation"),
+    ("mixed", None, "More of one of cost, cpu, wal and fsyncs, less of another"),
+];
+
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// The run: its folder, its name, or `last`
@@ -416,12 +400,11 @@ pub struct ReportArgs {
     /// Write each chart as an SVG file into this folder instead
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "html"])]
     pub charts: Option<PathBuf>,
-    /// With --charts: also write PNG files
+    /// Also write PNG files
     #[arg(long, requires = "charts")]
     pub png: bool,
 }
 
-/// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The runs: folders, names, or `last`
@@ -444,7 +427,6 @@ pub struct ExportArgs {
     pub schema: bool,
 }
 
-/// Arguments of `ls`.
 #[derive(Debug, Args)]
 pub struct LsArgs {
     /// Only runs whose name contains this
@@ -454,7 +436,6 @@ pub struct LsArgs {
     pub newest: Option<std::num::NonZeroUsize>,
 }
 
-/// Arguments of `configs`.
 #[derive(Debug, Args)]
 pub struct ConfigsArgs {
     /// Print this config as it would be used on this host
@@ -464,15 +445,12 @@ pub struct ConfigsArgs {
     pub dbms: Option<String>,
 }
 
-/// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// What to do with the plan
     #[command(subcommand)]
     pub verb: PlanVerb,
 }
 
-/// What can be done with a plan.
 #[derive(Debug, Subcommand)]
 pub enum PlanVerb {
     /// Report every mistake, with its line and what to write instead
@@ -490,14 +468,13 @@ pub enum PlanVerb {
     },
     /// List the shipped plans
     Ls,
-    /// Print a shipped plan, as a start for your own
+    /// Print a shipped plan, as a template for your own
     Print {
         /// Its name
         plan: String,
     },
 }
 
-/// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The build: postgres-18.1, or a directory with bin/postgres
@@ -526,7 +503,6 @@ pub struct ServeArgs {
     pub command: Vec<String>,
 }
 
-/// Arguments of `drive`.
 #[derive(Debug, Args)]
 pub struct DriveArgs {
     /// The test; `load` creates and fills the tables
@@ -568,8 +544,8 @@ pub struct DriveArgs {
     #[arg(long, default_value_t = 0.0)]
     pub warmup: f64,
     /// Who sends the load: clients of rqps, or the installed sysbench
-    #[arg(long, value_enum, default_value_t = LoadDriver::Rqps)]
-    pub driver: LoadDriver,
+    #[arg(long, value_parser = one_of(&DRIVERS), default_value = "rqps")]
+    pub driver: Driver,
     /// Open loop at this many events per second, all clients together
     #[arg(long, value_name = "PER_SECOND")]
     pub rate: Option<f64>,
@@ -581,11 +557,7 @@ pub struct DriveArgs {
     pub vacuum: bool,
 }
 
-/// Who sends the load of `drive`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LoadDriver {
-    /// Clients of rqps
-    Rqps,
-    /// The installed sysbench, 1.0.20 or later
-    Sysbench,
-}
+const DRIVERS: [(&str, Driver, &str); 2] = [
+    ("rqps", Driver::Rqps, "Clients of rqps"),
+    ("sysbench", Driver::Sysbench, "The installed sysbench, 1.0.20 or later"),
+];

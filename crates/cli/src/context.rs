@@ -1,15 +1,16 @@
-//! What every verb works with: folders, output, the wish to stop.
+//! What every verb works with: folders, output format, interruption.
 
-use crate::args::{Cli, Color, OutputFormat, Verb, name_of};
+use crate::args::{Cli, Verb};
 use crate::{EXIT_INTERRUPTED, Usage};
 use rqps_builds::Dirs;
+use rqps_report::Format;
 use rqps_store::RunFolder;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Signals that end a run in good order; a second one ends rqps at once, and its servers with it.
+/// Signals that end a run in an orderly way; a second one ends rqps and its servers at once.
 const STOP_SIGNALS: [i32; 3] =
     [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
@@ -18,42 +19,37 @@ pub struct Context {
     pub results: PathBuf,
     /// Where builds and data directories are kept.
     pub dirs: Dirs,
-    pub format: OutputFormat,
+    pub format: Format,
     pub color: bool,
-    /// Characters of a line on the terminal; none where standard output goes elsewhere.
+    /// Columns of the terminal; none if standard output is not a terminal.
     pub width: Option<usize>,
-    /// Set when the user wants to stop.
+    /// Set on interruption.
     pub stop: Arc<AtomicBool>,
-    /// Whether a signal ends the program at once: unless something must be brought to an end, or at the second.
+    /// Whether a signal ends the program at once: unless cleanup is needed, or on the second signal.
     end_at_once: Arc<AtomicBool>,
 }
 
 impl Context {
     /// From the arguments and the environment.
     pub fn new(cli: &Cli) -> anyhow::Result<Self> {
-        let default =
-            if matches!(cli.verb, Verb::Report(_)) { OutputFormat::Markdown } else { OutputFormat::Text };
+        let default = if matches!(cli.verb, Verb::Report(_)) { Format::Markdown } else { Format::Text };
         let format = cli.format.unwrap_or(default);
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let color = match cli.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => !no_color && std::io::stdout().is_terminal(),
-        };
+        let color = cli.color.unwrap_or_else(|| !no_color && std::io::stdout().is_terminal());
         let (stop, end_at_once) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-        hear_signals(&stop, &end_at_once)?;
+        register_signals(&stop, &end_at_once)?;
         Ok(Self {
             results: cli.results.clone(),
             dirs: Dirs::from_env(),
             format,
-            color: color && format == OutputFormat::Text,
+            color: color && format == Format::Text,
             width: terminal_width(),
             stop,
             end_at_once,
         })
     }
 
-    /// Has signals set `stop` instead of ending the program; for what has something to bring to an end.
+    /// Makes signals set `stop` instead of ending the program, for work that needs cleanup.
     pub fn catch_signals(&self) {
         self.end_at_once.store(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -63,30 +59,33 @@ impl Context {
         !self.end_at_once.load(Ordering::Relaxed)
     }
 
-    /// Has signals end the program again.
+    /// Makes signals end the program again.
     pub fn release_signals(&self) {
         self.end_at_once.store(true, Ordering::Relaxed);
     }
 
-    /// Refuses formats that the verb's output cannot take.
-    pub fn only(&self, formats: &[OutputFormat], why: &str) -> anyhow::Result<()> {
+    /// Rejects formats that the verb's output does not support.
+    pub fn require_format(&self, formats: &[Format], why: &str) -> anyhow::Result<()> {
         if formats.contains(&self.format) {
             return Ok(());
         }
-        let known: Vec<&str> = formats.iter().map(|format| name_of(*format)).collect();
-        let asked = name_of(self.format);
-        Err(Usage(format!("--format {asked} is not supported here ({why}); use {}", known.join(" or ")))
-            .into())
+        let known: Vec<&str> = formats.iter().map(|format| format.key()).collect();
+        Err(Usage(format!(
+            "--format {} is not supported here ({why}); use {}",
+            self.format,
+            known.join(" or ")
+        ))
+        .into())
     }
 
-    /// The folder of a run that a user named by path, name, or `last`.
+    /// The folder of a run given by path, name, or `last`.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
         if name == "last" {
             let newest = RunFolder::list(&self.results)?.into_iter().max_by_key(|run| run.created_at_ms);
             return match newest {
                 Some(run) => Ok(run.folder.path().to_owned()),
                 None => Err(Usage(format!(
-                    "no run in {}; make one with `rqps demo` or `rqps run PLAN`, or name another folder with --results",
+                    "no run in {}; start one with `rqps demo` or `rqps run PLAN`, or give another folder with --results",
                     self.results.display()
                 ))
                 .into()),
@@ -96,7 +95,7 @@ impl Context {
         match candidates.iter().find(|path| is_run(path)) {
             Some(path) => Ok(path.clone()),
             None => Err(Usage(format!(
-                "no run named `{name}`: neither it nor {} holds a run.db; `rqps ls` lists the runs",
+                "no run named `{name}` (no run.db in it or in {}); `rqps ls` lists the runs",
                 self.results.join(name).display()
             ))
             .into()),
@@ -104,11 +103,11 @@ impl Context {
     }
 }
 
-/// A process that is the first of its container ends by no signal that it does not handle, so all verbs do.
-fn hear_signals(stop: &Arc<AtomicBool>, end_at_once: &Arc<AtomicBool>) -> anyhow::Result<()> {
+/// For all verbs: the first process of a container ignores every signal that it does not handle.
+fn register_signals(stop: &Arc<AtomicBool>, end_at_once: &Arc<AtomicBool>) -> anyhow::Result<()> {
     let ignored = ignored_signals();
     for signal in STOP_SIGNALS {
-        // Under `nohup` a run goes on when its terminal closes.
+        // Under `nohup` a run continues when its terminal closes.
         if signal == signal_hook::consts::SIGHUP && ignored & (1 << (signal - 1)) != 0 {
             continue;
         }
@@ -120,13 +119,13 @@ fn hear_signals(stop: &Arc<AtomicBool>, end_at_once: &Arc<AtomicBool>) -> anyhow
     Ok(())
 }
 
-/// Characters of a line, where standard output is a terminal that tells.
+/// Columns of the terminal on standard output, if known.
 fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// The signals that this program was started to ignore, one bit each from signal 1 on; none where that is not told.
+/// The signals ignored when this program started, one bit each from signal 1; none if unknown.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,8 +1,8 @@
-//! Sizes, ages and moments as people read them.
+//! Sizes, ages and times in readable form.
 
 use rqps_plan::estimate::duration_text;
 
-/// `5.3 kB`, `17 MB`: two digits or three.
+/// `5.3 kB`, `17 MB`: two or three digits.
 pub fn bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["B", "kB", "MB", "GB"] {
@@ -38,12 +38,12 @@ pub fn utc(at_ms: i64) -> String {
     humantime::format_rfc3339_seconds(at).to_string().replace('T', " ").replace('Z', "")
 }
 
-/// A length of time between two moments: `13 min 38 s`.
-pub fn between(from_ms: i64, to_ms: i64) -> String {
+/// The time between two moments: `13 min 38 s`.
+pub fn elapsed(from_ms: i64, to_ms: i64) -> String {
     duration_text((to_ms - from_ms) as f64 / 1e3)
 }
 
-/// Text whose lines fit the terminal: broken between words, what follows a break is indented.
+/// Wraps lines to the terminal, between words, with a hanging indent.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width.filter(|width| *width >= WRAP_MIN) else {
         return text.to_owned();
@@ -51,7 +51,7 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
     text.lines().map(|line| wrapped_line(line, width)).collect::<Vec<_>>().join("\n")
 }
 
-/// A narrower terminal is left to break lines itself.
+/// A narrower terminal breaks lines itself.
 const WRAP_MIN: usize = 20;
 
 fn wrapped_line(line: &str, width: usize) -> String {

@@ -1,18 +1,18 @@
 //! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown,
 //! CSV.
 //!
-//! Text leaves out what does not fit: columns that can be done without, then the end of the one elastic column, with
-//! `…`. Other formats are whole. JSON is made by each verb, whose objects hold more than a line can.
+//! Text that does not fit loses its optional columns, then the end of the one elastic column, marked `…`. Other formats
+//! are complete. Each verb builds its own JSON, which holds more than a line can.
 
-use crate::args::OutputFormat;
 use crate::context::Context;
 use crate::out;
+use rqps_report::Format;
 use rqps_report::tame;
 use serde_json::Value;
 
 const GAP: &str = "  ";
 const RESET: &str = "\x1b[0m";
-/// What the elastic column keeps however narrow the terminal is.
+/// Minimum width of the elastic column.
 const ELASTIC_MIN: usize = 12;
 
 pub struct Listing {
@@ -23,39 +23,39 @@ pub struct Listing {
 /// A column: its name in every format.
 pub struct Column {
     name: &'static str,
-    to_the_right: bool,
+    right_aligned: bool,
     is_elastic: bool,
-    /// Which goes first where a line is too long: 1; 0 stays.
-    dispensable: u8,
+    /// The order in which columns are dropped when a line is too long, from 1; 0: never.
+    drop_order: u8,
 }
 
 impl Column {
-    pub fn words(name: &'static str) -> Self {
-        Self { name, to_the_right: false, is_elastic: false, dispensable: 0 }
+    pub fn text(name: &'static str) -> Self {
+        Self { name, right_aligned: false, is_elastic: false, drop_order: 0 }
     }
 
-    /// Numbers, which stand under each other's last digit.
-    pub fn numbers(name: &'static str) -> Self {
-        Self { name, to_the_right: true, is_elastic: false, dispensable: 0 }
+    /// Right-aligned.
+    pub fn number(name: &'static str) -> Self {
+        Self { name, right_aligned: true, is_elastic: false, drop_order: 0 }
     }
 
-    /// Words that are cut short where a line is too long; one in a list.
+    /// Truncated when a line is too long; at most one per list.
     pub fn elastic(name: &'static str) -> Self {
-        Self { name, to_the_right: false, is_elastic: true, dispensable: 0 }
+        Self { name, right_aligned: false, is_elastic: true, drop_order: 0 }
     }
 
-    /// The same column, left out where a line is too long; `turn` 1 before 2.
-    pub fn dispensable(self, turn: u8) -> Self {
-        Self { dispensable: turn, ..self }
+    /// The same column, dropped when a line is too long; `drop_order` 1 before 2.
+    pub fn optional(self, drop_order: u8) -> Self {
+        Self { drop_order, ..self }
     }
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
     pub text: String,
-    /// For CSV, where that is another thing than the text.
+    /// For CSV, if that differs from the text.
     pub exact: Option<String>,
-    /// The colour, where there are colours.
+    /// Used when output is coloured.
     pub tint: Option<Tint>,
 }
 
@@ -92,8 +92,8 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Cell {
-    /// Text for the eye, and what CSV has in its place.
-    pub fn exactly(text: impl Into<String>, exact: impl ToString) -> Self {
+    /// Readable text, and the exact value for CSV.
+    pub fn with_exact(text: impl Into<String>, exact: impl ToString) -> Self {
         Self { text: text.into(), exact: Some(exact.to_string()), tint: None }
     }
 
@@ -109,28 +109,28 @@ impl Listing {
     }
 
     pub fn row(&mut self, cells: Vec<Cell>) {
-        // Before anything is measured or coloured.
+        // Before widths are measured or colours added.
         let tamed = |cell: Cell| Cell { text: tame(&cell.text).into_owned(), ..cell };
         self.rows.push(cells.into_iter().map(tamed).collect());
     }
 
-    /// Prints the list in the context's format; `json` is what JSON has in its place.
+    /// Prints the list in the context's format; `json` builds the JSON.
     pub fn print(
         &self,
         context: &Context,
         json: impl FnOnce() -> anyhow::Result<Value>,
     ) -> anyhow::Result<()> {
         let text = match context.format {
-            OutputFormat::Json => serde_json::to_string_pretty(&json()?)?,
-            OutputFormat::Text if self.rows.is_empty() => return Ok(()),
-            OutputFormat::Text => self.text(context.width, context.color),
-            OutputFormat::Markdown => self.markdown(),
-            OutputFormat::Csv => self.csv(),
+            Format::Json => serde_json::to_string_pretty(&json()?)?,
+            Format::Text if self.rows.is_empty() => return Ok(()),
+            Format::Text => self.text(context.width, context.color),
+            Format::Markdown => self.markdown(),
+            Format::Csv => self.csv(),
         };
         out::print_line(&text)
     }
 
-    /// Aligned text, lines at most `width` wide where there is a width.
+    /// Aligned text, lines at most `width` wide.
     pub fn text(&self, width: Option<usize>, color: bool) -> String {
         let widths = self.widths(width);
         let head = |column: &Column| Cell::from(column.name).tinted(Some(Tint::Dim));
@@ -139,7 +139,7 @@ impl Listing {
         lines.map(|cells| self.line(&cells, &widths, color)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Of each column; none where it is left out.
+    /// The width of each column; none if it is dropped.
     fn widths(&self, width: Option<usize>) -> Vec<Option<usize>> {
         let of_column = |index: usize, column: &Column| {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
@@ -151,8 +151,8 @@ impl Listing {
             return widths;
         };
         let elastic = self.columns.iter().position(|column| column.is_elastic);
-        // By how much a line is too long, with the elastic column as narrow as it gets.
-        let too_much = |widths: &[Option<usize>]| {
+        // By how much a line is too long with the elastic column at its minimum.
+        let excess_of = |widths: &[Option<usize>]| {
             let narrow = |(index, of_column): (usize, &Option<usize>)| {
                 let of_column = (*of_column)?;
                 let least = if Some(index) == elastic { of_column.min(ELASTIC_MIN) } else { of_column };
@@ -161,11 +161,11 @@ impl Listing {
             let total: usize = widths.iter().enumerate().filter_map(narrow).sum();
             total.saturating_sub(width + GAP.len())
         };
-        let mut turns: Vec<(u8, usize)> =
-            self.columns.iter().enumerate().map(|(index, column)| (column.dispensable, index)).collect();
-        turns.sort_unstable();
-        for (_, index) in turns.into_iter().filter(|(turn, _)| *turn > 0) {
-            if too_much(&widths) > 0 {
+        let mut droppable: Vec<(u8, usize)> =
+            self.columns.iter().enumerate().map(|(index, column)| (column.drop_order, index)).collect();
+        droppable.sort_unstable();
+        for (_, index) in droppable.into_iter().filter(|(order, _)| *order > 0) {
+            if excess_of(&widths) > 0 {
                 widths[index] = None;
             }
         }
@@ -188,7 +188,7 @@ impl Listing {
                 Some(tint) => tint.paint(&text),
                 None => text,
             };
-            match column.to_the_right {
+            match column.right_aligned {
                 true => line.extend([&pad, &*text, GAP]),
                 false => line.extend([&*text, &pad, GAP]),
             }
@@ -200,7 +200,7 @@ impl Listing {
     fn markdown(&self) -> String {
         let cells = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let escaped = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
-        let rule = |column: &Column| if column.to_the_right { "---:" } else { "---" }.to_owned();
+        let rule = |column: &Column| if column.right_aligned { "---:" } else { "---" }.to_owned();
         let mut lines = vec![
             cells(self.columns.iter().map(|column| column.name.to_owned()).collect()),
             cells(self.columns.iter().map(rule).collect()),
@@ -222,7 +222,7 @@ impl Listing {
     }
 }
 
-/// The text, or its beginning and `…`.
+/// The text, truncated with `…` if it is too long.
 fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -237,8 +237,8 @@ mod tests {
 
     fn listing() -> Listing {
         let mut listing =
-            Listing::new(vec![Column::words("name"), Column::numbers("size"), Column::elastic("what")]);
-        listing.row(vec!["a".into(), Cell::exactly("1 kB", 1024), "the first, of | two".into()]);
+            Listing::new(vec![Column::text("name"), Column::number("size"), Column::elastic("what")]);
+        listing.row(vec!["a".into(), Cell::with_exact("1 kB", 1024), "the first, of | two".into()]);
         listing.row(vec!["second".into(), "12 MB".into(), Cell::from("ends").tinted(Some(Tint::Red))]);
         listing
     }
@@ -251,7 +251,7 @@ mod tests {
         let narrow = listing().text(Some(28), false);
         assert_eq!(narrow, "name     size  what\na        1 kB  the first, o…\nsecond  12 MB  ends");
         let mut dispensed = listing();
-        dispensed.columns[1].dispensable = 1;
+        dispensed.columns[1].drop_order = 1;
         assert_eq!(dispensed.text(Some(28), false), narrow, "no need");
         assert_eq!(dispensed.text(Some(24), false), "name    what\na       the first, of |…\nsecond  ends");
         assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first,…"));

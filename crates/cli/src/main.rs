@@ -1,14 +1,14 @@
 //! The command line: arguments in, one verb run, an exit code out. Every verb is a file in `verbs/`.
 
 mod args;
+mod build_progress;
 mod context;
 mod human;
 mod kit;
 mod listing;
-mod obtaining;
 mod out;
 mod progress;
-mod reach;
+mod server_address;
 mod verbs;
 
 use args::{Cli, Verb};
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            out::tell(&format!("rqps: {}", chain(&error)));
+            out::message(&format!("rqps: {}", chain(&error)));
             ExitCode::from(exit_code(&error))
         }
     }

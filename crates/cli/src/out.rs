@@ -1,5 +1,5 @@
-//! Standard output: results only. Standard error: everything else. A reader that has seen enough and closed
-//! the pipe, or a terminal that is gone, is no error and ends no run. What plans and servers say commands no terminal.
+//! Standard output: results only. Standard error: everything else. A closed pipe or a lost terminal is no error and
+//! ends no run. Text from plans and servers never controls the terminal.
 
 use anyhow::Context;
 use rqps_report::tame;
@@ -7,16 +7,16 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// How every colour begins, and what a terminal is told with them here.
+/// How every colour begins, and the colours used here.
 const ESCAPE: char = '\x1b';
 const COLORS: [&str; 6] = ["[31m", "[32m", "[33m", "[90m", "[2m", "[0m"];
 
-/// Prints text; of what a terminal would obey, our colours alone stay.
+/// Prints text; of all control sequences only our colours are kept.
 pub fn print(text: &str) -> anyhow::Result<()> {
     print_as_is(&tame_but_colors(text))
 }
 
-/// Prints text of ours as it is.
+/// Prints our own text unchanged.
 pub fn print_as_is(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -25,28 +25,28 @@ pub fn print_as_is(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints text with a line's end.
+/// Prints text and a newline.
 pub fn print_line(text: &str) -> anyhow::Result<()> {
     print(&format!("{}\n", text.trim_end_matches('\n')))
 }
 
-/// Tells the user something beside the results.
-pub fn tell(text: &str) {
-    // Nobody is left to be told of a failure.
-    let _told = writeln!(std::io::stderr().lock(), "{}", tame(text));
+/// A message on standard error.
+pub fn message(text: &str) {
+    // A failure cannot be reported anywhere.
+    let _written = writeln!(std::io::stderr().lock(), "{}", tame(text));
 }
 
-/// Writes a file so that it is there as a whole or as it was before.
+/// Writes a file atomically: it is complete, or as it was before.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
-    // What is no file, such as a pipe, can't be put in its place.
+    // Something like a pipe cannot be replaced by renaming.
     if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
         return fs::write(path, content).with_context(failed);
     }
     let partial = path.with_added_extension("partial");
     let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _removed = fs::remove_file(&partial);
     }
     written.with_context(failed)

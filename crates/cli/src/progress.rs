@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, a line per finished step everywhere.
+//! Progress on standard error: a bar on terminals, and a line per finished step.
 
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// How often the bar is drawn again at the most.
+/// Maximum redraw rate of the bar.
 const DRAWS_PER_SECOND: u8 = 5;
 
 pub struct Progress {
@@ -17,19 +17,19 @@ pub struct Progress {
     /// Estimated seconds of each action.
     estimates: Vec<f64>,
     done: BTreeSet<u32>,
-    /// Seconds that finished actions were estimated at, and took.
+    /// Estimated and actual seconds of the finished actions.
     expected_s: f64,
     taken_s: f64,
     current: Option<(u32, Instant)>,
     title: String,
     name_width: usize,
     arm_width: usize,
-    /// How much is behind and how many seconds are left, in a run without a fixed number of actions.
+    /// Share done and seconds left, in a run without a fixed number of actions.
     standing: Option<(f64, Option<f64>)>,
 }
 
 impl Progress {
-    /// For a run that is about to start or go on.
+    /// For a run that is about to start or resume.
     pub fn new(execution: &Execution) -> Self {
         let (plan, schedule) = (execution.plan(), execution.schedule());
         let target = if std::io::stderr().is_terminal() {
@@ -56,14 +56,14 @@ impl Progress {
         }
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
     fn line(&self, text: &str) {
         if self.bar.is_hidden() {
-            out::tell(text);
+            out::message(text);
         } else {
             self.bar.println(tame(text));
         }
@@ -75,7 +75,7 @@ impl Progress {
         let inside = self.current.map_or(0.0, |(seq, since)| {
             since.elapsed().as_secs_f64().min(self.estimates.get(seq as usize).copied().unwrap_or(0.0))
         });
-        // What finished actions took against their estimate, drawn towards 1 while there is little to go by.
+        // Actual over estimated time of finished actions, shrunk towards 1 while there are few.
         let pace = (self.taken_s + 10.0) / (self.expected_s + 10.0);
         (ahead - inside).max(0.0) * pace
     }
@@ -137,17 +137,21 @@ impl RunProgress for Progress {
     }
 }
 
-/// A line that says what is being done, with the time when it is done.
-pub fn doing<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let spinner = if std::io::stderr().is_terminal() {
-        let spinner = ProgressBar::new_spinner();
-        spinner.enable_steady_tick(Duration::from_millis(100));
-        spinner.set_message(what.to_owned());
-        spinner
-    } else {
-        out::tell(what);
-        ProgressBar::hidden()
-    };
+/// A spinner with this text; without a terminal, a line with it and a hidden spinner.
+pub fn spinner(what: &str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        out::message(what);
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner.set_message(what.to_owned());
+    spinner
+}
+
+/// Shows a spinner while `work` is done.
+pub fn with_spinner<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let spinner = spinner(what);
     let done = work();
     spinner.finish_and_clear();
     done

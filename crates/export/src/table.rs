@@ -48,7 +48,7 @@ impl Table {
     fn parse(section: &'static str) -> Option<Self> {
         let (name, rest) = section.split_once('\n')?;
         let (about, columns) = rest.split_once("\n\n|")?;
-        let (_, key) = about.split_once(" Told apart by ")?;
+        let (_, key) = about.split_once(" Key: ")?;
         let key = key.trim_end_matches('.').split(", ").map(|column| column.trim_matches('`'));
         let columns = columns.lines().filter_map(Column::parse);
         Some(Self { name, key: key.collect(), columns: columns.collect() })

@@ -20,7 +20,7 @@ const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
 const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", { path = \"/usr/lib/postgresql/15\" }, or \
                             { path = \"/opt/mysql\", dbms = \"mysql\" }.";
 
-/// What builds and configs are judged by.
+/// What builds and configs are checked against.
 pub(crate) struct ArmRules<'r> {
     pub directory: &'r Path,
     pub context: &'r PlanContext<'r>,
@@ -30,13 +30,13 @@ pub(crate) struct ArmRules<'r> {
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Arm> {
     let sections = top.tables("arm");
     let matrix = top.table("matrix", "[matrix]");
-    // Before any of them is looked at: each costs reading its config, and lists multiply.
+    // Checked first: each arm costs reading its config, and the lists multiply.
     let count = sections.len() + matrix.as_ref().map_or(0, count_of_matrix);
     if count > limits::ARMS_MAX {
         let at =
             sections.get(limits::ARMS_MAX).or(matrix.as_ref()).map_or(0..0, |section| section.at.clone());
         let what = format!("{count} arms; a plan has at most {}", limits::ARMS_MAX);
-        problems.error(&at, "[[arm]]", what, "Divide it into several plans with the same base.");
+        problems.error(&at, "[[arm]]", what, "Split it into several plans with the same base.");
         return Vec::new();
     }
     let mut arms: Vec<Found<Arm>> = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
     }
     if top.node("arm").is_none() && top.node("matrix").is_none() {
         let remedy = "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
-        problems.missing(&(0..0), "[[arm]]", "the plan has no arm, so there is nothing to measure", remedy);
+        problems.missing(&(0..0), "[[arm]]", "the plan has no arms", remedy);
     }
     check_unique(problems, &arms);
     arms.into_iter().map(|arm| arm.value).collect()
@@ -68,7 +68,7 @@ pub(crate) fn read_base(top: &Section<'_>, problems: &Problems<'_>, arms: &[Arm]
         Some(near) => format!("Did you mean \"{near}\"?"),
         None => format!("The arms are: {}.", names().collect::<Vec<_>>().join(", ")),
     };
-    problems.error(&at, "base", format!("no arm is called \"{value}\""), remedy);
+    problems.error(&at, "base", format!("no arm is named \"{value}\""), remedy);
     Some(first)
 }
 
@@ -90,7 +90,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);
     }
-    // A wrong build or config still leaves an arm with a name that `base` may refer to.
+    // An arm with a wrong build or config is kept, since `base` may refer to its name.
     let name_at = name.as_ref().map_or(section.at.clone(), |name| name.at.clone());
     let mut arm = match (build, config, &name) {
         (Some(build), Some(config), _) => Arm::new(build, config),
@@ -118,8 +118,8 @@ fn read_env(section: &Section<'_>, problems: &Problems<'_>) -> BTreeMap<String, 
         let mut chars = name.chars();
         let starts = chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
         if !starts || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            let what = format!("\"{name}\" cannot name a variable");
-            problems.error(&at, &place, what, "Write letters, digits and _, first no digit.");
+            let what = format!("\"{name}\" is not a valid variable name");
+            problems.error(&at, &place, what, "Use letters, digits and _, and do not begin with a digit.");
         } else if let Some(value) = table.text(name) {
             env.insert(name.to_owned(), value.value.to_owned());
         }
@@ -147,7 +147,7 @@ fn read_after_load(section: &Section<'_>, problems: &Problems<'_>) -> Vec<String
     list.value.iter().filter_map(statement).collect()
 }
 
-/// Adds base once more, to be measured like any other arm, unless the plan has such an arm.
+/// Adds base a second time, as the control, unless the plan has one.
 pub(crate) fn add_control(arms: &mut Vec<Arm>, base: &str) {
     if arms.iter().any(|arm| arm.control) {
         return;
@@ -162,8 +162,8 @@ pub(crate) fn add_control(arms: &mut Vec<Arm>, base: &str) {
     arms.insert(at + 1, control);
 }
 
-/// How many arms come of `[matrix]`; what is no list is a mistake of its own. One long list is too long for any plan,
-/// also beside an empty one.
+/// The number of arms from `[matrix]`. A value that is not a list is reported elsewhere; one list that is too long is
+/// counted even beside an empty one.
 fn count_of_matrix(section: &Section<'_>) -> usize {
     let items = |key: &str| {
         section.node(key).and_then(|(_, node)| node.get_ref().as_array()).map_or(0, |list| list.len())
@@ -264,14 +264,14 @@ fn read_build_table(section: &Section<'_>, problems: &Problems<'_>) -> Option<Bu
         return Some(BuildSpec { dbms, source });
     }
     if section.node("path").is_none() {
-        let what = "a build in { } needs a path, or a source";
+        let what = "a build in { } needs `path` or `source`";
         problems.missing(&section.at, section.place.as_str(), what, BUILD_REMEDY);
     }
     Some(BuildSpec::from_path(dbms, section.text("path")?.value))
 }
 
 /// A config's name, or the absolute path of its file: anything with a `/` or that ends in `.conf` or `.cnf` is a path.
-/// Each DBMS that is to have it must know it; without a DBMS, because its build is a mistake, any may.
+/// All given DBMSs must have it. Without any, because the build is a mistake, one DBMS is enough.
 fn read_config(
     section: &Section<'_>,
     key: &str,
@@ -327,7 +327,7 @@ fn report(
     }
 }
 
-/// The path from the root; one that cannot be made absolute (no working directory) stays as it is.
+/// The absolute path; without a working directory it stays unchanged.
 fn absolute(directory: &Path, path: &Path) -> PathBuf {
     let joined = directory.join(path);
     std::path::absolute(&joined).unwrap_or(joined)
@@ -339,7 +339,7 @@ fn check_unique(problems: &Problems<'_>, arms: &[Found<Arm>]) {
             continue;
         };
         let (line, _) = problems.line_and_column(earlier.at.start);
-        let what = format!("the arm of line {line} is called \"{}\" too", arm.value.name);
+        let what = format!("the arm on line {line} is also named \"{}\"", arm.value.name);
         let remedy = format!("Give each its own `name`, for example name = \"{}-again\".", arm.value.name);
         problems.error(&arm.at, format!("[[arm]] {}", i + 1), what, remedy);
     }

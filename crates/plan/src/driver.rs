@@ -1,4 +1,4 @@
-//! Which program sends the load, and what of a plan goes with rqps' own clients alone.
+//! Plan keys that work only with rqps' own clients as the load driver.
 
 use crate::model::Driver;
 use crate::plan::Plan;
@@ -6,7 +6,7 @@ use crate::problem::Problems;
 use crate::reader::Section;
 use crate::shared::NOT_WITH_SYSBENCH;
 
-/// In blocks nothing is counted under valgrind with sysbench, unless the plan insists, which is a mistake.
+/// Turns valgrind counting off in blocks with sysbench; a plan that asks for it explicitly is a mistake.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &mut Plan) {
     if plan.workload.driver != Driver::Sysbench {
         return;
@@ -18,7 +18,7 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &mut Plan)
         && section.node("count_instructions").and_then(|(_, node)| node.get_ref().as_bool()) == Some(true)
     {
         let key = "count_instructions";
-        let remedy = "Remove it: instructions are counted under valgrind with rqps' own clients alone.";
+        let remedy = "Remove it: counting under valgrind needs rqps' own clients.";
         problems.error(&section.key_at(key), section.place_of(key), NOT_WITH_SYSBENCH, remedy);
     }
     isolated.count_instructions = false;

@@ -1,4 +1,4 @@
-//! How long a schedule will take, roughly: enough to choose between lunch and a weekend.
+//! A rough estimate of a schedule's time: enough to choose between lunch and a weekend.
 
 use crate::plan::Plan;
 use crate::schedule::Schedule;
@@ -13,7 +13,7 @@ pub const STOP_SECONDS: f64 = 1.0;
 pub const LOAD_ROWS_PER_SECOND: f64 = 250_000.0;
 /// Rows vacuumed and analysed per second, all tables together.
 pub const VACUUM_ROWS_PER_SECOND: f64 = 2_000_000.0;
-/// A settle step ends when the server is at rest; half its cap is a usual value.
+/// A settle step ends when the server is at rest; half its cap is typical.
 pub const SETTLE_SHARE_OF_CAP: f64 = 0.5;
 /// Connecting, preparing, reading counters and query plans around a window.
 pub const STEP_OVERHEAD_SECONDS: f64 = 0.3;
@@ -22,8 +22,8 @@ pub const DETECTED_WARMUP_SECONDS: f64 = 10.0;
 
 /// Seconds of each action, in the schedule's order.
 ///
-/// A step of fixed work has no known length: with a rate it takes events / rate, without one it is taken to last as
-/// long as base's window (`as-base`), or as the plan's read or write time (`events`), or as its benchmark says.
+/// The length of a step of fixed work is unknown: with a rate it is events / rate, otherwise that of base's window
+/// (`as-base`), the plan's read or write time (`events`), or what its benchmark estimates.
 pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
     let rows = plan.work.rows_total() as f64;
     let usual = |kind: &ActionKind| match kind {

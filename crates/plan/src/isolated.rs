@@ -1,7 +1,7 @@
-//! Blocks of the protocol `isolated`: who starts when and where, and in which order windows are measured.
+//! Blocks of the protocol `isolated`: when and where arms start, and the order of windows.
 //!
-//! A block is a pure function of plan, number and the tests it measures, so a block that was cut off is drawn again
-//! the same. Everything that could favour an arm by its place is drawn at random: the order of starts, the side
+//! A block is a pure function of plan, number and its tests, so an interrupted block is drawn again identically.
+//! Everything that could favour an arm by its place is drawn at random: the order of starts, the side
 //! (directory and socket), the order of tests, and the order of arms within a test, which is then mirrored: `ABC
 //! CBA`, and with four windows `ABC CBA CBA ABC`. So a drift that is linear in time cancels within each test.
 
@@ -12,11 +12,11 @@ use crate::plan::Plan;
 use crate::step::StepDef;
 use rqps_model::Dbms;
 
-/// Loads of every arm that blocks take in turn, so that what a load happens to leave is part of what is sampled. The
-/// first look has as many blocks.
+/// Loads of every arm, which blocks rotate through, so that differences between loads are sampled too. The first look
+/// has as many blocks.
 pub const LOADS: u32 = 3;
 
-/// Keeps the draws of blocks apart from those of keys.
+/// Separates the draws of blocks from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
 
 #[derive(Debug, Clone)]
@@ -31,9 +31,9 @@ pub struct BlockPlan {
     pub sides: Vec<usize>,
     /// Which of their loads the arms start from, from 1 to [`LOADS`].
     pub load: u32,
-    /// Which of the host's CPUs serves single clients: an index that is taken modulo their number.
+    /// Which of the host's CPUs serves single clients: an index modulo their number.
     pub cpu_turn: u32,
-    /// The tests, those that only read first.
+    /// The tests, reading ones first.
     pub tests: Vec<Turns>,
 }
 
@@ -68,7 +68,7 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
             turns.push(Turns { test: group[at].clone(), slots: mirrored(&order, windows) });
         }
     }
-    // CPUs take turns, so that no run depends on one of them being drawn often.
+    // CPUs rotate, so that no run depends on one being drawn often.
     BlockPlan { number, seed, starts, sides, load: load_of(number), cpu_turn: number - 1, tests: turns }
 }
 
@@ -89,29 +89,29 @@ fn mirrored(order: &[usize], windows: u32) -> Vec<Slot> {
     slots
 }
 
-/// Blocks that a budget is to be enough for, where a plan leaves the length of windows open.
+/// Blocks that should fit into the budget if the plan does not set the length of windows.
 const BLOCKS_WANTED: f64 = 5.0;
 /// Share of a budget that blocks get; load and pilot take the rest.
 const BLOCKS_SHARE: f64 = 0.85;
 /// Longest and shortest window of such a plan, seconds.
 const WINDOW_MAX_SECONDS: f64 = 5.0;
 const WINDOW_MIN_SECONDS: f64 = 0.2;
-/// What surrounds a window, in seconds.
-const AROUND_WINDOW_SECONDS: f64 = 0.15;
+/// Overhead of a window.
+const WINDOW_OVERHEAD_SECONDS: f64 = 0.15;
 
-/// Seconds of a block that are no window, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart
-/// of an arm, and counting the instructions of a test on an arm. One that writes has a third session.
-struct Around {
+/// Seconds of a block outside windows, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
+/// an arm, and counting the instructions of a test on an arm. A writing test has a third session.
+struct Overhead {
     restart: f64,
     count: f64,
     count_writes: f64,
 }
 
-impl Around {
-    fn of(dbms: Dbms) -> Self {
+impl Overhead {
+    fn for_dbms(dbms: Dbms) -> Self {
         match dbms {
             Dbms::Postgres => Self { restart: 1.5, count: 0.9, count_writes: 1.5 },
-            // A redo log to copy, a server that starts slowly, and events that split an index's pages before it counts.
+            // Copying the redo log, slow server starts, and events that split index pages before counting.
             Dbms::Mysql | Dbms::Mariadb => Self { restart: 5.0, count: 2.0, count_writes: 6.0 },
         }
     }
@@ -120,27 +120,27 @@ impl Around {
 /// Warm-up on top of a window, as a share of it.
 const WARMUP_SHARE: f64 = 0.2;
 
-/// Seconds of a window with which the budget is enough for five blocks of all tests; the longest without a budget.
+/// The window length with which five blocks of all tests fit into the budget; the longest without a budget.
 pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
     let Some(budget) = plan.budget else {
         return WINDOW_MAX_SECONDS;
     };
-    let (windows, around) = windows_and_around(plan, plan.workload.steps.len());
-    let seconds = budget.as_secs_f64() * BLOCKS_SHARE / BLOCKS_WANTED - around;
+    let (windows, overhead) = windows_and_overhead(plan, plan.workload.steps.len());
+    let seconds = budget.as_secs_f64() * BLOCKS_SHARE / BLOCKS_WANTED - overhead;
     let window = seconds / (windows * (1.0 + WARMUP_SHARE)).max(1.0);
-    // Two decimals are as exact as the estimate is not.
+    // More decimals would suggest a precision that the estimate lacks.
     ((window * 100.0).floor() / 100.0).clamp(WINDOW_MIN_SECONDS, WINDOW_MAX_SECONDS)
 }
 
-/// Seconds that a block of so many tests is taken to last before one has been measured.
+/// Estimated seconds of a block of `tests` tests, before one has been measured.
 pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
-    let (windows, around) = windows_and_around(plan, tests);
+    let (windows, overhead) = windows_and_overhead(plan, tests);
     let seconds = plan.blocks().window_seconds;
-    around + windows * seconds * (1.0 + WARMUP_SHARE)
+    overhead + windows * seconds * (1.0 + WARMUP_SHARE)
 }
 
-/// How many windows a block has, and how many seconds of it are none.
-fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
+/// The number of windows in a block, and its seconds outside windows.
+fn windows_and_overhead(plan: &Plan, tests: usize) -> (f64, f64) {
     let isolated = plan.blocks();
     let tests = tests as f64;
     let names = plan.workload.steps.iter();
@@ -148,9 +148,9 @@ fn windows_and_around(plan: &Plan, tests: usize) -> (f64, f64) {
     let writes = (writes.count() as f64).min(tests);
     let windows = plan.arms.len() as f64 * tests * f64::from(isolated.windows);
     let of_arm = |arm: &Arm| {
-        let around = Around::of(arm.build.dbms);
-        let counting = (tests - writes) * around.count + writes * around.count_writes;
-        (1.0 + writes) * around.restart + if isolated.count_instructions { counting } else { 0.0 }
+        let overhead = Overhead::for_dbms(arm.build.dbms);
+        let counting = (tests - writes) * overhead.count + writes * overhead.count_writes;
+        (1.0 + writes) * overhead.restart + if isolated.count_instructions { counting } else { 0.0 }
     };
-    (windows, windows * AROUND_WINDOW_SECONDS + plan.arms.iter().map(of_arm).sum::<f64>())
+    (windows, windows * WINDOW_OVERHEAD_SECONDS + plan.arms.iter().map(of_arm).sum::<f64>())
 }

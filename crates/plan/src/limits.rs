@@ -1,4 +1,4 @@
-//! Every limit that a plan is held to, with the reason where it is not obvious.
+//! All limits of plans, with the reason where it is not obvious.
 
 use std::ops::RangeInclusive;
 
@@ -7,8 +7,8 @@ pub const ARMS_MAX: usize = 64;
 /// Clients of one step: one thread and one connection each.
 pub const CLIENTS: RangeInclusive<u64> = 1..=5_000;
 pub const TABLES: RangeInclusive<u64> = 1..=10_000;
-/// Rows per table. `id` is an int4 that ends at 2,147,483,647; the rest is left for what the `insert` test adds.
-/// Below 1,000 rows the 100 fixed keys of `hot-points` and the wider in-lists are no longer what they say.
+/// Rows per table. `id` is an int4, up to 2,147,483,647; the rest is reserved for rows added by the `insert` test.
+/// Below 1,000 rows the 100 fixed keys of `hot-points` and the wider in-lists lose their meaning.
 pub const ROWS: RangeInclusive<u64> = 1_000..=2_000_000_000;
 /// Seconds of one measured window: at most a week.
 pub const WINDOW_SECONDS: RangeInclusive<u64> = 1..=604_800;
@@ -34,30 +34,30 @@ pub const BLOCKS: RangeInclusive<u64> = 1..=1_000;
 pub const BUDGET_SECONDS: RangeInclusive<u64> = 1..=31 * 86_400;
 /// Percent of a change that matters.
 pub const MEI_PERCENT: RangeInclusive<f64> = 0.01..=50.0;
-/// Seconds that samples for a CPU profile are taken: beyond ten minutes a profile shows nothing new.
+/// Seconds of sampling for a CPU profile: beyond ten minutes a profile shows nothing new.
 pub const PROFILE_SECONDS: RangeInclusive<f64> = 0.5..=600.0;
-/// Samples per second of CPU time. Beyond, taking them is what is sampled.
+/// Samples per second of CPU time. Beyond that, the sampling itself dominates the profile.
 pub const PROFILE_FREQUENCY_HZ: RangeInclusive<f64> = 1.0..=10_000.0;
-/// Characters of a plan's or an arm's name, which becomes a folder's name.
+/// Characters of a plan's or an arm's name, which becomes a folder name.
 pub const NAME_CHARS_MAX: usize = 100;
 pub const STEPS_MAX: usize = 500;
 /// Bytes of a plan file.
 pub const PLAN_BYTES_MAX: usize = 1 << 20;
 
-/// The cap of a settle step when the plan gives none: 60 s and one more for each million rows, at most 1200 s.
+/// The default cap of a settle step: 60 s and one more for each million rows, at most 1200 s.
 pub fn settle_seconds_default(rows_total: u64) -> u32 {
     let seconds = 60 + rows_total.saturating_add(500_000) / 1_000_000;
     seconds.min(1_200) as u32
 }
 
-/// Whether a text can name a folder: letters, digits, `.`, `_`, `-`; begins with a letter or digit; not too long.
+/// Whether a text is a valid folder name: letters, digits, `.`, `_`, `-`; begins with a letter or digit; not too long.
 pub fn is_folder_name(name: &str) -> bool {
     name.len() <= NAME_CHARS_MAX
         && name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
 
-/// The nearest text that can name a folder, for remedies and default names.
+/// The nearest valid folder name, for remedies and default names.
 pub fn folder_name_from(text: &str) -> String {
     let safe =
         text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' });

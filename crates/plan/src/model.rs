@@ -1,4 +1,4 @@
-//! What a plan is made of.
+//! The parts of a plan.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,22 @@ pub struct Arm {
     pub build: BuildSpec,
     /// A shipped config's name, or the absolute path of a file.
     pub config: String,
-    /// Whether it is the base measured again, as a check on false alarms.
+    /// Whether it is the control: base measured again to count false alarms.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// Whether blocks start it from loads of its own even where it could read what another arm loaded. The control
-    /// always does.
+    /// Whether blocks start it from its own loads even if it could read another arm's. The control always does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub own_load: bool,
     /// Environment of its server program, such as `LD_PRELOAD`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Statements that are run on this arm alone, once its data are loaded.
+    /// Statements run only on this arm, after its load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after_load: Vec<String>,
 }
 
 impl Arm {
-    /// An arm that is called by its variant's label: `postgres-18.1.x10b_c8r32`.
+    /// An arm named after its variant: `postgres-18.1.x10b_c8r32`.
     pub fn new(build: BuildSpec, config: impl Into<String>) -> Self {
         let config = config.into();
         let file_name = config.rsplit('/').next().unwrap_or(&config);
@@ -43,17 +42,17 @@ impl Arm {
     }
 }
 
-/// What every arm of a plan does, whatever the benchmark.
+/// The workload of every arm, whatever the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
     /// Clients of a step, one thread and connection each.
     pub clients: u32,
-    /// Which program's clients send the load.
+    /// The program that sends the load.
     #[serde(skip_serializing_if = "Driver::is_default")]
     pub driver: Driver,
     /// How clients reach the server.
     pub transport: Transport,
-    /// A settle step goes on after this many seconds even if the server has not come to rest.
+    /// A settle step ends after this many seconds even if the server is not at rest.
     pub settle_seconds_max: u32,
     /// Names of the steps after the load, in order; `settle` may come several times, all others once.
     pub steps: Vec<String>,
@@ -68,7 +67,7 @@ pub struct TestOptions {
     /// Fixed work instead of time: events of all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<u64>,
-    /// Open loop: events per second that are due, of all clients together.
+    /// Open loop: due events per second, all clients together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,9 +88,9 @@ pub struct Isolated {
     pub windows: u32,
     /// Seconds that a window takes on base; every arm then does the events that base did in that time.
     pub window_seconds: f64,
-    /// No more blocks than these are measured.
+    /// Maximum number of blocks.
     pub blocks_max: u32,
-    /// Every test gets so many blocks before it may be left out because its verdicts are reached.
+    /// Every test gets this many blocks, even if its verdicts are reached earlier.
     #[serde(skip_serializing_if = "is_zero")]
     pub blocks_min: u32,
     /// Whether instructions are counted under valgrind where the host has no hardware counters.
@@ -113,7 +112,7 @@ impl Default for Isolated {
 
 /// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`,
 /// `instructions`,
-/// `wal_bytes`, `rows`, `blocks`, `fsyncs`. A metric that is not there has the default of the statistics.
+/// `wal_bytes`, `rows`, `blocks`, `fsyncs`. Other metrics have the defaults of the statistics.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VerdictOptions {
     pub mei_percent: BTreeMap<String, f64>,
@@ -153,7 +152,7 @@ impl Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnServerDeath {
-    /// Give this arm up, go on with the next.
+    /// Give this arm up and continue with the next.
     NextArm,
     Stop,
 }
@@ -182,7 +181,7 @@ impl Transport {
 pub enum Driver {
     #[default]
     Rqps,
-    /// The sysbench that is installed.
+    /// The installed sysbench.
     Sysbench,
 }
 

@@ -1,4 +1,4 @@
-//! From the text of a plan file to a [`Plan`], or to everything that is wrong with it.
+//! Parses a plan file into a [`Plan`], or reports all its mistakes.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::OnServerDeath;
 use crate::plan::{Benchmark, Plan, Readable, Reading, home_of};
-use crate::problem::{PlanErrors, Problem, Problems, TOLD_MAX};
+use crate::problem::{PlanErrors, Problem, Problems, REPORTED_MAX};
 use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Node, Section};
 use rqps_model::{BuildSpec, Dbms};
 
-/// Keys at the top of any plan; benchmarks have more.
+/// Top-level keys of every plan; benchmarks add their own.
 const PLAN_KEYS: [&str; 14] = [
     "name",
     "protocol",
@@ -34,24 +34,24 @@ const PLAN_KEYS: [&str; 14] = [
     "matrix",
 ];
 
-/// What only the caller can know about the names in a plan. Each answers `Err(what is wrong)` for an unknown name.
+/// Checks of names in a plan that only the caller can make. Each returns `Err(what is wrong)` for an unknown name.
 pub struct PlanContext<'c> {
     /// Whether a config of a DBMS exists: a shipped config's name, or an absolute path.
     pub known_config: &'c dyn Fn(Dbms, &str) -> Result<(), String>,
-    /// Whether a build can be had: a version, or an absolute path to a directory.
+    /// Whether a build is available: a version, or an absolute path to a directory.
     pub known_build: &'c dyn Fn(&BuildSpec) -> Result<(), String>,
-    /// The benchmarks that there are; the first is that of plans which name none.
+    /// All benchmarks; the first is the default.
     pub benchmarks: &'static [&'static dyn Benchmark],
 }
 
 impl PlanContext<'static> {
-    /// Takes every build and config on trust: for plans that were checked before, such as the one in a run folder.
+    /// Accepts every build and config: for plans that were checked before, such as the one in a run folder.
     pub fn trusting(benchmarks: &'static [&'static dyn Benchmark]) -> Self {
         PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), benchmarks }
     }
 }
 
-/// A plan without mistakes, and what in it is seldom meant.
+/// A plan without mistakes, and its warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedPlan {
     pub plan: Plan,
@@ -63,7 +63,7 @@ impl Plan {
     /// Reads a plan. `file` names it in messages; relative paths in the plan start at its directory.
     ///
     /// # Errors
-    /// Everything that is wrong with the plan, at once.
+    /// All mistakes of the plan at once.
     pub fn parse(text: &str, file: &str, context: &PlanContext<'_>) -> Result<CheckedPlan, PlanErrors> {
         let problems = Problems::new(text);
         if text.len() > limits::PLAN_BYTES_MAX {
@@ -74,7 +74,7 @@ impl Plan {
         }
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         let mut broken_lines = Vec::new();
-        for error in syntax_errors.iter().take(TOLD_MAX + 1) {
+        for error in syntax_errors.iter().take(REPORTED_MAX + 1) {
             let at = error.span().unwrap_or(0..0);
             broken_lines.push(problems.line_and_column(at.start).0);
             problems.error(
@@ -101,7 +101,7 @@ impl Plan {
     }
 }
 
-/// No server can be given a text with this character in it, as a statement, a path or a variable.
+/// A statement, path or variable with this character cannot be passed to any server.
 fn refuse_nul(place: &str, table: &DeTable<'_>, problems: &Problems<'_>) {
     for (key, value) in table {
         let key = key.get_ref();
@@ -117,7 +117,7 @@ fn refuse_nul(place: &str, table: &DeTable<'_>, problems: &Problems<'_>) {
 fn refuse_nul_in(place: &str, node: &Node<'_>, problems: &Problems<'_>) {
     match node.get_ref() {
         DeValue::String(text) if text.contains('\0') => {
-            problems.error(&node.span(), place, "has a NUL character in it", "Remove \\u0000.");
+            problems.error(&node.span(), place, "contains a NUL character", "Remove \\u0000.");
         }
         DeValue::Array(items) => {
             for (index, item) in items.iter().enumerate() {
@@ -139,7 +139,7 @@ fn syntax_remedy(error: &toml::de::Error) -> &'static str {
     }
 }
 
-/// The plan, with defaults in place of what was wrong; `None` where there is nothing to build it from.
+/// The plan, with defaults in place of mistakes; `None` if an essential part is missing.
 fn read_plan(
     top: &Section<'_>,
     problems: &Problems<'_>,
@@ -208,7 +208,7 @@ fn read_plan(
     Some(plan)
 }
 
-/// The plan's name, by default the file's without `.toml`.
+/// The plan's name; by default the file's without `.toml`.
 fn read_name(top: &Section<'_>, problems: &Problems<'_>, file: &str) -> String {
     let stem =
         Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -219,7 +219,7 @@ fn read_name(top: &Section<'_>, problems: &Problems<'_>, file: &str) -> String {
     value.to_owned()
 }
 
-/// Records a name that cannot be a folder's.
+/// Reports a name that is not a valid folder name.
 pub(crate) fn check_folder_name(
     problems: &Problems<'_>,
     place: &str,
@@ -230,14 +230,16 @@ pub(crate) fn check_folder_name(
         return;
     }
     let what = if name.len() > limits::NAME_CHARS_MAX {
-        format!("a name has at most {} characters, this has {}", limits::NAME_CHARS_MAX, name.len())
+        format!("the name has {} characters; at most {} are allowed", name.len(), limits::NAME_CHARS_MAX)
     } else {
-        format!("\"{name}\" cannot name a folder: letters, digits, `.`, `_` and `-`, first a letter or digit")
+        format!(
+            "\"{name}\" is not a valid folder name: use letters, digits, `.`, `_`, `-`, and begin with a letter or digit"
+        )
     };
     problems.error(at, place, what, format!("Write for example \"{}\".", limits::folder_name_from(name)));
 }
 
-/// What the plan's benchmark reads in it; none where there is no benchmark at all.
+/// What the plan's benchmark reads in it; none if there is no benchmark at all.
 fn read_benchmark(plan: &Reading<'_>) -> Option<Readable> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let benchmark = plan.workload.choice("benchmark", &words).or_else(|| plan.benchmarks.first().copied())?;

@@ -1,6 +1,6 @@
-//! A plan, checked and resolved: every default filled in, every arm and step written out; and what a benchmark is to
-//! it: it reads its own keys, names its steps, and says how they are run. Which benchmarks there are is the caller's to
-//! say; nothing here names one.
+//! A checked and resolved plan, with all defaults filled in and all arms and steps listed; and the interface of a
+//! benchmark, which reads its own keys, names its steps and describes how they run. The caller supplies the
+//! benchmarks; nothing here names one.
 //!
 //! A plan is pure data. [`Plan::parse`] makes one from a file, [`Plan::to_toml`] writes one that parses back to the
 //! same plan, and [`schedule`](crate::schedule::schedule) turns one into actions.
@@ -23,79 +23,79 @@ use crate::reader::Section;
 use crate::shared::SETTLE;
 use crate::step::{ActionKind, Step, StepDef};
 
-/// A benchmark that plans can name.
+/// A benchmark for plans.
 pub trait Benchmark: Sync {
     /// The word in plans and result files.
     fn id(&self) -> &'static str;
 
-    /// Its name for people.
+    /// Its display name.
     fn title(&self) -> &'static str;
 
-    /// Changes when a statement, a parameter or the order of its steps changes: runs of two revisions don't compare.
+    /// Changes with a statement, a parameter or the order of its steps: runs of different revisions are not comparable.
     fn revision(&self) -> &'static str;
 
-    /// Reads what a plan says of it. What is wrong goes to the problems, and defaults stand in its place.
+    /// Reads its part of a plan. Mistakes go to the problems and are replaced by defaults.
     fn read(&self, plan: &Reading<'_>) -> Readable;
 
-    /// Keys of tables of its own at the top of the plan: `insert`.
+    /// Keys of its own top-level tables: `insert`.
     fn plan_tables(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Where a key belongs that stands in another place, if it is one of this benchmark's.
+    /// Where a misplaced key belongs, if it is one of this benchmark's.
     fn home_of(&self, _key: &str) -> Option<&'static str> {
         None
     }
 }
 
-/// A plan that is being read.
+/// A plan while it is read.
 pub struct Reading<'p> {
     pub top: &'p Section<'p>,
     /// `[workload]`.
     pub workload: &'p Section<'p>,
     pub problems: &'p Problems<'p>,
     pub protocol: Protocol,
-    /// Keys that may stand at the top of a plan.
+    /// All top-level keys.
     pub plan_keys: &'p [&'static str],
     pub benchmarks: &'static [&'static dyn Benchmark],
 }
 
-/// Where a key belongs that some benchmark knows.
+/// Where a misplaced key belongs, if some benchmark knows it.
 pub fn home_of(benchmarks: &[&dyn Benchmark], key: &str) -> Option<String> {
     benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned)
 }
 
-/// What a benchmark read in a plan.
+/// What a benchmark has read in a plan.
 pub struct Readable {
     pub workload: Workload,
     pub tests: BTreeMap<String, TestOptions>,
     pub work: Work,
 }
 
-/// A benchmark as one plan wants it.
+/// A benchmark as configured by one plan.
 pub trait Workplan: Any + fmt::Debug + Send + Sync {
     fn benchmark(&self) -> &'static dyn Benchmark;
 
-    /// The keys of `[workload]` that are its own, as resolved.
+    /// Its own resolved keys of `[workload]`.
     fn own_keys(&self) -> Table;
 
-    /// The tables at the top of the plan that are its own, as resolved.
+    /// Its own resolved top-level tables.
     fn own_tables(&self) -> Table {
         Table::new()
     }
 
-    /// The names of all tables that it makes.
+    /// The names of its tables.
     fn table_names(&self) -> Vec<String> {
         (1..=self.tables()).map(|number| self.table_name(number)).collect()
     }
 
-    /// How many tables it makes.
+    /// The number of its tables.
     fn tables(&self) -> u32;
 
-    /// The name of a table, counted from 1.
+    /// The name of table `number`, from 1.
     fn table_name(&self, number: u32) -> String;
 
-    /// Rows of each table when everything is loaded.
+    /// Rows of each table after the load.
     fn rows_per_table(&self) -> u64;
 
     /// Rows of all tables together.
@@ -103,34 +103,33 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         u64::from(self.tables()).saturating_mul(self.rows_per_table())
     }
 
-    /// The step of this name, but for its position.
+    /// The step of this name, without its position.
     fn step(&self, name: &str, workload: &Workload, tests: &BTreeMap<String, TestOptions>)
     -> Option<StepDef>;
 
-    /// What of the rest of a plan does not go with it.
+    /// Reports what in the rest of a plan conflicts with it.
     fn check(&self, _top: &Section<'_>, _problems: &Problems<'_>, _plan: &Plan) {}
 
-    /// Whether its tests can start from the same data each time, in any order: then it goes with blocks, and CPU
-    /// profiles can be taken of it.
+    /// Whether its tests can start from the same data each time, in any order, as blocks and CPU profiles require.
     fn has_independent_tests(&self) -> bool;
 
-    /// Whether the other arms repeat the work that base did in steps that write.
+    /// Whether the other arms repeat base's work in writing steps.
     fn repeats_base(&self) -> bool {
         false
     }
 
-    /// Whether a step that was cut off can go on from what its tables hold. Else the arm begins anew, since nobody
-    /// knows which rows were changed.
+    /// Whether an interrupted step can continue from the contents of its tables. Otherwise the arm starts again, since
+    /// the changed rows are unknown.
     fn can_continue(&self) -> bool {
         false
     }
 
-    /// Whether every table is vacuumed between load and first step.
+    /// Whether all tables are vacuumed after the load.
     fn vacuums_after_load(&self) -> bool {
         false
     }
 
-    /// A settle lasts at least so many seconds.
+    /// Minimum seconds of a settle.
     fn settle_seconds_min(&self, _clients: u32) -> u32 {
         0
     }
@@ -139,30 +138,30 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         1
     }
 
-    /// The most memory that a server may have, page cache included.
+    /// Memory limit of a server, page cache included.
     fn server_memory_bytes_max(&self) -> Option<u64> {
         None
     }
 
-    /// Seconds that an action is taken to last, where that is not as for any benchmark.
+    /// Estimated seconds of an action; none: the default estimate.
     fn estimate_seconds(&self, _kind: &ActionKind) -> Option<f64> {
         None
     }
 
-    /// How it is run, in a line of `plan show`.
+    /// A line of `plan show` on how it runs.
     fn summary(&self) -> String;
 
-    /// What a step does until it ends, or what a load makes, in a cell of `plan show`; none: as for any benchmark.
+    /// A cell of `plan show`: what ends a step, or what a load creates; none: the default text.
     fn describe(&self, _kind: &ActionKind) -> Option<String> {
         None
     }
 
-    /// The warm-up of steps that say nothing else.
+    /// The default warm-up of steps.
     fn warmup(&self) -> Warmup {
         Warmup::Time(Duration::ZERO)
     }
 
-    /// What matters of the method: name and value.
+    /// Parameters of the method: name and value.
     fn method(&self, plan: &Plan) -> Vec<(&'static str, String)>;
 }
 
@@ -175,7 +174,7 @@ impl Work {
         Self(Arc::new(work))
     }
 
-    /// The plan of one benchmark; none of another.
+    /// The plan of benchmark `W`; none if it is another.
     pub fn of<W: Workplan>(&self) -> Option<&W> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
@@ -201,11 +200,11 @@ impl PartialEq for Work {
 /// What to measure, on which arms, how.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
-    /// Names the run; safe as a folder's name.
+    /// Names the run; a valid folder name.
     pub name: String,
     /// How state is carried from test to test.
     pub protocol: Protocol,
-    /// How often the whole sequence is repeated from the load on; with two or more, arms advance in lockstep and each
+    /// How often the whole sequence is repeated from the load; with two or more, arms advance in lockstep and each
     /// pass is one replicate. Always 1 with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "is_one")]
     pub passes: u32,
@@ -219,19 +218,19 @@ pub struct Plan {
     /// What to do when a server dies in a step.
     pub on_server_death: OnServerDeath,
     pub workload: Workload,
-    /// The benchmark, as this plan wants it.
+    /// The benchmark as this plan configures it.
     #[serde(skip)]
     pub work: Work,
     /// How blocks are made, with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolated: Option<Isolated>,
-    /// What verdicts are held against.
+    /// The smallest changes that matter.
     #[serde(skip_serializing_if = "VerdictOptions::is_default")]
     pub verdict: VerdictOptions,
     /// Whether the run ends with CPU profiles, and how these are taken.
     #[serde(skip_serializing_if = "ProfileOptions::is_default")]
     pub profile: ProfileOptions,
-    /// What single steps do differently, by a step's name (`scan`, `scan.warm`).
+    /// Options of single steps by name (`scan`, `scan.warm`).
     #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
     pub tests: BTreeMap<String, TestOptions>,
     /// What is compared, in the plan's order; 1 to [`ARMS_MAX`](crate::limits::ARMS_MAX).
@@ -252,7 +251,7 @@ impl Plan {
     /// The plan as a file that parses back to the same plan.
     ///
     /// # Errors
-    /// When a number is beyond what TOML can hold.
+    /// If a number exceeds the range of TOML.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         let mut plan = Table::new();
         for (key, value) in Table::try_from(self)? {
@@ -314,7 +313,7 @@ impl Plan {
         Some(StepDef { position, ..step })
     }
 
-    /// What is said of a step under its own name.
+    /// The options given under the step's own name.
     pub fn options_of(&self, step: &str) -> TestOptions {
         self.tests.get(step).cloned().unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! What is wrong with a plan: where, what, and what to write instead.
+//! Mistakes in a plan: the place, what is wrong, and what to write instead.
 //!
-//! A check never stops at the first mistake. It collects problems, and the reader of the plan gets all of them at once.
+//! Checks collect all mistakes instead of stopping at the first.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -15,24 +15,24 @@ pub struct Problem {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The place as a reader of the plan calls it: `[workload] rows`.
+    /// The place in messages: `[workload] rows`.
     pub place: String,
     pub what: String,
     /// What to do about it.
     pub remedy: String,
 }
 
-/// Every mistake of one plan file, in the order of its lines. Never empty.
+/// All mistakes of a plan file, in line order. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanErrors {
-    /// The file as it was named.
+    /// The file, as given by the user.
     pub file: String,
     pub problems: Vec<Problem>,
 }
 
 impl std::error::Error for PlanErrors {}
 
-/// One paragraph a mistake, then their number.
+/// One paragraph per mistake, then their number.
 impl fmt::Display for PlanErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for problem in &self.problems {
@@ -40,7 +40,7 @@ impl fmt::Display for PlanErrors {
         }
         match self.problems.len() {
             1 => write!(f, "1 mistake in {}", self.file),
-            n if n > TOLD_MAX => write!(f, "more than {TOLD_MAX} mistakes in {}", self.file),
+            n if n > REPORTED_MAX => write!(f, "more than {REPORTED_MAX} mistakes in {}", self.file),
             n => write!(f, "{n} mistakes in {}", self.file),
         }
     }
@@ -64,9 +64,9 @@ impl Problem {
     }
 }
 
-/// Mistakes that are told of one plan. Who has more has them by one cause, and a place takes time to be found.
-pub const TOLD_MAX: usize = 100;
-/// Characters of the longest word that is looked for among the known ones: comparing takes time by their product.
+/// Maximum number of reported mistakes. More usually have one cause, and finding a place takes time.
+pub const REPORTED_MAX: usize = 100;
+/// Longest word that is checked for typos: comparing takes time proportional to the product of both lengths.
 const WORD_CHARS_MAX: usize = 200;
 
 /// Collects problems while a plan is read, and turns byte positions into lines and columns.
@@ -74,7 +74,7 @@ pub struct Problems<'a> {
     text: &'a str,
     errors: RefCell<Vec<Problem>>,
     warnings: RefCell<Vec<Problem>>,
-    /// False when the TOML itself is broken: what is missing then may only have been unreadable.
+    /// False if the TOML itself is broken: missing keys may then only be unreadable.
     report_missing: Cell<bool>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// Records something that is allowed but seldom meant.
+    /// Records something that is allowed but rarely intended.
     pub fn warn(
         &self,
         at: &Range<usize>,
@@ -124,21 +124,21 @@ impl<'a> Problems<'a> {
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        if self.warnings.borrow().len() > TOLD_MAX {
+        if self.warnings.borrow().len() > REPORTED_MAX {
             return;
         }
         let problem = self.problem(at, place.into(), what.into(), remedy.into());
         self.warnings.borrow_mut().push(problem);
     }
 
-    /// From here on only what is there is judged, not what is missing.
+    /// Stops reporting missing keys.
     pub fn text_is_broken(&self) {
         self.report_missing.set(false);
     }
 
-    /// Whether no further mistake would be told: then none need be looked for.
+    /// Whether no further mistake would be reported, so that checks can stop.
     pub fn is_full(&self) -> bool {
-        self.errors.borrow().len() > TOLD_MAX
+        self.errors.borrow().len() > REPORTED_MAX
     }
 
     /// Whether a mistake has been recorded.
@@ -146,13 +146,13 @@ impl<'a> Problems<'a> {
         !self.errors.borrow().is_empty()
     }
 
-    /// The warnings in the order of the file.
+    /// The warnings in line order.
     pub fn into_warnings(self) -> Vec<Problem> {
         sorted(self.warnings.into_inner())
     }
 
-    /// The mistakes in the order of the file. A line whose TOML is broken keeps its first only: the rest would be
-    /// guesses about a half-read value.
+    /// The mistakes in line order. A line of broken TOML keeps only its first: the rest would be guesses about a value
+    /// that was read in part.
     pub fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
         let mut seen_broken = Vec::new();
         let kept = self.errors.into_inner().into_iter().filter(|problem| {
@@ -183,7 +183,7 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// The known word nearest to what was written, when it is near enough to be a slip of the hand.
+/// The known word nearest to the written one, if it is near enough to be a typo.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let is_word = |text: &str| text.len() <= WORD_CHARS_MAX;
     if !is_word(written) {

@@ -1,4 +1,4 @@
-//! What a plan says of CPU profiles: whether a run ends with them, and how they are taken.
+//! `[profile]`: whether a run ends with CPU profiles, and how they are taken.
 
 use serde::Serialize;
 
@@ -7,10 +7,10 @@ use crate::reader::Section;
 
 const PROFILE_KEYS: [&str; 3] = ["after", "seconds", "frequency_hz"];
 
-/// CPU profiles of the servers, taken in a pass of their own when everything else is measured.
+/// CPU profiles of the servers, taken in a separate pass after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProfileOptions {
-    /// Of which tests a run takes profiles when it is complete.
+    /// The tests that are profiled when the run is complete.
     pub after: ProfileAfter,
     /// Seconds that samples of a test are taken for.
     pub seconds: f64,
@@ -18,19 +18,18 @@ pub struct ProfileOptions {
     pub frequency_hz: f64,
 }
 
-/// Of which tests a run takes CPU profiles.
+/// Which tests a run profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileAfter {
-    /// Of none.
     Never,
-    /// Of those that got better or worse on some arm.
+    /// Those that got better or worse on some arm.
     Changed,
     All,
 }
 
 impl Default for ProfileOptions {
-    /// A frequency that is no divisor of a thousand, as timers are: samples are not to come in step with them.
+    /// 997 does not divide a thousand, so samples do not synchronise with timers.
     fn default() -> Self {
         Self { after: ProfileAfter::Never, seconds: 5.0, frequency_hz: 997.0 }
     }

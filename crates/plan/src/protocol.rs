@@ -1,5 +1,4 @@
-//! What a plan says of its protocol: `protocol`, `passes`, `budget`, `[isolated]`, `[verdict]`, and what of the rest
-//! does not go with it.
+//! The protocol part of a plan: `protocol`, `passes`, `budget`, `[isolated]`, `[verdict]`, and what conflicts with it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,22 +13,22 @@ use crate::reader::Section;
 
 const ISOLATED_KEYS: [&str; 6] =
     ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
-/// What an effect can be measured on, as the statistics call it.
+/// Metrics that can have a minimum effect of interest.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
-/// The part of a plan that is about its protocol.
-pub(crate) struct Found {
+/// The protocol part of a plan.
+pub(crate) struct ProtocolPart {
     pub protocol: Protocol,
     pub passes: u32,
     pub budget: Option<Duration>,
     pub isolated: Option<Isolated>,
-    /// Whether base is to be measured twice.
+    /// Whether base is measured twice.
     pub control: bool,
-    /// Whether windows are to be as long as the budget allows.
+    /// Whether windows are as long as the budget allows.
     pub fits_windows: bool,
 }
 
-pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> Found {
+pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
     let words = [("sequence", Protocol::Sequence), ("isolated", Protocol::Isolated)];
     let protocol = top.choice("protocol", &words).unwrap_or(Protocol::Sequence);
     let section = top.table("isolated", "[isolated]");
@@ -37,20 +36,25 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> Found {
     let is_isolated = protocol == Protocol::Isolated;
     if let (Some(section), false) = (&section, is_isolated) {
         let remedy = "Write protocol = \"isolated\" at the top of the file, or remove the table.";
-        problems.error(&section.at, "[isolated]", "the plan's protocol is a sequence", remedy);
+        problems.error(&section.at, "[isolated]", "the plan's protocol is \"sequence\"", remedy);
     }
     let isolated = section.map_or_else(Isolated::default, |section| read_isolated(&section, problems));
     let passes = top.integer("passes", limits::PASSES).map_or(1, |found| found.value as u32);
     if is_isolated && passes > 1 {
-        let remedy = "Remove it; `budget` says how long a plan of blocks runs.";
+        let remedy = "Remove it; `budget` limits the time of a plan with blocks.";
         problems.error(&top.key_at("passes"), "passes", "only a sequence has passes", remedy);
     }
     let budget = read_budget(top, problems);
     if !is_isolated && budget.is_some() {
-        let remedy = "Write protocol = \"isolated\", or remove the budget and say `passes`.";
-        problems.error(&top.key_at("budget"), "budget", "a sequence runs to its end", remedy);
+        let remedy = "Write protocol = \"isolated\", or replace the budget by `passes`.";
+        problems.error(
+            &top.key_at("budget"),
+            "budget",
+            "a sequence has no budget: it runs to its end",
+            remedy,
+        );
     }
-    Found {
+    ProtocolPart {
         protocol,
         passes: if is_isolated { 1 } else { passes },
         budget: budget.filter(|_| is_isolated),
@@ -92,12 +96,12 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
     }
 }
 
-/// A length of time such as `30m` or `1h 30m`.
+/// A duration such as `30m` or `1h 30m`.
 fn read_budget(top: &Section<'_>, problems: &Problems<'_>) -> Option<Duration> {
     let remedy = "Write for example budget = \"30m\", \"2h\" or \"1h 30m\".";
     let (at, node) = top.node("budget")?;
     let DeValue::String(text) = node.get_ref() else {
-        top.wrong_type("budget", at, node.get_ref(), "a length of time such as \"30m\", in quotes");
+        top.wrong_type("budget", at, node.get_ref(), "a duration such as \"30m\", in quotes");
         return None;
     };
     match parse_budget(text) {
@@ -109,7 +113,7 @@ fn read_budget(top: &Section<'_>, problems: &Problems<'_>) -> Option<Duration> {
     }
 }
 
-/// A length of time such as `30m`, `2h` or `1h 30m`, from a second to a month.
+/// A duration such as `30m`, `2h` or `1h 30m`, from a second to a month.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -118,7 +122,7 @@ pub fn parse_budget(text: &str) -> Result<Duration, String> {
     if limits::BUDGET_SECONDS.contains(&budget.as_secs()) {
         Ok(Duration::from_secs(budget.as_secs()))
     } else {
-        Err(format!("\"{text}\" is out of range: a second to 31 days"))
+        Err(format!("\"{text}\" is out of range (1 s to 31 days)"))
     }
 }
 
@@ -142,7 +146,7 @@ pub(crate) fn read_verdict(top: &Section<'_>) -> VerdictOptions {
     VerdictOptions { mei_percent }
 }
 
-/// What does not go with the protocol.
+/// Reports what conflicts with the protocol.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     if plan.protocol != Protocol::Isolated {
         return;
@@ -150,10 +154,10 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     if !plan.work.has_independent_tests() {
         let what =
             "blocks start every test from the same data, but the steps of this benchmark build on each other";
-        let remedy = "Write protocol = \"sequence\"; with passes = 3 or more there are verdicts.";
+        let remedy = "Write protocol = \"sequence\"; with passes = 3 or more it has verdicts.";
         problems.error(&top.key_at("protocol"), "protocol", what, remedy);
     } else if plan.arms.len() < 2 {
         let remedy = "Add an [[arm]], or leave `control` on to measure base against itself.";
-        problems.error(&(0..0), "[[arm]]", "one arm has nothing to be compared with", remedy);
+        problems.error(&(0..0), "[[arm]]", "a single arm has nothing to compare with", remedy);
     }
 }

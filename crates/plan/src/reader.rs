@@ -1,7 +1,7 @@
-//! Reads typed values out of a TOML document and collects what is wrong with them, each with its place in the file.
+//! Reads typed values from a TOML document and collects their mistakes with their places in the file.
 //!
-//! A getter returns `None` both for a key that is absent and for one that is wrong: the mistake is already recorded
-//! by then, and the caller goes on with its default to find the next one.
+//! A getter returns `None` for a missing and for a wrong key: the mistake is recorded, and the caller continues with
+//! its default to find the next one.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -10,19 +10,19 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Problems, nearest};
 
-/// A value with the bytes of the file where it stands.
+/// A value and its byte range in the file.
 #[derive(Debug, Clone)]
 pub struct Found<T> {
     pub value: T,
     pub at: Range<usize>,
 }
 
-/// A value of the document, not yet judged.
+/// A value of the document, not yet checked.
 pub type Node<'d> = Spanned<DeValue<'d>>;
 
 /// One table of the document.
 pub struct Section<'d> {
-    /// As the reader of the plan calls it: `[workload]`, empty for the top of the file.
+    /// Its name in messages: `[workload]`, empty for the top of the file.
     pub place: String,
     pub at: Range<usize>,
     table: &'d DeTable<'d>,
@@ -40,7 +40,7 @@ impl<'d> Section<'d> {
         if self.place.is_empty() { key.to_owned() } else { format!("{} {key}", self.place) }
     }
 
-    /// Records every key that is not in `known`; `home` finds the section where such a key belongs.
+    /// Reports every key that is not in `known`; `home` returns the section where it belongs.
     pub fn check_keys(&self, known: &[&'static str], home: impl Fn(&str) -> Option<String>) {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
@@ -53,7 +53,7 @@ impl<'d> Section<'d> {
             let remedy = match (nearest(name, known.iter().copied()), home(name)) {
                 (Some(near), _) => format!("Did you mean `{near}`?"),
                 (None, Some(section)) => format!("It belongs in {section}."),
-                (None, None) => format!("Remove it. Known here: {}.", known.join(", ")),
+                (None, None) => format!("Remove it. Known keys: {}.", known.join(", ")),
             };
             self.problems.error(&key.span(), self.place_of(name), "unknown key", remedy);
         }
@@ -65,12 +65,12 @@ impl<'d> Section<'d> {
         Some((found.span(), value))
     }
 
-    /// Where a key stands, or the section when it has no such key.
+    /// The place of a key, or of the section if it has no such key.
     pub fn key_at(&self, key: &str) -> Range<usize> {
         self.node(key).map_or(self.at.clone(), |(at, _)| at)
     }
 
-    /// All keys with their values, in the order of the alphabet.
+    /// All keys with their values, in alphabetical order.
     pub fn entries(&self) -> impl Iterator<Item = (&'d str, Range<usize>, &'d Node<'d>)> {
         self.table.iter().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
     }
@@ -98,7 +98,7 @@ impl<'d> Section<'d> {
                     .filter(|n| n.fract() == 0.0 && (0.0..1e15).contains(n));
                 let remedy = match whole {
                     Some(number) => {
-                        format!("Write it without point or exponent: {}.", grouped(number as u64))
+                        format!("Write it without decimal point or exponent: {}.", grouped(number as u64))
                     }
                     None => format!("Write {allowed}."),
                 };
@@ -173,10 +173,10 @@ impl<'d> Section<'d> {
         }
         let remedy = match (words.as_slice(), nearest(value, choices.iter().map(|(word, _)| *word))) {
             (_, Some(near)) => format!("Did you mean \"{near}\"?"),
-            ([only], None) => format!("Write {only}, the only one there is."),
+            ([only], None) => format!("Write {only}, the only known value."),
             (_, None) => format!("Write {}.", words.join(" or ")),
         };
-        self.problems.error(&at, self.place_of(key), format!("\"{value}\" is not known here"), remedy);
+        self.problems.error(&at, self.place_of(key), format!("unknown value \"{value}\""), remedy);
         None
     }
 
@@ -197,7 +197,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The items of a list; empty when the key is absent. `items` says what they are.
+    /// The items of a list; empty if the key is missing. `items` describes them in messages.
     pub fn list(&self, key: &str, items: &str) -> Option<Found<&'d [Node<'d>]>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {
@@ -238,7 +238,7 @@ impl<'d> Section<'d> {
         sections
     }
 
-    /// Records a value of the wrong type, with a hint for the common slips.
+    /// Reports a value of the wrong type, with a hint for common slips.
     pub fn wrong_type(&self, key: &str, at: Range<usize>, found: &DeValue<'_>, expected: &str) {
         let remedy = match found {
             DeValue::String(text) if is_number(text) && expected.contains("number") => {
@@ -266,7 +266,7 @@ fn is_number(text: &str) -> bool {
     text.replace('_', "").parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// A number with `_` between its thousands, as TOML allows.
+/// A number with `_` as the thousands separator, as TOML allows.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,8 +1,8 @@
-//! From a plan to the list of small actions that carry it out.
+//! Turns a plan into the list of actions that execute it.
 //!
-//! A protocol is a function from plan to schedule; nothing after it knows which one made the list. The executor takes
-//! the actions in order and journals each, so an action's `seq` is the key by which a broken run is resumed: the same
-//! plan always gives the same schedule.
+//! A protocol is a function from plan to schedule; nothing downstream knows which one made the list. The executor
+//! journals each action, so an action's `seq` is the key for resuming an interrupted run: one plan always gives the
+//! same schedule.
 
 use crate::model::Protocol;
 use crate::plan::Plan;
@@ -31,11 +31,11 @@ impl Schedule {
     }
 }
 
-/// The actions that carry a plan out.
+/// The actions of a plan.
 pub fn schedule(plan: &Plan) -> Schedule {
     match plan.protocol {
         Protocol::Sequence => sequence(plan),
-        // Its blocks follow from what the blocks before them have shown: see [`crate::isolated`].
+        // Each block depends on the results of earlier ones: see [`crate::isolated`].
         Protocol::Isolated => Schedule { actions: Vec::new() },
     }
 }
@@ -62,7 +62,7 @@ fn sequence(plan: &Plan) -> Schedule {
         for &arm in &turned(&order, pass) {
             before_steps(plan).into_iter().for_each(|kind| add(arm, pass, kind));
         }
-        // After the first pass base, too, repeats what it did in it.
+        // After the first pass base, too, repeats its work from that pass.
         let of_base = step_actions(plan, pass == 1);
         let of_others = step_actions(plan, false);
         for (step, (base_kind, kind)) in of_base.into_iter().zip(of_others).enumerate() {
@@ -81,7 +81,7 @@ fn sequence(plan: &Plan) -> Schedule {
     Schedule { actions }
 }
 
-/// The order, or its mirror image, by turns.
+/// The order, or its mirror image in even turns.
 fn turned(order: &[usize], turn: u32) -> Vec<usize> {
     if turn % 2 == 1 { order.to_vec() } else { order.iter().rev().copied().collect() }
 }

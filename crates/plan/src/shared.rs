@@ -1,4 +1,4 @@
-//! Keys that every benchmark reads alike, and how steps are listed.
+//! Keys shared by all benchmarks, and the list of steps.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::model::{Driver, Transport};
 use crate::problem::Problems;
 use crate::reader::{Found, Section};
 
-/// Where keys belong that are of no section.
+/// The place of keys outside all sections.
 pub const TOP: &str = "the top of the file, before the first [section]";
-/// The step that every benchmark has: it pays debt down.
+/// A step that every benchmark has: it pays debt down.
 pub const SETTLE: &str = "settle";
-/// What to do with one of two that say the same.
+/// The remedy for duplicates.
 pub const KEEP_ONE: &str = "Keep one of the two.";
-/// Of a key that is for rqps' own clients alone.
-pub const NOT_WITH_SYSBENCH: &str = "does not go with driver = \"sysbench\"";
+/// For keys that work only with rqps' own clients.
+pub const NOT_WITH_SYSBENCH: &str = "cannot be used with driver = \"sysbench\"";
 
 pub fn driver(workload: &Section<'_>) -> Driver {
     let words = [Driver::Rqps, Driver::Sysbench].map(|driver| (driver.key(), driver));
@@ -37,8 +37,8 @@ pub fn warmup(section: &Section<'_>, problems: &Problems<'_>) -> Option<Warmup> 
     match node.get_ref().as_str() {
         Some("detect") => Some(Warmup::Detect),
         Some(text) if text.parse::<f64>().is_err() => {
-            let remedy = "Write a number of seconds, or \"detect\" to go on once the rate is steady.";
-            let what = format!("\"{text}\" is not known here");
+            let remedy = "Write a number of seconds, or \"detect\" to warm up until the rate is steady.";
+            let what = format!("unknown value \"{text}\"");
             problems.error(&node.span(), section.place_of(key), what, remedy);
             None
         }
@@ -57,8 +57,8 @@ pub fn warmup_text(warmup: Warmup) -> String {
     }
 }
 
-/// The steps that a plan lists; none where it lists none. `unknown` says what to write instead of a name that is no
-/// step, `repeated` instead of one that is listed twice.
+/// The steps that a plan lists; none if it has no list. `unknown` returns the remedy for a name that is not a step,
+/// `repeated` for one that is listed twice.
 pub fn listed_steps(
     workload: &Section<'_>,
     problems: &Problems<'_>,
@@ -68,13 +68,13 @@ pub fn listed_steps(
     let list = workload.list("steps", "step names")?;
     let place = workload.place_of("steps");
     if list.value.is_empty() {
-        let remedy = "List at least one test, or remove `steps` for the benchmark's own order.";
+        let remedy = "List at least one test, or remove `steps` for the benchmark's default order.";
         problems.error(&list.at, place, "the list is empty", remedy);
         return Some(Vec::new());
     }
     if list.value.len() > limits::STEPS_MAX {
         let what = format!("{} steps; a plan has at most {}", list.value.len(), limits::STEPS_MAX);
-        problems.error(&list.at, place, what, "Divide it into several plans.");
+        problems.error(&list.at, place, what, "Split it into several plans.");
         return Some(Vec::new());
     }
     let mut steps: Vec<Found<String>> = Vec::new();
@@ -95,7 +95,7 @@ pub fn listed_steps(
     Some(steps)
 }
 
-/// Records a name that is no step; false for one.
+/// Reports an unknown step name; true if the name is known.
 pub fn check_step(
     problems: &Problems<'_>,
     place: &str,
@@ -113,10 +113,10 @@ pub fn check_step(
     false
 }
 
-/// Bytes of the longest name that may be a slip: comparing takes time by the product of both lengths.
+/// Longest name that is checked for typos: comparing takes time proportional to the product of both lengths.
 const SLIP_BYTES_MAX: usize = 200;
 
-/// The step's name nearest to this one, `settle` included, where it may be a slip of it.
+/// The nearest step name, `settle` included, if this may be a typo of it.
 pub fn nearest_step<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     if name.len() > SLIP_BYTES_MAX {
         return None;
@@ -132,12 +132,12 @@ pub fn toml_key(name: &str) -> String {
     if bare { name.to_owned() } else { format!("\"{name}\"") }
 }
 
-/// The keys of a struct as TOML has them. What TOML cannot hold is left out, which no option of a plan is.
+/// A struct as a TOML table; empty if TOML cannot represent it, which holds for no plan option.
 pub fn table_of(options: &impl serde::Serialize) -> Table {
     Table::try_from(options).unwrap_or_default()
 }
 
-/// How many of something, with thousands apart: `1,000 rows`.
+/// A count with thousands separators: `1,000 rows`.
 pub fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", crate::reader::grouped(number).replace('_', ","))

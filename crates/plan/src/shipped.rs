@@ -1,8 +1,7 @@
-//! The plans that come with rqps, built into the program so that `rqps run small-server` works from anywhere.
-//!
-//! Their files are in `/plans`, to be read and copied.
+//! The shipped plans, built into the program so that `rqps run small-server` works from anywhere. Their files are in
+//! `/plans`.
 
-/// A plan by its name.
+/// A shipped plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShippedPlan {
     /// The file's name without `.toml`, and the plan's own name.

@@ -1,4 +1,4 @@
-//! What a plan will do, for `plan show`: arms, steps, time.
+//! Renders a plan for `plan show`: arms, steps, estimated times.
 
 use std::fmt::Write as _;
 
@@ -15,9 +15,7 @@ use crate::shared::{counted, warmup_text};
 use crate::step::StepDef;
 use crate::step::{Action, ActionKind};
 
-/// The resolved plan as text, with the estimated time of each action, of an arm and of the whole.
-///
-/// Every arm does the same steps, so they are listed once.
+/// The resolved plan as text, with estimated times. All arms have the same steps, so they are listed once.
 pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     if plan.protocol == Protocol::Isolated {
         return render_blocks(plan);
@@ -49,22 +47,22 @@ fn render_blocks(plan: &Plan) -> String {
     let windows = counted(windows.into(), "window");
     let _ = writeln!(
         out,
-        "a block starts every arm from the same data; in it each arm has {windows} of each test,"
+        "each block starts every arm from the same data and has {windows} of each test on each arm,"
     );
-    let _ = writeln!(out, "in mirrored order, each with as much work as base does in {seconds} s\n");
+    let _ = writeln!(out, "each with as much work as base does in {seconds} s\n");
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     let tests = &plan.workload.steps;
     let _ = writeln!(out, "\n{}: {}", counted(tests.len() as u64, "test"), tests.join(", "));
     let block_seconds = block_seconds(plan, tests.len());
     let _ = writeln!(
         out,
-        "\nabout {} a block of all tests; verdicts from 3 blocks on, at most {}",
+        "\nabout {} per block of all tests; verdicts from 3 blocks, at most {} blocks",
         duration_text(block_seconds),
         isolated.blocks_max
     );
     let _ = match plan.budget {
         Some(budget) => writeln!(out, "budget {}", duration_text(budget.as_secs_f64())),
-        None => writeln!(out, "no budget: goes on until every verdict is reached"),
+        None => writeln!(out, "no budget: runs until every verdict is reached"),
     };
     out
 }
@@ -72,14 +70,14 @@ fn render_blocks(plan: &Plan) -> String {
 fn head(plan: &Plan) -> String {
     let mut out = head_of_data(plan);
     let death = match plan.on_server_death {
-        OnServerDeath::NextArm => "the next arm follows",
+        OnServerDeath::NextArm => "the run continues with the next arm",
         OnServerDeath::Stop => "the run ends",
     };
-    let _ = writeln!(out, "{}; when a server dies {death}\n", plan.work.summary());
+    let _ = writeln!(out, "{}; if a server dies, {death}\n", plan.work.summary());
     out
 }
 
-/// What the plan is, and on which data.
+/// The plan, its data and its clients.
 fn head_of_data(plan: &Plan) -> String {
     let workload = &plan.workload;
     let protocol = match plan.protocol {
@@ -109,14 +107,14 @@ fn head_of_data(plan: &Plan) -> String {
         ProfileAfter::Changed => "of tests that changed",
         ProfileAfter::All => "of every test",
     };
-    let _ = writeln!(out, "at the end CPU profiles {of}, {} s each", plan.profile.seconds);
+    let _ = writeln!(out, "CPU profiles {of} at the end, {} s each", plan.profile.seconds);
     out
 }
 
 fn arm_rows(plan: &Plan) -> Vec<[String; 4]> {
     let row = |arm: &crate::model::Arm| {
         let mark = if arm.control {
-            "base again"
+            "control"
         } else if arm.name == plan.base {
             "base"
         } else {
@@ -161,7 +159,7 @@ fn until(plan: &Plan, step: &StepDef, kind: &ActionKind) -> String {
     });
     let follows = step.writes && plan.work.repeats_base() && plan.arms.len() > 1;
     if follows && !matches!(step.limit, Limit::Events(_)) {
-        until.push_str(" on base, then its work");
+        until.push_str(" on base, same work on others");
     }
     if let Some(share) = step.removed_share_max {
         let _ = write!(until, ", or {} % of rows gone", share * 100.0);
@@ -175,7 +173,7 @@ fn until(plan: &Plan, step: &StepDef, kind: &ActionKind) -> String {
     until
 }
 
-/// A table with two blanks between columns; columns of numbers to the right.
+/// A table with two spaces between columns; numeric columns are right-aligned.
 fn push_table<const N: usize>(out: &mut String, header: [&str; N], rows: &[[String; N]]) {
     let header = header.map(str::to_owned);
     let all = || std::iter::once(&header).chain(rows);

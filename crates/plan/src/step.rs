@@ -1,11 +1,11 @@
-//! Steps of a plan, and the actions that they become.
+//! Steps of a plan, and the actions they become.
 
 use rqps_model::{Group, Limit, Role, Warmup};
 
 /// A step after the load.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Pay MVCC and write-back debt down. Named by its number: `settle-1`.
+    /// Pays MVCC and write-back debt down. Named by its number: `settle-1`.
     Settle(String),
     Measure(StepDef),
 }
@@ -24,7 +24,7 @@ impl Step {
 pub struct StepDef {
     /// Unique in the arm: `scan`, `scan.warm`.
     pub name: String,
-    /// Place among the arm's steps, from 1. Tests depend on what ran before, so this is kept with the result.
+    /// Position among the arm's steps, from 1; stored with the result, since tests depend on what ran before.
     pub position: u32,
     pub test: String,
     /// Section of the tables it is shown in.
@@ -34,16 +34,16 @@ pub struct StepDef {
     /// Threads and connections.
     pub clients: u32,
     pub limit: Limit,
-    /// It does what base did in the step of the same name, so that both leave the same rows behind; by the limit where
-    /// base has no result.
+    /// Repeats base's work in the step of the same name, so that both leave the same rows; ends by its limit if base
+    /// has no result.
     pub as_base: bool,
     pub warmup: Warmup,
-    /// Open loop: events per second that are due, of all clients together. `None`: closed loop.
+    /// Open loop: due events per second, all clients together. `None`: closed loop.
     pub rate_per_second: Option<f64>,
-    /// It also ends when this share of all rows has been removed.
+    /// Also ends when this share of all rows has been removed.
     pub removed_share_max: Option<f64>,
     pub writes: bool,
-    /// The rows it removes don't come back.
+    /// Removes rows for good.
     pub shrinks: bool,
     /// Operations of one event, in the unit of its rate.
     pub operations_per_event: f64,
@@ -68,7 +68,7 @@ pub enum ActionKind {
     /// Create the tables, fill them, build their indexes.
     Load,
     Vacuum,
-    /// Wait until the server has come to rest.
+    /// Wait until the server is at rest.
     Settle(Settle),
     Measure(StepDef),
     Stop,
@@ -94,8 +94,8 @@ pub struct Settle {
     pub step: String,
     /// Place among the arm's steps, from 1.
     pub position: u32,
-    /// It lasts at least this many seconds, from its beginning.
+    /// Minimum seconds.
     pub seconds_min: u32,
-    /// It gives up after this many seconds.
+    /// Maximum seconds.
     pub seconds_max: u32,
 }

@@ -22,7 +22,7 @@ fn what_sysbench_cannot_do_is_told_with_its_place() {
         assert!(mistakes.contains(line), "{line}\n{mistakes}");
     }
     let insists = parse("protocol = \"isolated\"\n[isolated]\ncount_instructions = true", "").unwrap_err();
-    assert!(insists.contains("[isolated] count_instructions: does not go with"), "{insists}");
+    assert!(insists.contains("[isolated] count_instructions: cannot be used with"), "{insists}");
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use clap::Args;
 
-/// Arguments of `install`.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
     /// The DBMS: postgres, mysql or mariadb
     pub dbms: String,
-    /// Versions: 18.1, or 18 for the newest 18; 8.0.31, or 8.0. Without any: list what is available
+    /// Versions: 18.1, or 18 for the newest 18; 8.0.31, or 8.0. Without any: list the available ones
     pub versions: Vec<String>,
     /// Download from here: the URL of a tarball, or of its maker's download directory
     #[arg(long, value_name = "URL")]
@@ -17,15 +16,14 @@ pub struct InstallArgs {
     pub sha256: Option<String>,
 }
 
-/// Arguments of `build`.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// The DBMS
     pub dbms: String,
-    /// Directory, tarball, or git repository by path or URL, whose commit, tag or branch may follow an @
+    /// Directory, tarball, or git repository (path or URL, optionally @COMMIT, @TAG or @BRANCH)
     #[arg(long, value_name = "DIR|TARBALL|GIT[@REF]")]
     pub source: String,
-    /// How it is compiled: o2nofp, o2lto, o3native, clang, or the path of a flavour's file
+    /// Compiler and flags: o2nofp, o2lto, o3native, clang, or the path of a flavour file
     #[arg(long, default_value = rqps_model::DEFAULT_FLAVOUR)]
     pub flavour: String,
     /// Parallel compiler jobs [default: number of CPUs]

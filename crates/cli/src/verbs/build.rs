@@ -1,9 +1,9 @@
-//! `build`: compile a database from its source code.
+//! `build`: compile a database from source.
 
 use super::builds::list;
 use crate::args::BuildArgs;
+use crate::build_progress::with_build_progress;
 use crate::context::Context;
-use crate::obtaining::obtaining;
 use crate::{Usage, out};
 use rqps_model::{Dbms, SourceSpec};
 use std::path::Path;
@@ -13,18 +13,18 @@ pub fn run(context: &Context, args: &BuildArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
     let spec = spec(args)?;
     let what = format!("building {dbms} from {}", args.source);
-    let build = obtaining(context, &what, args.jobs, |watch| {
+    let build = with_build_progress(context, &what, args.jobs, |watch| {
         rqps_builds::compile(&context.dirs, dbms, &spec, watch)
     })?;
-    out::tell(&format!("origin  {}", build.origin));
+    out::message(&format!("origin  {}", build.origin));
     if let Some(log) = rqps_builds::log_of(&build) {
-        out::tell(&format!("log     {}", log.display()));
+        out::message(&format!("log     {}", log.display()));
     }
     list(context, &[build])?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is there under the very name is taken as it is, even with an `@` in it.
+/// An existing path is taken literally, even with an `@` in it.
 fn spec(args: &BuildArgs) -> anyhow::Result<SourceSpec> {
     let spec = if Path::new(&args.source).exists() {
         SourceSpec { place: args.source.clone(), reference: None, flavour: args.flavour.clone() }

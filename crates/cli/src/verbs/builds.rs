@@ -1,4 +1,4 @@
-//! `builds`: what is here.
+//! `builds`: the cached builds.
 
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
@@ -10,7 +10,7 @@ pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     let builds = rqps_builds::list_builds(&context.dirs)?;
     if builds.is_empty() {
         let cache = context.dirs.cache.display();
-        out::tell(&format!("no build in {cache}; `rqps install postgres 18` obtains one"));
+        out::message(&format!("no build in {cache}; get one with `rqps install postgres 18`"));
     }
     list(context, &builds)?;
     Ok(ExitCode::SUCCESS)
@@ -19,18 +19,18 @@ pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
 /// Prints builds as a list.
 pub fn list(context: &Context, builds: &[Build]) -> anyhow::Result<()> {
     let mut listing = Listing::new(vec![
-        Column::words("build"),
-        Column::words("hash"),
-        Column::numbers("size"),
-        Column::words("family"),
-        Column::words("from").dispensable(1),
-        Column::elastic("place"),
+        Column::text("build"),
+        Column::text("hash"),
+        Column::number("size"),
+        Column::text("family"),
+        Column::text("from").optional(1),
+        Column::elastic("path"),
     ]);
     for build in builds {
         listing.row(vec![
             build.label().into(),
-            Cell::exactly(build.short_hash(), &build.hash),
-            Cell::exactly(human::bytes(build.size_bytes), build.size_bytes),
+            Cell::with_exact(build.short_hash(), &build.hash),
+            Cell::with_exact(human::bytes(build.size_bytes), build.size_bytes),
             build.family.to_string().into(),
             build.origin.as_str().into(),
             build.root.display().to_string().into(),

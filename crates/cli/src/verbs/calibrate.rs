@@ -1,8 +1,7 @@
 //! `calibrate`: how often verdicts are wrong on this host.
 
-use crate::args::{CalibrateArgs, OutputFormat};
+use crate::args::CalibrateArgs;
 use crate::context::Context;
-use crate::progress::Progress;
 use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_builds::list_builds;
@@ -12,17 +11,18 @@ use rqps_calibrate::truth::Truth;
 use rqps_executor::Execution;
 use rqps_model::BuildSpec;
 use rqps_plan::parse_budget;
+use rqps_report::Format;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// The build where none is here yet and none is named.
+/// The build if none is given or cached.
 const BUILD: &str = "postgres-18";
-/// The second run gets so much time, whatever the first has left.
+/// Minimum time for the second run, even if the first has used up the budget.
 const BUDGET_MIN: Duration = Duration::from_secs(60);
 
 pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> {
-    context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the report is Markdown")?;
+    context.require_format(&[Format::Text, Format::Markdown], "the report is Markdown")?;
     let folder = match &args.from {
         Some(name) => context.run_path(name)?,
         None => measure(context, args)?,
@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &CalibrateArgs) -> anyhow::Result<ExitCode> 
         out::write_file(path, &report)?;
     }
     out::print_line(report.trim_end())?;
-    out::tell(&format!("\nreport {}", folder.join("calibration/report.md").display()));
+    out::message(&format!("\nreport {}", folder.join("calibration/report.md").display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -44,43 +44,40 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     context.catch_signals();
     context.dirs.create_work()?;
     let place = Place::create(&context.dirs.work)?;
-    out::tell("first run: what a dose is worth");
+    out::message("first run: measuring what a dose costs");
     let truth = first_run(context, &place, &options);
     if truth.is_err() {
-        // Without it there is nothing to go on with. The error is the one to tell.
+        // The second run needs it. The first error is the one to report.
         let _removed = place.remove();
     }
     let truth = truth?;
-    out::tell("second run: doses that nobody knows");
+    out::message("second run: measuring blind, with secret doses");
     options.budget = options.budget.saturating_sub(began.elapsed()).max(BUDGET_MIN);
     let blind = super::run::begin(context, place.blind(&options, &truth)?)?;
     let folder = blind.folder();
     keep(&folder, &Known { command: command(args, &options), truth })?;
     let shown = folder.display().to_string();
-    walk(context, blind).with_context(|| {
-        format!("go on with `rqps resume {shown}`, then make the report with `rqps calibrate --from {shown}`")
+    execute(context, blind).with_context(|| {
+        format!(
+            "continue with `rqps resume {shown}`, then write the report with `rqps calibrate --from {shown}`"
+        )
     })
 }
 
 fn first_run(context: &Context, place: &Place, options: &Options) -> anyhow::Result<Truth> {
     let ladder = super::run::begin(context, place.ladder(options)?)?;
     let folder = ladder.folder();
-    let walked = walk(context, ladder);
-    if walked.is_err() {
+    let finished = execute(context, ladder);
+    if finished.is_err() {
         // As above.
         let _removed = rqps_executor::clean(&folder, &context.dirs);
     }
-    Ok(learn(&walked?)?)
+    Ok(learn(&finished?)?)
 }
 
-fn walk(context: &Context, mut execution: Execution) -> anyhow::Result<PathBuf> {
-    let folder = execution.folder();
-    out::tell(&format!("run folder {}", folder.display()));
-    let mut progress = Progress::new(&execution);
-    let finish = execution.run(&mut progress, &context.stop);
-    progress.finish();
-    finish?;
-    Ok(folder)
+fn execute(context: &Context, mut execution: Execution) -> anyhow::Result<PathBuf> {
+    super::run::measure(context, &mut execution)?;
+    Ok(execution.folder())
 }
 
 fn options(context: &Context, args: &CalibrateArgs) -> anyhow::Result<Options> {
@@ -101,7 +98,7 @@ fn options(context: &Context, args: &CalibrateArgs) -> anyhow::Result<Options> {
     })
 }
 
-/// The newest build that is here.
+/// The newest cached build.
 fn newest_build(context: &Context) -> anyhow::Result<String> {
     let number = |version: &str| -> Vec<u32> { version.split('.').flat_map(str::parse).collect() };
     let builds = list_builds(&context.dirs)?;
@@ -109,7 +106,7 @@ fn newest_build(context: &Context) -> anyhow::Result<String> {
     Ok(newest.map_or_else(|| BUILD.to_owned(), |build| format!("postgres-{}", build.version)))
 }
 
-/// The command line with everything that was chosen for the user.
+/// The command line with all defaults filled in.
 fn command(args: &CalibrateArgs, options: &Options) -> String {
     let mut command = format!(
         "rqps calibrate --build {} --config {} --budget {} --arms {} --rows {} --window-seconds {}",

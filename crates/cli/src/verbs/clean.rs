@@ -1,19 +1,20 @@
-//! `clean`: remove the data directories that unfinished runs have left.
+//! `clean`: delete leftover data directories of unfinished runs.
 
-use crate::args::{CleanArgs, OutputFormat};
+use crate::args::CleanArgs;
 use crate::context::Context;
 use crate::out;
 use rqps_executor::Orphans;
+use rqps_report::Format;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
-    context.only(&[OutputFormat::Text, OutputFormat::Json], "what is removed is no table")?;
+    context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let Orphans { removed, unsure } = match &args.run {
         Some(name) => {
-            // A whole path may be of a folder that is gone.
-            let whole = Some(PathBuf::from(name)).filter(|path| path.is_absolute());
-            let path = whole.map_or_else(|| context.run_path(name), Ok)?;
+            // An absolute path may name a deleted folder.
+            let absolute = Some(PathBuf::from(name)).filter(|path| path.is_absolute());
+            let path = absolute.map_or_else(|| context.run_path(name), Ok)?;
             let removed = rqps_executor::clean(&path, &context.dirs)?.into_iter().collect();
             Orphans { removed, unsure: Vec::new() }
         }
@@ -21,15 +22,15 @@ pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
     };
     for folder in &unsure {
         let folder = folder.display();
-        out::tell(&format!(
-            "left alone: the data of {folder}, which is not there, nor is the directory that it was in (is its disk \
-             mounted?); if it is gone for good: rqps clean {folder}"
+        out::message(&format!(
+            "kept the data of {folder}: neither it nor its parent directory exists (is its disk mounted?). If the run is \
+             gone for good: rqps clean {folder}"
         ));
     }
     if removed.is_empty() {
-        out::tell("nothing to remove");
+        out::message("nothing to remove");
     }
-    if context.format == OutputFormat::Json {
+    if context.format == Format::Json {
         out::print_line(&serde_json::to_string_pretty(&removed)?)?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,11 +1,12 @@
 //! `configs`: the shipped configs, or one of them as used on this host.
 
 use crate::Usage;
-use crate::args::{ConfigsArgs, OutputFormat};
+use crate::args::ConfigsArgs;
 use crate::context::Context;
 use crate::listing::{Column, Listing};
 use crate::out;
 use rqps_model::Dbms;
+use rqps_report::Format;
 use rqps_servers::{ShippedConfig, shipped_configs};
 use serde_json::json;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.name else {
         let of_dbms = |dbms| shipped_configs(dbms).into_iter().map(move |config| (dbms, config));
         let configs: Vec<(Dbms, ShippedConfig)> = Dbms::ALL.into_iter().flat_map(of_dbms).collect();
-        let columns = vec![Column::words("dbms"), Column::words("config"), Column::elastic("about")];
+        let columns = vec![Column::text("dbms"), Column::text("config"), Column::elastic("about")];
         let mut listing = Listing::new(columns);
         for (dbms, config) in &configs {
             listing.row(vec![
@@ -30,10 +31,10 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
         listing.print(context, json)?;
         return Ok(ExitCode::SUCCESS);
     };
-    context.only(&[OutputFormat::Text, OutputFormat::Json], "a config is no table")?;
+    context.require_format(&[Format::Text, Format::Json], "a config is not a table")?;
     let config = rqps_servers::load_config(dbms_of(args, name)?, name)?;
     match context.format {
-        OutputFormat::Json => {
+        Format::Json => {
             let value = json!({ "name": config.name, "hash": config.hash, "text": config.text });
             out::print_line(&serde_json::to_string_pretty(&value)?)?;
         }

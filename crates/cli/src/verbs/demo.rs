@@ -1,4 +1,4 @@
-//! `demo`: a real comparison of two releases without writing a plan.
+//! `demo`: compare releases without writing a plan.
 
 use crate::args::DemoArgs;
 use crate::context::Context;
@@ -11,11 +11,11 @@ use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(&args.versions)?;
-    out::tell(&format!(
-        "32 microbenchmarks on {}: about five minutes once the builds are here",
+    out::message(&format!(
+        "running the microbenchmarks on {}: about five minutes once the builds are here",
         args.versions.join(" and ")
     ));
-    super::run::carry_out_to(context, super::run::begin(context, plan)?, |folder| {
+    super::run::execute_then(context, super::run::begin(context, plan)?, |folder| {
         super::run::conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     })
@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
 
 /// The shipped demo plan with other versions.
 fn plan(versions: &[String]) -> anyhow::Result<Plan> {
-    let shipped = shipped_plan("demo").ok_or_else(|| Usage("there is no shipped plan `demo`".to_owned()))?;
+    let shipped = shipped_plan("demo").ok_or_else(|| Usage("no shipped plan `demo`".to_owned()))?;
     let mut plan = Plan::parse(shipped.text, "demo", &PlanContext::trusting(KIT.benchmarks))?.plan;
     let config = plan.arms[plan.base_index()].config.clone();
     let mut arms: Vec<Arm> = Vec::new();
@@ -35,7 +35,7 @@ fn plan(versions: &[String]) -> anyhow::Result<Plan> {
         if !version.starts_with(|c: char| c.is_ascii_digit()) || !rqps_plan::limits::is_folder_name(&arm.name)
         {
             return Err(Usage(format!(
-                "`{version}` is no version: write --versions 14,18 or --versions 16.11,17.7"
+                "`{version}` is not a version: write --versions 14,18 or --versions 16.11,17.7"
             ))
             .into());
         }
@@ -46,7 +46,7 @@ fn plan(versions: &[String]) -> anyhow::Result<Plan> {
     }
     plan.base = arms.first().map(|arm| arm.name.clone()).unwrap_or_default();
     plan.arms = arms;
-    // What the resolved plan says is checked like any other.
+    // The resolved plan is checked like any other.
     let text = plan.to_toml()?;
     Ok(Plan::parse(&text, "demo", &PlanContext::trusting(KIT.benchmarks))
         .map_err(|e| Usage(e.to_string()))?

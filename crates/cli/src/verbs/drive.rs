@@ -1,14 +1,14 @@
-//! `drive`: one test against a server that is there, as other load generators do it.
+//! `drive`: run one test against a running server, like other load generators.
 
-use crate::args::{DriveArgs, LoadDriver, OutputFormat};
+use crate::args::DriveArgs;
 use crate::context::Context;
-use crate::progress::doing;
-use crate::reach::{dbms, endpoint};
+use crate::progress::with_spinner;
+use crate::server_address::{dbms, endpoint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use rqps_driver::{Observer, Pace, StepError, StepResult, StepSpec};
 use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
 use rqps_model::{Dbms, Limit, Warmup};
-use rqps_plan::Driver;
+use rqps_report::Format;
 use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::microbenchmarks::step;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
-    context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
+    context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let test = test(args)?;
     let dbms = dbms(args)?;
     let endpoint = endpoint(args, dbms)?;
@@ -29,25 +29,26 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
         return load_tables(context, args, (dbms, &endpoint));
     };
     let spec = spec(args, dbms, test)?;
-    let result = match drive(dbms, driver(args), &endpoint, &spec, &mut Quiet(Arc::clone(&context.stop))) {
-        Err(StepError::Cancelled) => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
-        result => result?,
-    };
+    let result =
+        match drive(dbms, args.driver, &endpoint, &spec, &mut InterruptOnly(Arc::clone(&context.stop))) {
+            Err(StepError::Cancelled) => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
+            result => result?,
+        };
     out::print_line(&rendered(context, test, &result))?;
     if let Some(why) = &result.invalid {
-        out::tell(&format!("rqps: invalid: {why}"));
+        out::message(&format!("rqps: invalid: {why}"));
         return Ok(ExitCode::from(EXIT_FAILED));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The test that is asked for; none for the load.
+/// The requested test; none for the load.
 fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
     if args.test == "load" {
         return Ok(None);
     }
     if args.vacuum {
-        return Err(Usage("--vacuum belongs to `load`".to_owned()).into());
+        return Err(Usage("--vacuum is only for `load`".to_owned()).into());
     }
     if let Some(test) = microbenchmarks::test_by_name(&args.test) {
         return Ok(Some(test));
@@ -68,19 +69,20 @@ fn load_tables(
     (dbms, endpoint): (Dbms, &Endpoint),
 ) -> anyhow::Result<ExitCode> {
     let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
-    let loaded =
-        doing("loading", || load(dbms, endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed)))?;
+    let loaded = with_spinner("loading", || {
+        load(dbms, endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
+    })?;
     let Some(times) = loaded else {
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     };
     let (rows, indexes) = (times.rows.as_secs_f64(), times.indexes.as_secs_f64());
     let rate = u64::from(args.tables) as f64 * args.rows as f64 / (rows + indexes);
     out::print_line(&match context.format {
-        OutputFormat::Json => json!({ "rows_per_s": rate, "rows_s": rows, "indexes_s": indexes }).to_string(),
+        Format::Json => json!({ "rows_per_s": rate, "rows_s": rows, "indexes_s": indexes }).to_string(),
         _ => format!("{rate:.0} rows/s: rows {rows:.3} s, indexes {indexes:.3} s"),
     })?;
     if args.vacuum {
-        let all = doing("vacuuming", || {
+        let all = with_spinner("vacuuming", || {
             vacuum(dbms, endpoint, args.tables, || !context.stop.load(Ordering::Relaxed))
         })?;
         if !all {
@@ -88,13 +90,6 @@ fn load_tables(
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn driver(args: &DriveArgs) -> Driver {
-    match args.driver {
-        LoadDriver::Rqps => Driver::Rqps,
-        LoadDriver::Sysbench => Driver::Sysbench,
-    }
 }
 
 fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<StepSpec> {
@@ -121,7 +116,7 @@ fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<Ste
         },
         removed_rows_max: None,
         pace: args.rate.map_or(Pace::Closed, Pace::EventsPerSecond),
-        // What earlier tests left of the tables is not known here, so that only gross errors are found.
+        // The effects of earlier tests on the tables are unknown here, so only gross errors are detected.
         state: TableState { rows: args.rows, complete: false, concurrent_writes: args.clients > 1 },
         flush: None,
         slice: None,
@@ -130,7 +125,7 @@ fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<Ste
 
 fn rendered(context: &Context, test: &Test, result: &StepResult) -> String {
     let us = |quantile: f64| result.event_ns.value_at_quantile(quantile) as f64 / 1e3;
-    if context.format == OutputFormat::Json {
+    if context.format == Format::Json {
         let scheduled = result.scheduled_ns.as_ref().map(|h| h.value_at_quantile(0.99) as f64 / 1e3);
         return json!({
             "test": test.name,
@@ -162,10 +157,10 @@ fn rendered(context: &Context, test: &Test, result: &StepResult) -> String {
     )
 }
 
-/// Watches nothing, but heeds Ctrl-C. The server is not ours to stop: a statement in flight is waited for, a while.
-struct Quiet(Arc<AtomicBool>);
+/// Observes only Ctrl-C. The server is not ours to stop: a statement in flight gets some time to finish.
+struct InterruptOnly(Arc<AtomicBool>);
 
-impl Observer for Quiet {
+impl Observer for InterruptOnly {
     fn window_opens(&mut self, _sessions: &[u32]) {}
     fn window_closes(&mut self) {}
     fn statistics_complete(&mut self) {}
@@ -175,8 +170,8 @@ impl Observer for Quiet {
     }
     fn force(&mut self) {
         if self.0.load(Ordering::Relaxed) {
-            // Its sessions end with us.
-            out::tell("rqps: interrupted in a statement that the server does not end");
+            // Our sessions end with this process.
+            out::message("rqps: interrupted; the server did not cancel the running statement");
             std::process::exit(i32::from(EXIT_INTERRUPTED));
         }
     }

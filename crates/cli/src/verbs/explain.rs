@@ -10,7 +10,7 @@ use std::process::ExitCode;
 pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
     let options = ExplainOptions {
-        format: super::show::format(context),
+        format: context.format,
         color: context.color,
         tests: args.tests.clone(),
         arms: args.arms.clone(),

@@ -1,17 +1,18 @@
 //! `export`: runs as flat tables for other tools.
 
-use crate::args::{ExportArgs, OutputFormat};
+use crate::args::ExportArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{Usage, human, out};
 use rqps_export::{Exported, Format, Options, Table};
+use rqps_report::Format as OutputFormat;
 use rqps_store::{Run, RunFolder};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     if args.schema {
-        context.only(&[OutputFormat::Text, OutputFormat::Markdown], "the schema is Markdown")?;
+        context.require_format(&[OutputFormat::Text, OutputFormat::Markdown], "the schema is Markdown")?;
         out::print_line(rqps_export::schema())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -40,9 +41,9 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     context.catch_signals();
     let options = Options { tables, formats: formats.clone(), replace: args.force, stop: &context.stop };
     let exported = rqps_export::export(&runs, dir, &options)?;
-    exported.remarks.iter().for_each(|remark| out::tell(remark));
+    exported.remarks.iter().for_each(|remark| out::message(remark));
     list(context, &formats, &exported)?;
-    out::tell(&format!("in {}", dir.display()));
+    out::message(&format!("in {}", dir.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -54,7 +55,7 @@ fn to_standard_output(
 ) -> anyhow::Result<ExitCode> {
     let ([table], [] | [_]) = (tables, &*args.formats) else {
         return Err(Usage(
-            "say where to: --to DIR writes files, `--table windows --as csv` prints one table".to_owned(),
+            "no destination: --to DIR writes files, `--table windows --as csv` prints one table".to_owned(),
         )
         .into());
     };
@@ -70,20 +71,20 @@ fn to_standard_output(
         }
     };
     match rqps_export::print(runs, table, format, std::io::stdout().lock()) {
-        // Whoever closed the pipe has seen enough.
+        // The reader closed the pipe, which is no error.
         Err(error) if error.is_broken_pipe() => {}
-        remarks => remarks?.iter().for_each(|remark| out::tell(remark)),
+        remarks => remarks?.iter().for_each(|remark| out::message(remark)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(context: &Context, formats: &[Format], exported: &Exported) -> anyhow::Result<()> {
-    let sizes = formats.iter().map(|format| Column::numbers(format.key()));
+    let sizes = formats.iter().map(|format| Column::number(format.key()));
     let mut listing =
-        Listing::new([Column::words("table"), Column::numbers("rows")].into_iter().chain(sizes).collect());
+        Listing::new([Column::text("table"), Column::number("rows")].into_iter().chain(sizes).collect());
     for files in exported.files.chunks(formats.len()) {
         let head = files.iter().take(1).flat_map(|file| [file.table.into(), file.rows.to_string().into()]);
-        let sizes = files.iter().map(|file| Cell::exactly(human::bytes(file.bytes), file.bytes));
+        let sizes = files.iter().map(|file| Cell::with_exact(human::bytes(file.bytes), file.bytes));
         listing.row(head.chain(sizes).collect());
     }
     listing.print(context, || {

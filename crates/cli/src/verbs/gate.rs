@@ -1,42 +1,41 @@
-//! `gate`: whether a change may pass, by verdicts on base and head measured together here, or on a run that is there.
+//! `gate`: pass or fail a change, by verdicts on base and head measured together, or on an existing run.
 
 use super::plan::{check_plan, read_plan};
-use crate::args::{FailOn, GateArgs, OutputFormat};
+use crate::args::GateArgs;
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use rqps_model::{BuildSource, BuildSpec};
 use rqps_plan::{Arm, Plan, Protocol, parse_budget};
-use rqps_report::{Detector, Gate, GateRules, Outcome};
+use rqps_report::{Format, Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
 use rqps_workloads::microbenchmarks;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The shipped plan that says what is measured, where none is named.
+/// The plan that is used by default.
 const PLAN: &str = "verdicts";
-/// The shipped plan behind `--quick`.
+/// The plan that `--quick` uses.
 const QUICK_PLAN: &str = "quick";
-/// What stands for standard output.
+/// Stands for standard output.
 const STDOUT: &str = "-";
 
 pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
     context
-        .only(&[OutputFormat::Text, OutputFormat::Markdown], "outputs are --markdown, --junit and --json")?;
+        .require_format(&[Format::Text, Format::Markdown], "outputs are --markdown, --junit and --json")?;
     check_outputs(args)?;
     match (&args.run, &args.base, &args.head) {
         (Some(run), ..) => judge(&context.run_path(run)?, args),
         (None, Some(base), Some(head)) => {
             let execution = super::run::begin(context, plan(base, head, args)?)?;
-            super::run::carry_out_to(context, execution, |folder| {
+            super::run::execute_then(context, execution, |folder| {
                 super::run::write_report(folder)?;
                 judge(folder, args)
             })
         }
-        _ => Err(Usage(
-            "name a run to judge, or what to measure: rqps gate RUN, or rqps gate --base BUILD --head BUILD"
-                .into(),
-        )
-        .into()),
+        _ => {
+            Err(Usage("nothing to judge: write rqps gate RUN, or rqps gate --base BUILD --head BUILD".into())
+                .into())
+        }
     }
 }
 
@@ -45,9 +44,7 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     let name = args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN });
     let mut plan = read_plan(name)?;
     if plan.protocol != Protocol::Isolated {
-        return Err(
-            Usage(format!("the plan {name} has no blocks: write protocol = \"isolated\" in it")).into()
-        );
+        return Err(Usage(format!("the plan {name} has no blocks; it needs protocol = \"isolated\"")).into());
     }
     let config = args.config.clone().unwrap_or_else(|| plan.arms[plan.base_index()].config.clone());
     plan.arms = vec![arm("base", base, &config)?, arm("head", head, &config)?];
@@ -60,12 +57,12 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     }
     if let Some(unknown) = args.tests.iter().find(|name| microbenchmarks::test_by_name(name).is_none()) {
         let listed = format!("`rqps plan show {PLAN}` lists them");
-        return Err(Usage(format!("--tests: there is no test \"{unknown}\"; {listed}")).into());
+        return Err(Usage(format!("--tests: no test \"{unknown}\"; {listed}")).into());
     }
     if !args.tests.is_empty() {
         plan.workload.steps.clone_from(&args.tests);
     }
-    // What the resolved plan says is checked like any other; of what has no effect the user has been told.
+    // The resolved plan is checked like any other. Its warnings have been shown before.
     Ok(check_plan(&plan.to_toml()?, "gate")?.plan)
 }
 
@@ -79,11 +76,11 @@ fn arm(name: &str, build: &str, config: &str) -> anyhow::Result<Arm> {
     Ok(Arm { name: name.to_owned(), ..Arm::new(build, config) })
 }
 
-/// Judges the run in `folder`, writes the outputs and says by the exit code how it ends.
+/// Judges the run in `folder` and writes the outputs; the exit code is the result.
 fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(folder)?;
     if run.status.status != Status::Complete {
-        out::tell(&format!("the run is {}: what it measured so far is judged", run.status.status));
+        out::message(&format!("the run is {}: judging what it has measured so far", run.status.status));
     }
     let gate = rqps_report::gate(&run, &rules(args))?;
     write(&gate, args)?;
@@ -96,25 +93,14 @@ fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn rules(args: &GateArgs) -> GateRules {
-    let detector = |on: &FailOn| match on {
-        FailOn::Rate => Some(Detector::Rate),
-        FailOn::Cost => Some(Detector::Cost),
-        FailOn::Stalls => Some(Detector::Stalls),
-        FailOn::Cpu => Some(Detector::Cpu),
-        FailOn::Wal => Some(Detector::Wal),
-        FailOn::Fsyncs => Some(Detector::Fsyncs),
-        FailOn::Rows => Some(Detector::Rows),
-        FailOn::Blocks => Some(Detector::Blocks),
-        FailOn::Mixed => None,
-    };
     GateRules {
-        fail_on: args.fail_on.iter().filter_map(detector).collect(),
-        mixed: args.fail_on.contains(&FailOn::Mixed),
+        fail_on: args.fail_on.iter().flatten().copied().collect(),
+        mixed: args.fail_on.contains(&None),
         inconclusive: args.inconclusive_is_failure,
     }
 }
 
-/// The outputs that were named; Markdown goes to standard output unless something else does.
+/// Writes the requested outputs; Markdown goes to standard output unless another output does.
 fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
     let outputs = [(&args.markdown, &gate.markdown), (&args.junit, &gate.junit), (&args.json, &gate.json)];
     for (place, text) in outputs {
@@ -130,7 +116,7 @@ fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Two outputs on standard output could not be told apart. Better said before anything is measured.
+/// Two outputs on standard output could not be separated. Checked before anything is measured.
 fn check_outputs(args: &GateArgs) -> anyhow::Result<()> {
     if stdouts(args) > 1 {
         return Err(

@@ -1,4 +1,4 @@
-//! `host`: the facts that a run records.
+//! `host`: the facts about this host that a run records.
 
 use crate::context::Context;
 use crate::listing::{Column, Listing};
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let facts = HostFacts::collect(&context.dirs.work)?;
-    let mut listing = Listing::new(vec![Column::words("fact"), Column::elastic("value")]);
+    let mut listing = Listing::new(vec![Column::text("fact"), Column::elastic("value")]);
     for (name, value) in facts.key_values() {
         listing.row(vec![name.into(), value.into()]);
     }

@@ -1,10 +1,10 @@
-//! `install`: obtain builds.
+//! `install`: download builds.
 
 use super::builds::list;
 use crate::args::InstallArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
-use crate::progress::doing;
+use crate::progress::with_spinner;
 use crate::{Usage, out};
 use rqps_builds::Address;
 use rqps_model::Dbms;
@@ -18,12 +18,12 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let from = address(args)?;
     let mut builds = Vec::new();
     for version in &args.versions {
-        let build = doing(&format!("obtaining {dbms} {version}"), || match &from {
+        let build = with_spinner(&format!("getting {dbms} {version}"), || match &from {
             Some(from) => rqps_builds::install_from(&context.dirs, dbms, version, from),
             None => rqps_builds::install(&context.dirs, dbms, version),
         })?;
         for note in &build.notes {
-            out::tell(&format!("note: {note}"));
+            out::message(&format!("note: {note}"));
         }
         builds.push(build);
     }
@@ -31,20 +31,19 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the user says that the build is.
+/// The address given by the user.
 fn address(args: &InstallArgs) -> anyhow::Result<Option<Address>> {
     let Some(url) = &args.from else {
         return Ok(None);
     };
     if args.versions.len() > 1 {
-        return Err(Usage(
-            "--from is for one version: install the others each by a call of its own".to_owned(),
-        )
-        .into());
+        return Err(Usage("--from takes one version; install the others separately".to_owned()).into());
     }
     let is_sum = |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if args.sha256.as_ref().is_some_and(|sum| !is_sum(sum)) {
-        return Err(Usage("--sha256 has 64 hexadecimal digits, as `sha256sum` prints them".to_owned()).into());
+        return Err(
+            Usage("--sha256 takes 64 hexadecimal digits, as printed by `sha256sum`".to_owned()).into()
+        );
     }
     Ok(Some(Address { url: url.clone(), sha256: args.sha256.clone() }))
 }
@@ -55,7 +54,7 @@ fn list_published(context: &Context, dbms: Dbms) -> anyhow::Result<ExitCode> {
         return Err(Usage(advice).into());
     };
     let mut listing =
-        Listing::new(vec![Column::words("version"), Column::numbers("MB"), Column::elastic("from")]);
+        Listing::new(vec![Column::text("version"), Column::number("MB"), Column::elastic("from")]);
     for build in &published {
         let size = build.size_mb.map_or_else(String::new, |size| size.to_string());
         listing.row(vec![build.version.as_str().into(), Cell::from(size), build.source.as_str().into()]);

@@ -1,4 +1,4 @@
-//! `ls`: the runs, the newest last.
+//! `ls`: list runs, newest last.
 
 use crate::args::LsArgs;
 use crate::context::Context;
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Arms that are named one by one; of more, the first and the last.
+/// More arms than this are shortened to the first and the last.
 const VERSIONS_NAMED_MAX: usize = 4;
-/// How deep a run folder may go before its size is no longer looked into.
+/// Maximum depth at which files count towards a run folder's size.
 const FOLDER_DEPTH_MAX: u32 = 8;
 
 pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
@@ -24,37 +24,37 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     let runs = runs.split_off(runs.len() - newest);
     if runs.is_empty() {
         let which = args.name.as_ref().map(|part| format!(" with `{part}` in its name")).unwrap_or_default();
-        out::tell(&format!("no run{which} in {}", context.results.display()));
+        out::message(&format!("no run{which} in {}", context.results.display()));
     }
-    let lines: Vec<Line> = runs.iter().map(Line::of).collect();
+    let rows: Vec<Row> = runs.iter().map(Row::new).collect();
     let mut listing = Listing::new(vec![
-        Column::words("run"),
-        Column::words("begun (UTC)").dispensable(1),
-        Column::numbers("age"),
-        Column::words("state"),
-        Column::numbers("done").dispensable(3),
-        Column::numbers("size").dispensable(2),
-        Column::elastic("compared").dispensable(4),
-        Column::words("verdicts"),
+        Column::text("run"),
+        Column::text("started (UTC)").optional(1),
+        Column::number("age"),
+        Column::text("state"),
+        Column::number("done").optional(3),
+        Column::number("size").optional(2),
+        Column::elastic("compared").optional(4),
+        Column::text("verdicts"),
     ]);
     let now_ms = rqps_store::now_ms();
-    for line in &lines {
-        listing.row(line.cells(now_ms));
+    for row in &rows {
+        listing.row(row.cells(now_ms));
     }
-    listing.print(context, || Ok(lines.iter().map(Line::json).collect()))?;
+    listing.print(context, || Ok(rows.iter().map(Row::json).collect()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is said of a run.
-struct Line<'a> {
+/// A row of the list.
+struct Row<'a> {
     summary: &'a RunSummary,
     compared: String,
     tally: Option<Tally>,
     bytes: u64,
 }
 
-impl<'a> Line<'a> {
-    fn of(summary: &'a RunSummary) -> Self {
+impl<'a> Row<'a> {
+    fn new(summary: &'a RunSummary) -> Self {
         let run = RunFolder::open(summary.folder.path()).ok();
         Self {
             summary,
@@ -67,26 +67,26 @@ impl<'a> Line<'a> {
     fn cells(&self, now_ms: i64) -> Vec<Cell> {
         let summary = self.summary;
         let state = state(summary);
-        let (begun, age) = match summary.problem {
+        let (started, age) = match summary.problem {
             Some(_) => (Cell::default(), String::new()),
             None => {
                 let text = human::utc_minute(summary.created_at_ms);
                 let exact = human::utc(summary.created_at_ms);
-                (Cell::exactly(text, exact), human::age(summary.created_at_ms, now_ms))
+                (Cell::with_exact(text, exact), human::age(summary.created_at_ms, now_ms))
             }
         };
         let verdicts = match (&summary.problem, self.tally) {
             (Some(problem), _) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
-            (None, Some(tally)) => Cell::from(words(tally)).tinted(tint(tally)),
+            (None, Some(tally)) => Cell::from(tally_text(tally)).tinted(tint(tally)),
             (None, None) => Cell::default(),
         };
         vec![
             summary.folder.name().into(),
-            begun,
+            started,
             age.into(),
             Cell::from(&*state).tinted(tint_of_state(&state)),
             summary.problem.as_ref().map_or_else(|| summary.progress(), |_| String::new()).into(),
-            Cell::exactly(human::bytes(self.bytes), self.bytes),
+            Cell::with_exact(human::bytes(self.bytes), self.bytes),
             self.compared.as_str().into(),
             verdicts,
         ]
@@ -119,7 +119,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The run's state in a word: a run whose rqps is gone is not running, whatever its database says.
+/// The run's state: without a live rqps process a run is not running, whatever its database says.
 pub fn state(run: &RunSummary) -> String {
     let Some(status) = &run.status else {
         return "unreadable".to_owned();
@@ -128,7 +128,7 @@ pub fn state(run: &RunSummary) -> String {
     if word == "running" && run.folder.in_use_by().is_none() { "cut off".to_owned() } else { word }
 }
 
-/// The colour of a state: none where all is as it should be.
+/// The colour of a state; none if all is well.
 pub fn tint_of_state(state: &str) -> Option<Tint> {
     match state {
         "running" => Some(Tint::Green),
@@ -175,7 +175,7 @@ fn tally(run: &Run) -> Option<Tally> {
 }
 
 /// `2 worse, 1 better, 29 same`.
-fn words(tally: Tally) -> String {
+fn tally_text(tally: Tally) -> String {
     let parts = [
         (tally.regressions, "worse"),
         (tally.improvements, "better"),
@@ -183,8 +183,8 @@ fn words(tally: Tally) -> String {
         (tally.same, "same"),
         (tally.inconclusive, "inconclusive"),
     ];
-    let said = parts.iter().filter(|(tests, _)| *tests > 0);
-    said.map(|(tests, word)| format!("{tests} {word}")).collect::<Vec<_>>().join(", ")
+    let present = parts.iter().filter(|(tests, _)| *tests > 0);
+    present.map(|(tests, word)| format!("{tests} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 fn tint(tally: Tally) -> Option<Tint> {
@@ -195,7 +195,7 @@ fn tint(tally: Tally) -> Option<Tint> {
     }
 }
 
-/// Bytes of all files in a folder; what cannot be read counts as nothing.
+/// Bytes of all files in a folder; unreadable ones count as 0.
 fn size_of(folder: &Path, depth_max: u32) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.metadata() {

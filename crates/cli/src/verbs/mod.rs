@@ -1,4 +1,4 @@
-//! The verbs, one a file.
+//! The verbs, one file each.
 
 pub mod build;
 pub mod builds;

@@ -1,6 +1,6 @@
-//! `plan`: check a plan, show what it would do, list and print the shipped ones.
+//! `plan`: check a plan, show its steps, list and print the shipped ones.
 
-use crate::args::{OutputFormat, PlanArgs, PlanVerb};
+use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
@@ -9,6 +9,7 @@ use rqps_model::{BuildSpec, Dbms};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{CheckedPlan, Plan, PlanContext, render_schedule, schedule};
+use rqps_report::Format;
 use rqps_store::counted;
 use serde_json::json;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
         PlanVerb::Show { plan, toml } => show(context, plan, *toml)?,
         PlanVerb::Ls => list(context)?,
         PlanVerb::Print { plan } => {
-            context.only(&[OutputFormat::Text], "a plan is TOML")?;
+            context.require_format(&[Format::Text], "a plan is TOML")?;
             out::print(shipped(plan)?)?;
         }
     }
@@ -28,11 +29,11 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn check(context: &Context, name: &str) -> anyhow::Result<()> {
-    context.only(&[OutputFormat::Text, OutputFormat::Json], "the outcome is no table")?;
+    context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let plan = read_plan(name)?;
     let (arms, steps) = (plan.arms.len(), plan.steps().len());
     match context.format {
-        OutputFormat::Json => {
+        Format::Json => {
             let value = json!({ "plan": name, "arms": arms, "steps": steps });
             out::print_line(&serde_json::to_string_pretty(&value)?)
         }
@@ -45,15 +46,17 @@ fn check(context: &Context, name: &str) -> anyhow::Result<()> {
 }
 
 fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
-    let formats: &[OutputFormat] =
-        if toml { &[OutputFormat::Text] } else { &[OutputFormat::Text, OutputFormat::Json] };
-    context.only(formats, if toml { "--toml is a format" } else { "a schedule is no table" })?;
+    let formats: &[Format] = if toml { &[Format::Text] } else { &[Format::Text, Format::Json] };
+    context.require_format(
+        formats,
+        if toml { "--toml is a format itself" } else { "a schedule is not a table" },
+    )?;
     let plan = read_plan(name)?;
     if toml {
         return out::print_line(&plan.to_toml()?);
     }
     let schedule = schedule(&plan);
-    if context.format != OutputFormat::Json {
+    if context.format != Format::Json {
         return out::print_line(&human::wrapped(&render_schedule(&plan, &schedule), context.width));
     }
     let estimates = estimate(&schedule, &plan);
@@ -71,7 +74,7 @@ fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
 }
 
 fn list(context: &Context) -> anyhow::Result<()> {
-    let mut listing = Listing::new(vec![Column::words("plan"), Column::elastic("about")]);
+    let mut listing = Listing::new(vec![Column::text("plan"), Column::elastic("about")]);
     for shipped in SHIPPED_PLANS {
         listing.row(vec![shipped.name.into(), first_comment(shipped.text).into()]);
     }
@@ -89,7 +92,7 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
     let names = || SHIPPED_PLANS.iter().map(|plan| plan.name).collect::<Vec<_>>().join(", ");
     match shipped_plan(name) {
         Some(plan) => Ok(plan.text),
-        None => Err(Usage(format!("no shipped plan `{name}`; there are {}", names())).into()),
+        None => Err(Usage(format!("no shipped plan `{name}`; the shipped plans are {}", names())).into()),
     }
 }
 
@@ -106,12 +109,12 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     };
     let checked = check_plan(&text, name)?;
     for warning in &checked.warnings {
-        out::tell(&format!("warning: {}", warning.display(name)));
+        out::message(&format!("warning: {}", warning.display(name)));
     }
     Ok(checked.plan)
 }
 
-/// Checks the text of a plan that is called `name`.
+/// Checks the text of the plan `name`.
 pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
     let context =
         PlanContext { known_config: &known_config, known_build: &known_build, benchmarks: KIT.benchmarks };
@@ -122,7 +125,7 @@ fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
     rqps_servers::load_config(dbms, name).map(|_| ()).map_err(|e| e.to_string())
 }
 
-/// Directories are looked into, sources must be there; whether a version exists is known only once it is fetched.
+/// Directories are inspected and sources must exist; whether a version exists is known only after its download.
 fn known_build(spec: &BuildSpec) -> Result<(), String> {
     rqps_builds::check_known(spec).map_err(|error| error.to_string())
 }

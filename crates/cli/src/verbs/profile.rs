@@ -1,24 +1,25 @@
-//! `profile`: where the servers of a run spend CPU time, sampled in a pass of its own.
+//! `profile`: CPU profiles of a run's servers, taken in a separate pass.
 
 use super::run::write_report;
 use crate::Usage;
-use crate::args::{OutputFormat, ProfileArgs};
+use crate::args::ProfileArgs;
+use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
-use crate::obtaining::obtaining;
 use crate::out;
 use crate::progress::Progress;
 use rqps_executor::{ProfileRequest, ProfiledTests};
 use rqps_plan::limits;
+use rqps_report::Format;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
-    context.only(&[OutputFormat::Text], "what profiles are is in files")?;
+    context.require_format(&[Format::Text], "profiles are written to files")?;
     let path = context.run_path(&args.run)?;
     let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
     let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
-    let mut execution = obtaining(context, "obtaining the builds", None, |watch| {
+    let mut execution = with_build_progress(context, "getting the builds", None, |watch| {
         rqps_executor::reopen(&KIT, &path, &context.dirs, args.force, watch)
     })?;
     let planned = execution.plan().profile;
@@ -37,14 +38,14 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let taken = execution.profile(&wanted, &mut progress, &context.stop);
     progress.finish();
     if taken? == 0 {
-        out::tell("no test got slower or faster: name some with --test, or take all with --all");
+        out::message("no test got slower or faster; select some with --test, or use --all");
         return Ok(ExitCode::SUCCESS);
     }
     drop(execution);
     let report = write_report(&path)?;
-    out::tell(&format!("stacks  {}", path.join("profiles").display()));
-    out::tell(&format!("report  {}", report.display()));
-    out::tell(&format!("why     rqps explain {}", path.display()));
+    out::message(&format!("stacks  {}", path.join("profiles").display()));
+    out::message(&format!("report  {}", report.display()));
+    out::message(&format!("why     rqps explain {}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,7 +53,7 @@ fn within(given: Option<f64>, name: &str, range: &RangeInclusive<f64>) -> anyhow
     match given {
         Some(value) if !range.contains(&value) => {
             let (least, most) = (range.start(), range.end());
-            Err(Usage(format!("{name} {value} is out of range: {least} to {most}")).into())
+            Err(Usage(format!("{name} {value} is out of range ({least} to {most})")).into())
         }
         given => Ok(given),
     }

@@ -1,4 +1,4 @@
-//! `report`: a run's whole report.
+//! `report`: a run's full report.
 
 use crate::Usage;
 use crate::args::ReportArgs;
@@ -20,8 +20,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.charts {
         return charts(&run, folder, args.png);
     }
-    let format = super::show::format(context);
-    let report = rqps_report::report(&run, format, context.color && args.output.is_none())?;
+    let report = rqps_report::report(&run, context.format, context.color && args.output.is_none())?;
     match &args.output {
         Some(path) => write(path, &report),
         None => {
@@ -31,7 +30,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Writes the charts, and says how many.
+/// Writes the charts and reports their number.
 fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let charts = rqps_report::chart_files(run)?;
@@ -43,16 +42,16 @@ fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
             out::write_file(&file.with_added_extension("png"), drawn)?;
         }
     }
-    out::tell(&format!("{} charts written to {}", charts.len(), folder.display()));
+    out::message(&format!("{} charts written to {}", charts.len(), folder.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the page goes. A folder there is a run whose name was taken for the file's.
+/// Where the page goes. If that is a folder, the user gave the run's name in place of the file's.
 fn page_file(run: &Run, file: Option<&Path>) -> anyhow::Result<PathBuf> {
     match file {
         None => Ok(run.folder.path().join(super::run::PAGE_FILE)),
         Some(folder) if folder.is_dir() => Err(Usage(format!(
-            "{} is a folder: for the page of a run say `rqps report RUN --html`, with a file after it or none",
+            "{} is a folder; write a run's page with `rqps report RUN --html [FILE]`",
             folder.display()
         ))
         .into()),
@@ -62,6 +61,6 @@ fn page_file(run: &Run, file: Option<&Path>) -> anyhow::Result<PathBuf> {
 
 fn write(file: &Path, text: &str) -> anyhow::Result<ExitCode> {
     out::write_file(file, text)?;
-    out::tell(&format!("written to {}", file.display()));
+    out::message(&format!("written to {}", file.display()));
     Ok(ExitCode::SUCCESS)
 }

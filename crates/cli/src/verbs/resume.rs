@@ -1,10 +1,10 @@
-//! `resume`: go on where a run was cut off.
+//! `resume`: resume an interrupted run.
 
 use crate::Usage;
 use crate::args::ResumeArgs;
+use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
-use crate::obtaining::obtaining;
 use crate::out;
 use std::process::ExitCode;
 
@@ -13,18 +13,18 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();
     let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
     let how = rqps_executor::Resume { other_host: args.force, more };
-    let mut execution = obtaining(context, "looking at what is done", None, |watch| {
+    let mut execution = with_build_progress(context, "reading the run", None, |watch| {
         rqps_executor::resume(&KIT, &path, &context.dirs, how, watch)
     })?;
     if args.keep_data {
         execution.keep_data();
     }
     for text in execution.told() {
-        out::tell(text);
+        out::message(text);
     }
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());
     if all > 0 {
-        out::tell(&format!("{done} of {all} actions are done"));
+        out::message(&format!("{done} of {all} actions are done"));
     }
-    super::run::carry_out(context, execution)
+    super::run::execute(context, execution)
 }

@@ -1,10 +1,10 @@
-//! `serve`: a throw-away server of a build, loaded if wanted, for as long as a command runs.
+//! `serve`: a temporary server for as long as a command runs, with tables if requested.
 
 use crate::args::ServeArgs;
+use crate::build_progress::with_build_progress;
 use crate::context::Context;
-use crate::obtaining::obtaining;
-use crate::progress::doing;
-use crate::reach::environment;
+use crate::progress::with_spinner;
+use crate::server_address::environment;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use anyhow::Context as _;
 use rqps_executor::server::{Tables, load};
@@ -14,13 +14,13 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Lines of a server's log that say why it ended.
+/// Lines of the server's log shown when it ends unexpectedly.
 const LOG_LINES: usize = 10;
 
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
-    let build = obtaining(context, &format!("obtaining {}", args.build), None, |watch| {
+    let build = with_build_progress(context, &format!("getting {}", args.build), None, |watch| {
         rqps_builds::resolve_watched(&context.dirs, &build, watch)
     })?;
     let place = rqps_executor::serve_dir(&context.dirs);
@@ -47,21 +47,21 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     Server::init_unless(spec, &context.stop)?;
     let mut server = Server::start_unless(spec, &context.stop)?;
     for left in &server.applied().left_out {
-        out::tell(&format!("left out: {} = {} ({})", left.option, left.value, left.reason));
+        out::message(&format!("left out: {} = {} ({})", left.option, left.value, left.reason));
     }
     if args.tables > 0 {
         let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };
         let endpoint = rqps_executor::server::endpoint(&server);
-        let loaded = doing("loading", || {
+        let loaded = with_spinner("loading", || {
             load(spec.build.dbms, &endpoint, tables, |_, _| !context.stop.load(Ordering::Relaxed))
         });
-        // The log goes with the server's data.
+        // The log is deleted with the server's data.
         let loaded =
             loaded.with_context(|| format!("the server's log ends:\n{}", server.log_tail(LOG_LINES)))?;
         if let Some(times) = loaded {
             let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
             let tables = rqps_store::counted(args.tables as usize, "table");
-            out::tell(&format!("loaded {tables} of {} rows in {seconds:.3} s", args.rows));
+            out::message(&format!("loaded {tables} of {} rows in {seconds:.3} s", args.rows));
         }
     }
     let code = match args.command.split_first() {
@@ -71,7 +71,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
             ExitCode::SUCCESS
         }
     };
-    // Its data are thrown away: no need for a checkpoint.
+    // Its data are deleted, so it needs no checkpoint.
     server.stop_immediately();
     Ok(code)
 }
@@ -109,9 +109,9 @@ fn with_command(
 
 fn wait_for_signal(context: &Context, dbms: Dbms, server: &Server) {
     for (name, value) in environment(dbms, &rqps_executor::server::endpoint(server), server.pid()) {
-        out::tell(&format!("export {name}={value}"));
+        out::message(&format!("export {name}={value}"));
     }
-    out::tell("Ctrl-C stops the server and removes its data");
+    out::message("Ctrl-C stops the server and removes its data");
     while !context.stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -1,9 +1,9 @@
 //! `show`: a run's tables.
 
-use crate::args::{OutputFormat, SectionArgs, ShowArgs};
+use crate::args::{SectionArgs, ShowArgs};
 use crate::context::Context;
 use crate::out;
-use rqps_report::{Format, Options, Section};
+use rqps_report::{Options, Section};
 use rqps_store::RunFolder;
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the user asked to see, in the context's format.
+/// The requested sections, in the context's format.
 pub fn options(context: &Context, args: &SectionArgs) -> Options {
     let sections = match (args.all, args.sections.is_empty()) {
         (true, _) => Section::ALL.to_vec(),
@@ -22,21 +22,11 @@ pub fn options(context: &Context, args: &SectionArgs) -> Options {
         (false, true) => Vec::new(),
     };
     Options {
-        format: format(context),
+        format: context.format,
         color: context.color,
         include_pre: args.pre,
         base: args.base.clone(),
         sections,
         tests: Vec::new(),
-    }
-}
-
-/// The context's format in the report's terms.
-pub fn format(context: &Context) -> Format {
-    match context.format {
-        OutputFormat::Text => Format::Text,
-        OutputFormat::Markdown => Format::Markdown,
-        OutputFormat::Csv => Format::Csv,
-        OutputFormat::Json => Format::Json,
     }
 }

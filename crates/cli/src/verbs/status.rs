@@ -1,13 +1,14 @@
-//! `status`: how far a run is, and what happened in it.
+//! `status`: a run's progress, and what happened in it.
 
 use super::ls::{state, tint_of_state};
-use crate::args::{OutputFormat, StatusArgs};
+use crate::args::StatusArgs;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{Usage, human, out};
 use rqps_plan::estimate::{duration_text, estimate};
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
+use rqps_report::Format;
 use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, now_ms};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -16,25 +17,25 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const BAR_WIDTH: usize = 24;
-/// Actions of which pace is judged are taken to have lasted so long as estimated, beside what they lasted: a few
-/// short ones say little.
+/// Added to estimated and actual time when pace is computed, since a few short actions say little.
 const PACE_SECONDS: f64 = 10.0;
 
-/// Between two looks at a run that is watched.
+/// Refresh interval of `--watch`.
 const WATCH_PAUSE: Duration = Duration::from_secs(2);
-/// Moves to the terminal's first line and empties what follows.
+/// Moves to the terminal's first line and clears the screen.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
 pub fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
-    context.only(&[OutputFormat::Text, OutputFormat::Json], "status is no table")?;
+    context.require_format(&[Format::Text, Format::Json], "status is not a table")?;
     let path = context.run_path(&args.run)?;
-    if args.watch && (context.width.is_none() || context.format == OutputFormat::Json) {
-        return Err(
-            Usage("--watch is for text on a terminal; elsewhere call `rqps status` again".into()).into()
-        );
+    if args.watch && (context.width.is_none() || context.format == Format::Json) {
+        return Err(Usage(
+            "--watch needs text output on a terminal; call `rqps status` repeatedly instead".into(),
+        )
+        .into());
     }
     loop {
-        let (state, text) = told(context, &path)?;
+        let (state, text) = render(context, &path)?;
         if args.watch {
             out::print_as_is(CLEAR)?;
         }
@@ -46,42 +47,42 @@ pub fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The run's state, and all that is said.
-fn told(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
+/// The run's state, and the whole output.
+fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
     let folder = RunFolder::at(path)?;
     let run = RunFolder::open(path)?;
     let summary = RunSummary::of(&folder);
     let state = state(&summary);
-    let standing = Standing::of(&run, &state);
-    if context.format == OutputFormat::Json {
+    let standing = Standing::new(&run, &state);
+    if context.format == Format::Json {
         let json = serde_json::to_string_pretty(&as_json(&run, &summary, &state, &standing))?;
         return Ok((state, json));
     }
-    let mut lines = head(context, &run, &summary, &state, &standing);
+    let mut lines = summary_lines(context, &run, &summary, &state, &standing);
     lines.extend([String::new(), arms(&run).text(context.width, context.color)]);
     if !run.blocks.is_empty() {
         lines.extend([String::new(), blocks(&run).text(context.width, context.color)]);
     }
-    let happened = happened(&run);
-    if !happened.is_empty() {
+    let events = events(&run);
+    if !events.is_empty() {
         lines.push(String::new());
-        lines.extend(happened.iter().map(|line| human::wrapped(line, context.width)));
+        lines.extend(events.iter().map(|line| human::wrapped(line, context.width)));
     }
     Ok((state, lines.join("\n")))
 }
 
-/// How much is behind, and what is left.
+/// The share of a run that is done, and the time left.
 #[derive(Default)]
 struct Standing {
-    /// Share of the time that is behind; none where that cannot be told.
+    /// Share of the time that has passed; none if unknown.
     share: Option<f64>,
     seconds_left: Option<f64>,
-    /// What is being done; none when nobody is at work.
+    /// The current action; none if no process works on the run.
     doing: Option<String>,
 }
 
 impl Standing {
-    fn of(run: &Run, state: &str) -> Self {
+    fn new(run: &Run, state: &str) -> Self {
         if state == "complete" {
             return Self { share: Some(1.0), ..Self::default() };
         }
@@ -90,7 +91,7 @@ impl Standing {
         };
         match (plan.protocol, state == "running") {
             (Protocol::Sequence, true) => Self::in_schedule(run, &plan),
-            // Nobody is at work on it, so nothing is being done, and no time will do it.
+            // No process works on it, so it has no current action and no time left.
             (Protocol::Sequence, false) => {
                 Self { share: Self::in_schedule(run, &plan).share, ..Self::default() }
             }
@@ -117,12 +118,14 @@ impl Standing {
         }
     }
 
-    /// How many blocks there will be is known to the process that measures them alone.
+    /// Only the measuring process knows how many blocks there will be.
     fn in_blocks(run: &Run) -> Self {
         let standing = run.folder.standing();
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
-            let last =
-                run.scheduled().next_back().map(|last| format!(", {} {} is done", last.arm, what(last)));
+            let last = run
+                .scheduled()
+                .next_back()
+                .map(|last| format!(", finished {} {}", last.arm, action_name(last)));
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
@@ -145,11 +148,17 @@ fn seconds_of(action: &ActionRecord) -> f64 {
     (action.finished_at_ms - action.started_at_ms) as f64 / 1e3
 }
 
-fn what(action: &ActionRecord) -> &str {
+fn action_name(action: &ActionRecord) -> &str {
     if action.step.is_empty() { &action.kind } else { &action.step }
 }
 
-fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standing: &Standing) -> Vec<String> {
+fn summary_lines(
+    context: &Context,
+    run: &Run,
+    summary: &RunSummary,
+    state: &str,
+    standing: &Standing,
+) -> Vec<String> {
     let painted = match tint_of_state(state).filter(|_| context.color) {
         Some(tint) => tint.paint(state),
         None => state.to_owned(),
@@ -169,13 +178,13 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
     if !bar.is_empty() {
         lines.push(bar.join("  "));
     }
-    let begun = format!("begun {} UTC", human::utc(run.meta.created_at_ms));
+    let started = format!("started {} UTC", human::utc(run.meta.created_at_ms));
     lines.push(match run.scheduled().next_back() {
         Some(last) => {
-            let lasted = human::between(run.meta.created_at_ms, last.finished_at_ms);
-            format!("{begun}, last action done {lasted} later")
+            let lasted = human::elapsed(run.meta.created_at_ms, last.finished_at_ms);
+            format!("{started}, last action finished {lasted} later")
         }
-        None => begun,
+        None => started,
     });
     lines.extend(run.status.reason.as_ref().map(|reason| format!("reason: {reason}")));
     lines.extend(run.folder.in_use_by().map(|pid| format!("running, PID {pid}")));
@@ -184,21 +193,21 @@ fn head(context: &Context, run: &Run, summary: &RunSummary, state: &str, standin
 
 fn arms(run: &Run) -> Listing {
     let mut listing = Listing::new(vec![
-        Column::words("arm"),
-        Column::words("variant"),
-        Column::words("role"),
-        Column::numbers("actions"),
+        Column::text("arm"),
+        Column::text("variant"),
+        Column::text("role"),
+        Column::number("actions"),
         Column::elastic("last"),
     ]);
     for arm in &run.arms {
-        let role = if arm.control { "base again" } else { arm.role.key() };
+        let role = if arm.control { "control" } else { arm.role.key() };
         let of_arm = || run.scheduled().filter(|action| action.arm == arm.name);
         listing.row(vec![
             (&*arm.name).into(),
             arm.variant().into(),
             role.into(),
             of_arm().count().to_string().into(),
-            of_arm().next_back().map_or("nothing yet", what).into(),
+            of_arm().next_back().map_or("none yet", action_name).into(),
         ]);
     }
     listing
@@ -206,10 +215,10 @@ fn arms(run: &Run) -> Listing {
 
 fn blocks(run: &Run) -> Listing {
     let mut listing = Listing::new(vec![
-        Column::numbers("block"),
-        Column::words("state"),
-        Column::numbers("tests"),
-        Column::words("took"),
+        Column::number("block"),
+        Column::text("state"),
+        Column::number("tests"),
+        Column::text("took"),
         Column::elastic("note"),
     ]);
     for block in &run.blocks {
@@ -222,18 +231,18 @@ fn blocks(run: &Run) -> Listing {
             block.number.to_string().into(),
             Cell::from(block.status.key()).tinted(tint),
             block.tests.len().to_string().into(),
-            took(block).into(),
+            duration(block).into(),
             block.note.clone().unwrap_or_default().into(),
         ]);
     }
     listing
 }
 
-fn took(block: &Block) -> String {
-    block.finished_at_ms.map(|end| human::between(block.started_at_ms, end)).unwrap_or_default()
+fn duration(block: &Block) -> String {
+    block.finished_at_ms.map(|end| human::elapsed(block.started_at_ms, end)).unwrap_or_default()
 }
 
-fn happened(run: &Run) -> Vec<String> {
+fn events(run: &Run) -> Vec<String> {
     let mut lines = Vec::new();
     for action in run.actions.iter().filter(|action| action.outcome == Outcome::Invalid) {
         let note = action.note.as_deref().unwrap_or("no reason given");

@@ -1,5 +1,5 @@
-//! Where a server is that somebody else has started: what the arguments say, else the environment that programs of its
-//! DBMS look at, else the one that `rqps serve` gives its command.
+//! The address of a running server: from the arguments, else from the environment variables of its DBMS's programs,
+//! else from those that `rqps serve` sets for its command.
 
 use crate::Usage;
 use crate::args::DriveArgs;
@@ -9,10 +9,10 @@ use std::env::var;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// File name of a server's Unix socket, which clients of MySQL and MariaDB name with its directory.
+/// File name of the Unix socket of MySQL and MariaDB, whose clients give it with the directory.
 const MYSQL_SOCKET: &str = "mysqld.sock";
 
-/// Names of environment variables that say where a server is. Empty where programs of the DBMS have none.
+/// Environment variables with a server's address. Empty if the DBMS's programs have none.
 struct Names {
     host: &'static str,
     port: &'static str,
@@ -33,10 +33,10 @@ const SERVE: Names = Names {
     database: "RQPS_DATABASE",
 };
 
-/// Names the DBMS in the environment that `rqps serve` gives.
+/// Names the DBMS in the environment set by `rqps serve`.
 const DBMS: &str = "RQPS_DBMS";
 
-/// The environment that a command gets for a server: for programs of its DBMS, for `rqps drive`, and its main process.
+/// The environment of a command that uses a server: for programs of its DBMS and `rqps drive`, and the server's PID.
 pub(crate) fn environment(dbms: Dbms, at: &Endpoint, pid: u32) -> Vec<(&'static str, String)> {
     let host = match &at.host {
         Host::Unix(dir) => dir.display().to_string(),
@@ -68,9 +68,9 @@ fn names(dbms: Dbms) -> &'static Names {
     }
 }
 
-/// The DBMS of the server that `drive` is to load.
+/// The DBMS of the server that `drive` loads.
 pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
-    match args.dbms.clone().or_else(|| said(DBMS)) {
+    match args.dbms.clone().or_else(|| env_value(DBMS)) {
         Some(name) => name.parse().map_err(|error| Usage(format!("--dbms: {error}"))),
         None => Ok(Dbms::Postgres),
     }
@@ -79,15 +79,17 @@ pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
 pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {
     let names = names(dbms);
     let own = |given: &Option<String>, own: &str, serve: &str| {
-        given.clone().or_else(|| said(own)).or_else(|| said(serve))
+        given.clone().or_else(|| env_value(own)).or_else(|| env_value(serve))
     };
     let host = args.host.clone().or_else(|| socket_dir(dbms)).or_else(|| own(&None, names.host, SERVE.host));
-    let lacks = |what: &str| {
-        Usage(format!("where is the server? --{what} says it, or the environment that `rqps serve` gives"))
+    let missing = |what: &str| {
+        Usage(format!(
+            "no server address: give --{what}, or run this under `rqps serve`, which sets it in the environment"
+        ))
     };
-    let host = host.ok_or_else(|| lacks("host"))?;
+    let host = host.ok_or_else(|| missing("host"))?;
     let port = match own(&args.port.map(|port| port.to_string()), names.port, SERVE.port) {
-        Some(text) => text.parse().map_err(|_| Usage(format!("--port {text} is no port")))?,
+        Some(text) => text.parse().map_err(|_| Usage(format!("--port {text} is not a port")))?,
         None => match dbms {
             Dbms::Postgres => 5432,
             Dbms::Mysql | Dbms::Mariadb => 3306,
@@ -96,7 +98,7 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
     Ok(Endpoint {
         host: address(&host).map_or_else(|| Host::Unix(host.into()), Host::Tcp),
         port,
-        user: own(&args.user, names.user, SERVE.user).ok_or_else(|| lacks("user"))?,
+        user: own(&args.user, names.user, SERVE.user).ok_or_else(|| missing("user"))?,
         password: own(&args.password, names.password, SERVE.password).unwrap_or_default(),
         database: own(&args.database, names.database, SERVE.database).unwrap_or_else(|| match dbms {
             Dbms::Postgres => "postgres".to_owned(),
@@ -105,18 +107,18 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
     })
 }
 
-/// The directory of the socket that clients of MySQL and MariaDB are told.
+/// The socket's directory, from the environment of MySQL and MariaDB clients.
 fn socket_dir(dbms: Dbms) -> Option<String> {
-    let socket = said("MYSQL_UNIX_PORT").filter(|_| dbms != Dbms::Postgres)?;
+    let socket = env_value("MYSQL_UNIX_PORT").filter(|_| dbms != Dbms::Postgres)?;
     let path = Path::new(&socket).parent().filter(|_| Path::new(&socket).ends_with(MYSQL_SOCKET))?;
     Some(path.display().to_string())
 }
 
-fn said(name: &str) -> Option<String> {
+fn env_value(name: &str) -> Option<String> {
     if name.is_empty() { None } else { var(name).ok() }
 }
 
-/// The address, when this is one.
+/// The IP address, if it is one.
 fn address(host: &str) -> Option<IpAddr> {
     match host {
         "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
