@@ -22,8 +22,14 @@ pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
 /// Key of the CPU time of the processes that serve measured clients.
 pub(crate) const BACKENDS: &str = "backends_cpu_us";
+/// Key of the CPU time of background work, before its role and the unit.
+pub(crate) const ROLE: &str = "server_role.";
+/// The object that stands for all objects of a view.
+pub(crate) const ALL: &str = "all";
 /// Key of the CPU time of threads that nothing is known of.
 const UNNAMED: &str = "server_role.other_thread_us";
+/// Key of the instructions that the processor counted.
+pub(crate) const INSTRUCTIONS: &str = "server_instructions_user";
 /// Key of the instructions of a count, scaled to the operations of the windows.
 pub(crate) const COUNTED: &str = "counted_instructions";
 /// Key of the CPU time of the busiest client's backend over that of the median one.
@@ -81,6 +87,12 @@ impl Cell<'_> {
         self.totals.counters.get(self.figures.names.get(&key)?).copied()
     }
 
+    /// The sum of two columns of one object; none where this server lacks one of them.
+    pub fn sum(&self, view: &str, object: &str, columns: [&str; 2]) -> Option<f64> {
+        let [one, other] = columns.map(|column| self.counter(view, object, column));
+        Some(one? + other?)
+    }
+
     /// The sum of a column over those objects of a view that `matches` accepts; none where there is none of them.
     pub fn counter_sum(&self, view: &str, column: &str, matches: impl Fn(&str) -> bool) -> Option<f64> {
         let wanted = self.figures.names.iter().filter(|((its_view, object, its_column), _)| {
@@ -88,6 +100,11 @@ impl Cell<'_> {
         });
         let values: Vec<f64> = wanted.filter_map(|(_, id)| self.totals.counters.get(id).copied()).collect();
         (!values.is_empty()).then(|| values.iter().sum())
+    }
+
+    /// Instructions in user mode; the processor's count goes before that of a program.
+    pub fn instructions(&self) -> Option<f64> {
+        self.metric(INSTRUCTIONS).or(self.metric(COUNTED))
     }
 
     /// The names of all metrics that begin with `prefix`.
@@ -98,9 +115,16 @@ impl Cell<'_> {
     /// The metrics with the CPU time of background work by role. None where the measured sessions are not told from the
     /// rest (MySQL 5.6 names no threads): the roles then hold their work too.
     pub fn roles(&self) -> Option<Vec<&str>> {
-        let roles = self.metrics_of("server_role.");
+        let roles = self.metrics_of(ROLE);
         let told = self.metric(BACKENDS).is_some() || !roles.contains(&UNNAMED);
         (told && !roles.is_empty()).then_some(roles)
+    }
+
+    /// CPU time of background work in these roles; 0 where roles are known and none of these was on a CPU.
+    pub fn roles_us(&self, roles: &[&str]) -> Option<f64> {
+        self.roles()?;
+        let us = |role: &&str| self.metric(&format!("{ROLE}{role}_us")).unwrap_or(0.0);
+        Some(roles.iter().map(us).fold(0.0, |sum, us| sum + us))
     }
 }
 

@@ -8,6 +8,7 @@ mod context;
 mod counters;
 mod debt;
 mod decompose;
+mod entry;
 mod error;
 mod figures;
 mod host;
@@ -38,7 +39,6 @@ pub use model::{
     PartName, RATIO_HIGH, RATIO_LOW, Word,
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
-use rank::Item;
 
 /// Explains what is asked for, ordered by group, test and arm. `judged` are the verdicts relative to the base that is
 /// asked for; none in a run without blocks.
@@ -152,49 +152,42 @@ fn is_shown(cx: &Context<'_>) -> bool {
 
 /// What was found, and what could not be looked at.
 fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Finding>, Vec<String>)> {
-    let mut found: Vec<Item> = queue::of_test(cx).into_iter().map(Item::of).collect();
+    let mut found = queue::of_test(cx);
     // Where the two did not do the same, the time of an operation says nothing.
-    if found.iter().all(|item| item.finding.word != Word::NotComparable) {
+    if found.iter().all(|finding| finding.word != Word::NotComparable) {
         found.extend(time::of_test(cx));
     }
-    found.extend(debt::of_test(cx)?.into_iter().map(Item::of));
-    found.extend(counters::of_test(cx).into_iter().map(Item::of));
-    found.extend(connections::of_test(cx).into_iter().map(Item::of));
-    found.extend(plans::of_test(cx)?.into_iter().map(Item::of));
-    found.extend(host::of_test(cx).into_iter().map(Item::of));
-    found.extend(waits::of_test(cx)?.into_iter().map(Item::of));
-    let profiled = profile::of_test(cx)?;
-    found.extend(profiled.findings.into_iter().map(Item::of));
-    let findings = rank::tell(cx, found, suspects);
+    found.extend(debt::of_test(cx)?);
+    found.extend(counters::of_test(cx));
+    found.extend(connections::of_test(cx));
+    found.extend(plans::of_test(cx)?);
+    found.extend(host::of_test(cx));
+    found.extend(waits::of_test(cx)?);
     let mut remarks = remarks(cx);
+    let profiled = profile::of_test(cx)?;
+    found.extend(profiled.findings);
     remarks.extend(profiled.remarks);
-    Ok((findings, remarks))
+    Ok((rank::ranked(cx, found, suspects), remarks))
 }
 
 /// What could not be looked at, and what would make it visible.
 fn remarks(cx: &Context<'_>) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if !cx.figures.replicated {
-        remarks.push(
-            "one pass: only differences of 10 % and more are spoken of, and nothing tells them from noise; protocol \
-             \"isolated\" or `passes` does"
-                .to_owned(),
-        );
-    }
-    if cx.decomposition.is_none() {
-        remarks.push("no CPU times of sessions: the time per operation is not split".to_owned());
-    } else if decompose::instructions_metric(cx.figures).is_none() {
-        remarks.push(
-            "no instructions: neither did the processor count them nor a program (`count_instructions` in \
-             a plan of blocks); more work and slower work are told apart by counters only"
-                .to_owned(),
-        );
-    } else if decompose::is_counted_apart(cx.figures) {
-        remarks.push(
-            "instructions were counted apart from the windows, in a start of their own: what they and CPU time do not \
-             share is not said to be speed"
-                .to_owned(),
-        );
-    }
-    remarks
+    let one_pass = "one pass: only differences of 10 % or more are reported, and any of them may be noise; protocol \
+                    \"isolated\" or `passes` measures the noise";
+    let of_time = match decompose::instructions_metric(cx.figures) {
+        _ if cx.decomposition.is_none() => {
+            Some("no CPU times per session, so the time per operation is not split")
+        }
+        None => Some(
+            "no instruction counts: there are no hardware counters, and no `count_instructions` in a plan with protocol \
+             \"isolated\"; only server counters tell more work from slower work",
+        ),
+        Some(_) if decompose::is_counted_apart(cx.figures) => Some(
+            "instructions were counted in a separate start of the server, not in the measured windows, so CPU time that \
+             they do not account for is not called slower or faster work",
+        ),
+        Some(_) => None,
+    };
+    let one_pass = (!cx.figures.replicated).then_some(one_pass);
+    one_pass.into_iter().chain(of_time).map(str::to_owned).collect()
 }

@@ -7,6 +7,7 @@
 mod mysql;
 mod needs;
 mod postgres;
+mod rule;
 mod statements;
 mod way;
 
@@ -16,6 +17,7 @@ use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
 use needs::Needs;
 use rqps_model::clipped;
+use rule::{Rule, fits};
 use statements::Statement;
 use way::Way;
 
@@ -23,10 +25,6 @@ use way::Way;
 const NAMED_MAX: usize = 4;
 /// Longer texts are cut in a sentence.
 const TEXT_MAX: usize = 90;
-
-/// A setting by name, or by its beginning where a `*` ends it; what it can act by; what has to be at work for that;
-/// which way it moves it.
-type Rule = (&'static str, &'static [Cause], Needs, Way);
 
 /// What code that is another, or is brought in from outside, can act by.
 const OF_CODE: [Cause; 5] =
@@ -62,21 +60,8 @@ const UNSEEN: [Cause; 8] = [
     Cause::Waiting,
 ];
 
-/// The entry of a setting; none where nothing is known of it.
 fn rule_of(setting: &str) -> Option<&'static Rule> {
-    // No two DBMSs give a name to different things, as long as the narrower patterns are asked first.
-    mysql::SETTINGS.iter().chain(&postgres::SETTINGS).find(|(pattern, ..)| fits(pattern, setting))
-}
-
-/// Whether a pattern of these tables means a setting.
-fn fits(pattern: &str, setting: &str) -> bool {
-    match pattern.split_once('*') {
-        None => setting == pattern,
-        Some((start, rest)) => {
-            let rest = rest.trim_end_matches('*');
-            setting.strip_prefix(start).is_some_and(|end| rest.is_empty() || end.contains(rest))
-        }
-    }
+    rule::rule_of(mysql::SETTINGS.iter().chain(&postgres::SETTINGS), setting)
 }
 
 /// What a suspect can act by, and whether it makes more of that on the arm; none where it can go either way.
@@ -398,11 +383,11 @@ fn phrase(differences: &[&Difference]) -> Option<String> {
         parts.push(format!("the arms differ in {}{more}", names.join(", ")));
     }
     for difference in statements.into_iter().take(NAMED_MAX) {
-        let ran = |on: &str, text: &Option<String>| {
-            text.as_ref().map(|text| format!("after the load {on} was given: {}", clipped(text, TEXT_MAX)))
+        let ran = |who: &str, text: &Option<String>| {
+            text.as_ref().map(|text| format!("only {who} ran after its load: {}", clipped(text, TEXT_MAX)))
         };
-        parts.extend(ran("the arm alone", &difference.arm));
-        parts.extend(ran("base alone", &difference.base));
+        parts.extend(ran("this arm", &difference.arm));
+        parts.extend(ran("base", &difference.base));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }

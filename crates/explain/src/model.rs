@@ -181,6 +181,9 @@ pub struct Finding {
     /// What findings are ordered by: the share of the change in time per operation that it accounts for (negative where
     /// it works against the change), or from 0 to 1 how far it is out of noise where no share can be said.
     pub weight: f64,
+    /// The share of the change in time per operation that it accounts for, where that can be said; negative where it
+    /// works against the change.
+    pub(crate) share: Option<f64>,
     /// How well it is known.
     pub certainty: Certainty,
     pub evidence: Vec<Evidence>,
@@ -198,6 +201,12 @@ impl Finding {
         self.evidence.iter().find(|figure| figure.shows == *shows)
     }
 
+    /// Adds a clause to its sentence.
+    pub(crate) fn add(&mut self, clause: &str) {
+        self.sentence.push_str("; ");
+        self.sentence.push_str(clause);
+    }
+
     /// Whether it says that the arm has more of something; none for what has no direction.
     pub(crate) fn direction(&self) -> Option<bool> {
         match self.word {
@@ -210,7 +219,7 @@ impl Finding {
 }
 
 /// A figure or a text that a finding rests on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// What it is: `heap blocks found in the buffers`.
     pub what: String,
@@ -263,8 +272,7 @@ impl Evidence {
             base: Some(found.base),
             arm: Some(found.arm),
             noise: found.noise(),
-            text: None,
-            shows: Shows::Itself,
+            ..Self::default()
         }
     }
 

@@ -3,12 +3,12 @@
 //! A profile is taken in a pass of its own and says how CPU time is shared out; how much there is of it comes from the
 //! measured windows. Sessions of measured clients only: what runs beside them is told by its CPU time.
 
-use rqps_store::{Profile, Recorded};
+use rqps_store::Profile;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::figures::{BACKENDS, COUNTED, Cell};
-use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
+use crate::figures::{BACKENDS, Cell};
+use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
@@ -44,7 +44,7 @@ pub(crate) struct Profiled {
 
 /// Compares the profiles of the two arms.
 pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
-    let profiles = [latest(cx, cx.base), latest(cx, cx.arm)];
+    let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
         let mut profiled = Profiled::default();
         if cx.changed() {
@@ -57,20 +57,22 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
         .into_iter()
         .filter_map(|(index, profile, stacks)| unnamed(&cx.run.arms[index].name, &profile.result, stacks))
         .collect();
-    if base.result.event != arm.result.event {
-        remarks.push(format!(
-            "the profiles are not compared: base's samples are of {}, the arm's of {}",
-            base.result.event, arm.result.event
-        ));
-        return Ok(Profiled { findings: Vec::new(), remarks });
+    let not_compared = |mut remarks: Vec<String>, why: String| {
+        remarks.push(why);
+        Ok(Profiled { findings: Vec::new(), remarks })
+    };
+    let (by_base, by_arm) = (&base.result.event, &arm.result.event);
+    if by_base != by_arm {
+        let why =
+            format!("the profiles are not comparable: base was sampled by {by_base}, the arm by {by_arm}");
+        return not_compared(remarks, why);
     }
     let Some(cpu) = cx.figures.of(sessions_cpu_per_op) else {
-        remarks.push("the profiles are not compared: CPU times of sessions are not known".to_owned());
-        return Ok(Profiled { findings: Vec::new(), remarks });
+        let why = "the profiles are not compared: per-session CPU times are unknown";
+        return not_compared(remarks, why.to_owned());
     };
-    if let Some(remark) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
-        remarks.push(remark);
-        return Ok(Profiled { findings: Vec::new(), remarks });
+    if let Some(why) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
+        return not_compared(remarks, why);
     }
     let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
     let compare = |base_us_per_op: f64, arm_us_per_op: f64| {
@@ -80,12 +82,6 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
     let (finding, more) = tell(cx, &cpu, &changes, || compare(cpu.base, cpu.base));
     remarks.extend(more);
     Ok(Profiled { findings: finding.into_iter().collect(), remarks })
-}
-
-fn latest<'a>(cx: &Context<'a>, arm: usize) -> Option<&'a Recorded<Profile>> {
-    let name = &cx.run.arms[arm].name;
-    let is_its = |profile: &&Recorded<Profile>| profile.action.arm == *name && profile.result.test == cx.test;
-    cx.run.profiles.iter().rev().filter(|profile| profile.valid()).find(is_its)
 }
 
 fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
@@ -117,8 +113,8 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     let is_like = apart <= UNLIKE_SHARE * in_windows.ln().abs() + UNLIKE_MIN;
     (cpu.matters() && in_profiles.is_finite() && !is_like).then(|| {
         format!(
-            "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows and {} times in \
-             the profiles, a pass of its own with data in another state or another load on the machine",
+            "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows but {} times in \
+             the profiles, which were taken in a separate pass with other data or another load on the machine",
             cx.its_arm().name,
             words::number(in_windows),
             cx.base_arm().name,
@@ -159,10 +155,10 @@ fn tell(
     let shares = alike();
     if shares.functions.is_empty() && shares.moved.is_empty() {
         remarks.push(format!(
-            "the {} us of CPU that {} takes {} per {} are spread over all functions alike: no function's share of the \
-             profile changed",
-            words::number(change.abs()),
+            "{} takes {} us {} of CPU per {}, spread evenly over all functions: no function's share of the profile \
+             changed",
             cx.its_arm().name,
+            words::number(change.abs()),
             more_or_less(change),
             cx.operation(),
         ));
@@ -177,6 +173,7 @@ fn tell(
         word: word(cx, cpu),
         cause: Cause::Function,
         sentence,
+        share: None,
         weight: explained.clamp(0.0, 1.0).max(if changes.place.is_some() { 0.5 } else { 0.0 }),
         certainty: Certainty::SinglePass,
         evidence,
@@ -186,10 +183,7 @@ fn tell(
 
 /// More CPU time for instructions that are the same is slower work.
 fn word(cx: &Context<'_>, cpu: &Quantity) -> Word {
-    let counted = |cell: Cell<'_>| {
-        Some(cell.metric("server_instructions_user").or(cell.metric(COUNTED))? / cell.operations())
-    };
-    match cx.figures.of(counted) {
+    match cx.figures.of(|cell| Some(cell.instructions()? / cell.operations())) {
         Some(instructions) if !(instructions.matters() && instructions.rose() == cpu.rose()) => {
             Word::speed(cpu.rose())
         }
@@ -227,7 +221,7 @@ fn sentence(
             .collect();
         let rest = match along.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
-            rest => format!(", with {rest} more functions"),
+            rest => format!(" and {rest} more functions"),
         };
         let part = words::percent(explained.min(1.0));
         sentence.push_str(&format!(": {}{rest}, {part} of the difference", words::list(&named)));
@@ -235,7 +229,7 @@ fn sentence(
     let is_said = |name: &str| along.iter().take(NAMED_MAX).any(|changed| changed.name == name);
     if let Some(place) = changes.place.as_ref().filter(|place| !is_said(&place.name)) {
         let part = words::percent((place.spent.change_us() / change).min(1.0));
-        sentence.push_str(&format!("; {part} of it in {} and what it calls", shown(&place.name)));
+        sentence.push_str(&format!("; {part} of it in {} and its callees", shown(&place.name)));
     }
     let in_kernel = changes.kernel.change_us() / change;
     if in_kernel >= KERNEL_SHARE {
@@ -262,8 +256,7 @@ fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evid
             base: Some(spent.base_us),
             arm: Some(spent.arm_us),
             noise: noise.is_finite().then_some(noise),
-            text: None,
-            shows: Shows::Itself,
+            ..Evidence::default()
         }
     };
     let place = changes.place.iter().map(|changed| (changed, "in and below"));
@@ -278,7 +271,7 @@ fn told_of_move(cx: &Context<'_>, moved: &Moved) -> String {
     };
     let us = moved.to.iter().map(|its| its.spent.change_us()).sum::<f64>();
     format!(
-        "{} us of CPU per {} moved from {} into {}; {} with what it calls takes as long as before",
+        "{} us of CPU per {} moved from {} into {}; {} and its callees take as long as before",
         words::number(us),
         cx.operation(),
         names(&moved.from),

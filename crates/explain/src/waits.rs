@@ -64,7 +64,7 @@ struct Waited {
 
 /// What waits differ between arm and base; nothing where no looks were taken.
 pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
-    let (Some(base), Some(arm)) = (profile(cx, cx.base), profile(cx, cx.arm)) else {
+    let (Some(base), Some(arm)) = (cx.profile(cx.base), cx.profile(cx.arm)) else {
         return Ok(Vec::new());
     };
     let waits = |profile: &Recorded<Profile>| cx.run.waits(profile.action.seq);
@@ -79,14 +79,6 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
         finding(kind, at(&base), at(&arm), base_us, cx.operation())
     };
     Ok((0..KINDS.len()).filter_map(finding).collect())
-}
-
-fn profile<'a>(cx: &Context<'a>, arm: usize) -> Option<&'a Recorded<Profile>> {
-    let name = &cx.run.arms[arm].name;
-    let of_test = |profile: &&Recorded<Profile>| {
-        profile.valid() && profile.action.arm == *name && profile.result.test == cx.test
-    };
-    cx.run.profiles.iter().rev().find(of_test)
 }
 
 /// Microseconds of one client per operation while the profile was taken.
@@ -116,25 +108,26 @@ fn finding(kind: usize, base: Waited, arm: Waited, base_us: f64, operation: &str
     }
     let (cause, what, _) = KINDS[kind];
     let sentence = format!(
-        "a session waits {:.1} us per {operation} {what}, base {:.1} us, as looks at the sessions show that were taken \
-         with the profile",
+        "a session waits {:.1} us per {operation} {what} (base: {:.1} us), by samples taken with the profile",
         arm.us_per_op, base.us_per_op
     );
+    let evidence = Evidence {
+        what: format!("time a session waits {what}"),
+        unit: format!("us/{operation}"),
+        base: Some(base.us_per_op),
+        arm: Some(arm.us_per_op),
+        noise: (base.us_per_op > 0.0).then(|| ERRORS_MIN * error / base.us_per_op),
+        text: None,
+        shows: Shows::SeenWaiting,
+    };
     Some(Finding {
         word: Word::waiting(change > 0.0),
         cause,
         sentence,
         weight: (change.abs() / base_us).min(1.0),
+        share: None,
         certainty: Certainty::SinglePass,
-        evidence: vec![Evidence {
-            what: format!("time a session waits {what}"),
-            unit: format!("us/{operation}"),
-            base: Some(base.us_per_op),
-            arm: Some(arm.us_per_op),
-            noise: (base.us_per_op > 0.0).then(|| ERRORS_MIN * error / base.us_per_op),
-            text: None,
-            shows: Shows::SeenWaiting,
-        }],
+        evidence: vec![evidence],
     })
 }
 

@@ -101,13 +101,10 @@ fn a_long_history_at_the_start_is_a_debt_where_more_pages_are_asked_for() {
     };
     let found = explained(&spec(14.0, 1.2));
     let (_, said) = told(&found, Cause::DeadRows);
-    assert!(
-        said.starts_with("new begins with 450,000 transactions whose old row versions are not purged"),
-        "{said}"
-    );
+    assert!(said.starts_with("new starts with 450,000 transactions not yet purged"), "{said}");
     assert!(said.contains("(history list length; old: 30)"), "{said}");
     assert!(
-        said.contains("new asks the buffer pool for 14 pages per query") && !said.contains("vacuum"),
+        said.contains("new requests 14 buffer pool pages per query") && !said.contains("vacuum"),
         "{said}"
     );
     let unseen = explained(&spec(8.0, 1.0));
@@ -128,7 +125,7 @@ fn a_pool_too_small_is_told_in_pages() {
         ..mysql((0.5, 1.0), 260.0, misses)
     });
     let (_, said) = told(&found, Cause::BufferMisses);
-    assert!(said.starts_with("new reads 3 pages into the buffer pool per query, old none"), "{said}");
+    assert!(said.starts_with("new reads 3 pages into the buffer pool per query, none on old"), "{said}");
     assert!(said.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{said}");
 }
 

@@ -198,7 +198,7 @@ fn a_pool_too_small_is_blamed_for_cpu_time_and_waiting_but_not_for_what_it_canno
     let first = &found.findings[0];
     assert_eq!((first.word, first.cause), (Word::MoreWork, Cause::BufferMisses), "{found:?}");
     assert!(
-        first.sentence.contains("8 blocks into shared buffers per query, old none"),
+        first.sentence.contains("8 blocks into shared buffers per query, none on old"),
         "{}",
         first.sentence
     );
@@ -239,7 +239,7 @@ fn a_checkpoint_in_the_windows_is_named_with_the_images_it_makes_necessary() {
     let found = explained(&spec((1.0, 1.0), 180.0, checkpoints(1e-4)), 2);
     assert_eq!(causes(&found), [(Word::MoreWork, Cause::Wal)], "{found:?}");
     let said = &found.findings[0].sentence;
-    assert!(said.contains("full-page images per operation 0.05, base 0"), "{said}");
+    assert!(said.contains("0.05 full-page images per query (base: 0)"), "{said}");
     assert!(said.contains("checkpoints in the windows: 10 on new, 0 on old"), "{said}");
 }
 

@@ -65,7 +65,7 @@ fn a_constraint_goes_before_log_that_it_cannot_have_written() {
         explained(&Spec { after_load: vec![(2, check)], ..slower(WRITES, unlike_data(WRITES)) }, WRITES);
     assert_eq!(first(&found).cause, Cause::Instructions, "{:?}", found.findings);
     let said = &first(&found).sentence;
-    assert!(said.ends_with(&format!("after the load the arm alone was given: {check}")), "{said}");
+    assert!(said.ends_with(&format!("only this arm ran after its load: {check}")), "{said}");
     assert!(!said.contains("WAL per query"), "the log is no part of it: {said}");
     assert_eq!(names(&found, check), 1, "{:?}", found.findings);
 }
@@ -186,7 +186,10 @@ fn a_statement_is_said_where_nothing_else_accounts_for_the_change() {
     let found = explained(&alone, READS);
     assert_eq!((first(&found).word, first(&found).cause), (Word::NotExplained, Cause::Unknown));
     let said = &first(&found).sentence;
-    assert!(said.contains("the arm alone was given: SELECT pg_create_logical_replication_slot"), "{said}");
+    assert!(
+        said.contains("only this arm ran after its load: SELECT pg_create_logical_replication_slot"),
+        "{said}"
+    );
     let harmless = Spec { after_load: vec![(2, "COMMENT ON TABLE sbtest1 IS 'x'")], ..alone };
     assert_eq!(names(&explained(&harmless, READS), "COMMENT"), 0);
 }

@@ -1,112 +1,85 @@
 //! By what a statement can act that was run on one arm alone after its load.
 
-use super::needs::Needs::{self, Autovacuum, Log, Nothing, Setting};
+use super::needs::Needs::{self, Log, Nothing, Setting};
 use super::postgres;
+use super::rule::{CODE, PLANNING, Rule};
 use super::way::Way::{self, Each, Either, Less, More};
-use crate::model::Cause;
+use crate::model::Cause::{
+    self, BackendWrites, Background, BinaryLog, BufferMisses, Checkpoint, CpuTime, Cycles, DeadRows,
+    Doublewrite, Fsync, Function, HeapBlocks, HotUpdates, Instructions, KernelTime, Locks, Planning, Purge,
+    QueryPlan, Reads, Rows, Size, Waiting, Wal,
+};
 
-const CODE: &[Cause] = &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Cycles];
-const PLANNING: &[Cause] =
-    &[Cause::QueryPlan, Cause::Planning, Cause::Instructions, Cause::CpuTime, Cause::Function];
 /// What is stored, where and how much of it.
 const LAYOUT: &[Cause] = &[
-    Cause::QueryPlan,
-    Cause::Planning,
-    Cause::Size,
-    Cause::HeapBlocks,
-    Cause::HotUpdates,
-    Cause::Rows,
-    Cause::DeadRows,
-    Cause::BufferMisses,
-    Cause::Reads,
-    Cause::BackendWrites,
-    Cause::Checkpoint,
-    Cause::Doublewrite,
-    Cause::Wal,
-    Cause::BinaryLog,
-    Cause::Purge,
-    Cause::Instructions,
-    Cause::CpuTime,
-    Cause::Function,
-    Cause::Cycles,
-    Cause::KernelTime,
+    QueryPlan,
+    Planning,
+    Size,
+    HeapBlocks,
+    HotUpdates,
+    Rows,
+    DeadRows,
+    BufferMisses,
+    Reads,
+    BackendWrites,
+    Checkpoint,
+    Doublewrite,
+    Wal,
+    BinaryLog,
+    Purge,
+    Instructions,
+    CpuTime,
+    Function,
+    Cycles,
+    KernelTime,
 ];
 /// What other statements that run with each change can do.
 const MORE_STATEMENTS: &[Cause] = &[
-    Cause::Rows,
-    Cause::HeapBlocks,
-    Cause::HotUpdates,
-    Cause::BufferMisses,
-    Cause::Reads,
-    Cause::Wal,
-    Cause::BinaryLog,
-    Cause::Locks,
-    Cause::Fsync,
-    Cause::Waiting,
-    Cause::KernelTime,
-    Cause::Instructions,
-    Cause::CpuTime,
-    Cause::Function,
-    Cause::Cycles,
+    Rows,
+    HeapBlocks,
+    HotUpdates,
+    BufferMisses,
+    Reads,
+    Wal,
+    BinaryLog,
+    Locks,
+    Fsync,
+    Waiting,
+    KernelTime,
+    Instructions,
+    CpuTime,
+    Function,
+    Cycles,
 ];
-const WHAT_IS_LOGGED: &[Cause] = &[
-    Cause::Wal,
-    Cause::Fsync,
-    Cause::Waiting,
-    Cause::KernelTime,
-    Cause::Instructions,
-    Cause::CpuTime,
-    Cause::Function,
-    Cause::Cycles,
-];
+const WHAT_IS_LOGGED: &[Cause] = &[Wal, Fsync, Waiting, KernelTime, Instructions, CpuTime, Function, Cycles];
 
-/// A kind of statement: words of which it has all, what it can act by, what has to be at work for that, and which
-/// way it moves it. One that takes away what another adds moves it the other way.
-type Kind = (&'static [&'static str], &'static [Cause], Needs, Way);
-
-/// Kinds of statements, the narrower first: the first that fits counts.
-static KINDS: [Kind; 40] = [
-    (&["AUTOVACUUM"], postgres::AUTOVACUUM, Autovacuum, Either),
-    (&["TRIGGER"], MORE_STATEMENTS, Log, More),
-    (&["CREATE RULE"], MORE_STATEMENTS, Nothing, Either),
+/// Kinds of statements: words of which a statement has one, with bars between them; what it can act by; what has to be
+/// at work for that; which way it moves it. One that takes away what another adds moves it the other way. The first
+/// that fits counts.
+static KINDS: [Rule; 22] = [
+    ("AUTOVACUUM", postgres::AUTOVACUUM, Needs::Autovacuum, Either),
+    ("TRIGGER", MORE_STATEMENTS, Log, More),
+    ("CREATE RULE", MORE_STATEMENTS, Nothing, Either),
     // What identifies a row is logged for logical replication alone.
-    (&["REPLICA IDENTITY"], WHAT_IS_LOGGED, Setting("wal_level", "logical"), More),
-    (&["PUBLICATION"], WHAT_IS_LOGGED, Log, More),
-    (&["UNLOGGED"], WHAT_IS_LOGGED, Log, Less),
-    (&[" SET LOGGED"], WHAT_IS_LOGGED, Log, More),
-    (&["PARALLEL_WORKERS"], &[Cause::QueryPlan, Cause::Background], Nothing, Either),
-    (&[" STATISTICS"], PLANNING, Nothing, Either),
-    (&["N_DISTINCT"], PLANNING, Nothing, Either),
-    (&["HISTOGRAM"], PLANNING, Nothing, Either),
-    (&[" STATS_"], PLANNING, Nothing, Either),
-    (&["VACUUM"], LAYOUT, Nothing, Each { more: &[], less: &[Cause::Size, Cause::DeadRows] }),
-    (&["ANALYZE"], PLANNING, Nothing, Either),
-    (&["POLICY"], PLANNING, Nothing, Either),
-    (&["ROW LEVEL SECURITY"], PLANNING, Nothing, Either),
-    (&["DROP COLUMN"], LAYOUT, Nothing, More),
-    (&["ADD COLUMN"], LAYOUT, Nothing, More),
-    (&["FOREIGN KEY"], MORE_STATEMENTS, Log, More),
-    (&[" REFERENCES "], MORE_STATEMENTS, Log, More),
-    (&["CREATE INDEX"], LAYOUT, Nothing, More),
-    (&["CREATE UNIQUE INDEX"], LAYOUT, Nothing, More),
-    (&["ADD INDEX"], LAYOUT, Nothing, More),
-    (&["DROP INDEX"], LAYOUT, Nothing, More),
-    (&["INDEX"], LAYOUT, Nothing, Either),
-    (&["UNIQUE"], LAYOUT, Nothing, More),
-    (&["PRIMARY KEY"], LAYOUT, Nothing, Either),
-    (&["DROP CONSTRAINT"], LAYOUT, Nothing, More),
-    (&[" CHECK "], CODE, Log, More),
-    (&[" NOT NULL"], CODE, Log, More),
-    (&["ALTER TABLE"], LAYOUT, Nothing, Either),
-    (&["CREATE TABLE", "PARTITION OF"], LAYOUT, Nothing, Either),
-    (&["CLUSTER"], LAYOUT, Nothing, Either),
-    (&["OPTIMIZE"], LAYOUT, Nothing, Either),
-    (&["INSERT"], LAYOUT, Nothing, Each { more: &[Cause::Size], less: &[] }),
-    (&["UPDATE"], LAYOUT, Nothing, Either),
-    (&["DELETE"], LAYOUT, Nothing, Either),
-    (&["TRUNCATE"], LAYOUT, Nothing, Either),
-    (&["COPY"], LAYOUT, Nothing, Either),
-    (&["RENAME"], LAYOUT, Nothing, Either),
+    ("REPLICA IDENTITY", WHAT_IS_LOGGED, Setting("wal_level", "logical"), More),
+    ("PUBLICATION", WHAT_IS_LOGGED, Log, More),
+    ("UNLOGGED", WHAT_IS_LOGGED, Log, Less),
+    (" SET LOGGED", WHAT_IS_LOGGED, Log, More),
+    ("PARALLEL_WORKERS", &[QueryPlan, Background], Nothing, Either),
+    (" STATISTICS|N_DISTINCT|HISTOGRAM| STATS_", PLANNING, Nothing, Either),
+    ("VACUUM", LAYOUT, Nothing, Each { more: &[], less: &[Size, DeadRows] }),
+    ("ANALYZE|POLICY|ROW LEVEL SECURITY", PLANNING, Nothing, Either),
+    ("DROP COLUMN|ADD COLUMN", LAYOUT, Nothing, More),
+    ("FOREIGN KEY| REFERENCES ", MORE_STATEMENTS, Log, More),
+    ("CREATE INDEX|CREATE UNIQUE INDEX|ADD INDEX|DROP INDEX", LAYOUT, Nothing, More),
+    ("INDEX", LAYOUT, Nothing, Either),
+    ("UNIQUE", LAYOUT, Nothing, More),
+    ("PRIMARY KEY", LAYOUT, Nothing, Either),
+    ("DROP CONSTRAINT", LAYOUT, Nothing, More),
+    (" CHECK | NOT NULL", CODE, Log, More),
+    ("ALTER TABLE| PARTITION OF |CLUSTER|OPTIMIZE", LAYOUT, Nothing, Either),
+    ("INSERT", LAYOUT, Nothing, Each { more: &[Size], less: &[] }),
+    ("UPDATE|DELETE|TRUNCATE|COPY|RENAME", LAYOUT, Nothing, Either),
 ];
 
 /// Beginnings of statements that change nothing of what measured statements do.
@@ -161,7 +134,7 @@ impl Statement {
             return Statement::Nothing;
         }
         let padded = format!(" {text} ");
-        let kind = KINDS.iter().find(|(words, ..)| words.iter().all(|word| padded.contains(word)));
+        let kind = KINDS.iter().find(|(words, ..)| words.split('|').any(|word| padded.contains(word)));
         kind.map_or(Statement::Unknown, |(_, causes, needs, way)| Statement::Kind(causes, *needs, *way))
     }
 }

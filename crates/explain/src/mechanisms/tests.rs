@@ -17,14 +17,14 @@ fn finding(cause: Cause, sentence: &str) -> Finding {
         cause,
         sentence: sentence.into(),
         weight: 1.0,
+        share: None,
         certainty: Certainty::Fact,
         evidence: Vec::new(),
     }
 }
 
 fn figure(shows: Shows) -> Evidence {
-    let (what, unit, noise, text) = (String::new(), String::new(), None, None);
-    Evidence { what, unit, base: Some(0.0), arm: Some(1.0), noise, text, shows }
+    Evidence { base: Some(0.0), arm: Some(1.0), shows, ..Evidence::default() }
 }
 
 fn suspects(kind: DifferenceKind, chosen: bool, names: &[&str]) -> Suspects {
@@ -133,7 +133,7 @@ fn what_is_not_explained_names_what_no_finding_has() {
 }
 
 #[test]
-fn the_narrower_pattern_is_asked_first() {
+fn the_narrower_pattern_counts() {
     let acts_by =
         |name: &str, cause: Cause| rule_of(name).is_some_and(|(_, causes, ..)| causes.contains(&cause));
     assert!(acts_by("log_statement", Cause::Instructions));
@@ -142,12 +142,16 @@ fn the_narrower_pattern_is_asked_first() {
     for name in ["log_checkpoints", "log_line_prefix", "port", "cluster_name", "binlog_expire_logs_seconds"] {
         assert!(rule_of(name).is_none_or(|(_, causes, ..)| causes.is_empty()), "{name}");
     }
-    let all = mysql::SETTINGS.iter().chain(&postgres::SETTINGS).enumerate();
-    for (at, (pattern, ..)) in all {
-        let first = mysql::SETTINGS
-            .iter()
-            .chain(&postgres::SETTINGS)
-            .position(|(earlier, ..)| fits(earlier, pattern.trim_end_matches('*')));
-        assert!(first.is_none_or(|first| first >= at), "{pattern} is never asked");
+    let all = || mysql::SETTINGS.iter().chain(&postgres::SETTINGS);
+    for (names, ..) in all() {
+        for name in names.split(' ') {
+            let found = rule_of(name.trim_end_matches('*')).map(|(names, ..)| *names);
+            assert_eq!(found, Some(*names), "{name} is never used");
+            assert_eq!(
+                all().flat_map(|rule| rule.0.split(' ')).filter(|its| *its == name).count(),
+                1,
+                "{name}"
+            );
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The way that a difference moves what it acts by: a setting that makes work is no cause of less.
 
-use super::fits;
+use super::rule::fits;
 use crate::model::Cause;
 
 /// Which way what a rule acts by moves where its setting is switched on or rises, or its statement was given.
