@@ -18,13 +18,13 @@ const SPOKEN_OF: [&str; 5] = ["autovacuum_worker", "checkpointer", "page_cleaner
 /// Roles that read for sessions.
 const READERS: [&str; 2] = ["io_worker", "io_read"];
 
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     uneven(cx).into_iter().chain(roles(cx)).collect()
 }
 
 /// One connection that uses more CPU time than the others, on one of the arms only.
 fn uneven(cx: &Context<'_>) -> Option<Finding> {
-    let found = cx.figures.of(|cell| cell.metric(CONNECTIONS))?;
+    let found = cx.figures.quantity(|cell| cell.metric(CONNECTIONS))?;
     let (higher, lower) = (found.base.max(found.arm), found.base.min(found.arm));
     if !found.matters() || higher < UNEVEN || lower >= UNEVEN {
         return None;
@@ -35,7 +35,8 @@ fn uneven(cx: &Context<'_>) -> Option<Finding> {
         words::number(found.arm),
         words::number(found.base),
     );
-    let evidence = Evidence::of("CPU time of the busiest connection over that of the median one", "", &found);
+    let evidence =
+        Evidence::figure("CPU time of the busiest connection over that of the median one", "", &found);
     let word = Word::work(found.rose());
     let finding = cx.finding(word, Cause::Connections, sentence, &found, vec![evidence]);
     Some(Finding { weight: found.clearness() / 2.0, ..finding })
@@ -43,14 +44,14 @@ fn uneven(cx: &Context<'_>) -> Option<Finding> {
 
 /// Background processes whose CPU time changed by a share of the time per operation.
 fn roles(cx: &Context<'_>) -> Vec<Finding> {
-    let Some(time) = cx.figures.of(time_per_op) else { return Vec::new() };
+    let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
     let names = cx.figures.metrics_of(ROLE);
     names.iter().filter_map(|name| role(cx, name, time.base)).collect()
 }
 
 fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     let name = metric.strip_prefix(ROLE)?.strip_suffix("_us")?;
-    let found = cx.figures.of(|cell| Some(cell.roles_us(&[name])? / cell.operations()))?;
+    let found = cx.figures.quantity(|cell| Some(cell.roles_us(&[name])? / cell.operations()))?;
     let share = found.change() / base_us;
     if SPOKEN_OF.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
         return None;
@@ -68,7 +69,7 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     );
     // Workers that read for sessions work because those miss blocks in the buffers.
     let cause = if READERS.contains(&name) { Cause::Reads } else { Cause::Background };
-    let evidence = Evidence::of(format!("CPU time of {role}"), cx.per_op("us"), &found)
+    let evidence = Evidence::figure(format!("CPU time of {role}"), cx.per_op("us"), &found)
         .showing(Shows::Role(name.to_owned()));
     let finding = cx.finding(Word::work(found.rose()), cause, sentence, &found, vec![evidence]);
     Some(Finding { weight: share.abs().min(1.0) * found.clearness(), ..finding })

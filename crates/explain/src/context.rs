@@ -25,7 +25,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub fn its_arm(&self) -> &'a Arm {
+    pub fn candidate(&self) -> &'a Arm {
         &self.run.arms[self.arm]
     }
 
@@ -35,7 +35,7 @@ impl<'a> Context<'a> {
 
     /// Names of the arm and of base.
     pub fn names(&self) -> (&'a str, &'a str) {
-        (&self.its_arm().name, &self.base_arm().name)
+        (&self.candidate().name, &self.base_arm().name)
     }
 
     /// A finding that rests on the change of one figure: as certain, and as weighty, as that is.
@@ -81,7 +81,7 @@ impl<'a> Context<'a> {
     /// Whether the two are of one kind of DBMS, so that settings and query plans of one mean something for the other.
     /// MariaDB came from MySQL.
     pub fn of_one_kind(&self) -> bool {
-        crate::of_one_kind(&self.base_arm().dbms, &self.its_arm().dbms)
+        crate::of_one_kind(&self.base_arm().dbms, &self.candidate().dbms)
     }
 
     /// Whether a change of rate or cost is shown; in runs without blocks, whether the rate differs by more than 5 %.

@@ -19,7 +19,7 @@ const SAME_SHARE: f64 = 0.01;
 /// Blocks of tables and indexes touched per operation.
 pub(crate) fn blocks_touched(cx: &Context<'_>) -> Option<Quantity> {
     let touched = |cell: Cell<'_>| postgres::blocks_touched(cell).or_else(|| mysql::pages_touched(cell));
-    cx.figures.of(|cell| Some(touched(cell)? / cell.operations()))
+    cx.figures.quantity(|cell| Some(touched(cell)? / cell.operations()))
 }
 
 /// Blocks or pages that were not in the buffers.
@@ -28,8 +28,8 @@ pub(crate) fn misses(cell: Cell<'_>) -> Option<f64> {
 }
 
 /// What stands out among counters, in the words of the DBMS that they are about.
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
-    let entries = match cx.its_arm().dbms.as_str() {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
+    let entries = match cx.candidate().dbms.as_str() {
         "mysql" | "mariadb" => &mysql::ENTRIES[..],
         _ => &postgres::ENTRIES,
     };
@@ -39,7 +39,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
 /// Work that is the same on both arms, in words: `rows, blocks and WAL`; empty where nothing is known to be.
 pub(crate) fn same_work(cx: &Context<'_>) -> String {
     let per_op = |metric: &str| cx.figures.per_op(metric);
-    let log = if cx.its_arm().dbms == "postgres" { "WAL" } else { "redo" };
+    let log = if cx.candidate().dbms == "postgres" { "WAL" } else { "redo" };
     let kinds = [
         (per_op("server_rows_touched"), "rows", 0.1),
         (blocks_touched(cx), "blocks", 0.1),

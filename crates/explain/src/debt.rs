@@ -40,7 +40,7 @@ struct State {
 }
 
 impl State {
-    fn of(fingerprint: &[(String, String)]) -> Self {
+    fn from_fingerprint(fingerprint: &[(String, String)]) -> Self {
         let mut state = Self::default();
         for (key, value) in fingerprint {
             let Ok(value) = value.parse::<f64>() else { continue };
@@ -231,8 +231,8 @@ impl Kind {
 }
 
 /// Debts that one arm starts this test with, where its work shows them.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
-    let (Some(base), Some(arm)) = (Start::of(cx, cx.base)?, Start::of(cx, cx.arm)?) else {
+pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
+    let (Some(base), Some(arm)) = (Start::find(cx, cx.base)?, Start::find(cx, cx.arm)?) else {
         return Ok(Vec::new());
     };
     let mut findings = Vec::new();
@@ -245,7 +245,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
             findings.push(finding(cx, kind, [&base, &arm], &effects, since));
         }
     }
-    if findings.is_empty() || !crate::plans::of_test(cx)?.is_empty() {
+    if findings.is_empty() || !crate::plans::findings(cx)?.is_empty() {
         return Ok(Vec::new());
     }
     Ok(findings)
@@ -258,7 +258,7 @@ struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    fn of(cx: &Context<'a>, arm: usize) -> Result<Option<Self>> {
+    fn find(cx: &Context<'a>, arm: usize) -> Result<Option<Self>> {
         for window in cx.windows(arm) {
             if let Some(state) = state(cx.run, window)? {
                 return Ok(Some(Self { window, state }));
@@ -271,7 +271,7 @@ impl<'a> Start<'a> {
 /// The state that a window started with; none where it was not looked at.
 fn state(run: &Run, window: &Recorded<Window>) -> Result<Option<State>> {
     let fingerprint = run.fingerprint(window.action.seq)?;
-    Ok((!fingerprint.is_empty()).then(|| State::of(&fingerprint)))
+    Ok((!fingerprint.is_empty()).then(|| State::from_fingerprint(&fingerprint)))
 }
 
 /// What the arm with more debt does more of, beyond noise.

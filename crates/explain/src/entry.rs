@@ -89,7 +89,7 @@ impl Entry {
             let value = (self.value)(cell)?;
             Some(if self.per == Per::Operation { value / cell.operations() } else { value })
         };
-        cx.figures.of(of_cell).filter(|found| found.base.max(found.arm) > self.floor)
+        cx.figures.quantity(of_cell).filter(|found| found.base.max(found.arm) > self.floor)
     }
 
     /// The finding that it changed; none where it did not.
@@ -116,7 +116,7 @@ impl Entry {
 
     pub fn evidence(&self, cx: &Context<'_>, found: &Quantity) -> Evidence {
         let unit = if self.per == Per::Operation { cx.per_op(self.unit) } else { self.unit.to_owned() };
-        let said = Evidence::of(self.name, unit, &self.said(cx, found)).showing(self.shows.clone());
+        let said = Evidence::figure(self.name, unit, &self.said(cx, found)).showing(self.shows.clone());
         Evidence { noise: found.noise(), ..said }
     }
 

@@ -193,7 +193,7 @@ impl Figures {
     }
 
     /// The change of a quantity; none where no block has it for both arms.
-    pub fn of(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
+    pub fn quantity(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
         let value = |totals: &Option<Rc<Totals>>| {
             let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
             value(Cell { figures: self, totals }).filter(|value| value.is_finite())
@@ -205,12 +205,12 @@ impl Figures {
 
     /// A metric per operation.
     pub fn per_op(&self, metric: &str) -> Option<Quantity> {
-        self.of(|cell| Some(cell.metric(metric)? / cell.operations()))
+        self.quantity(|cell| Some(cell.metric(metric)? / cell.operations()))
     }
 
     /// The arm's rate over base's.
     pub fn ratio(&self) -> Option<f64> {
-        let time = self.of(|cell| Some(cell.metric(CLIENT_TIME)? / cell.operations()))?;
+        let time = self.per_op(CLIENT_TIME)?;
         Some(time.base / time.arm)
     }
 
@@ -287,7 +287,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
         totals.operations += window.result.operations;
         let elapsed_us = window.result.elapsed_us as f64;
-        let foreground = Foreground::of(window);
+        let foreground = Foreground::from_window(window);
         let connections = foreground.as_ref().map_or(window.result.clients, |its| its.connections);
         let backends = match &foreground {
             Some(its) => Some(its.server_us),
@@ -343,13 +343,10 @@ fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
         sums.resize(sums.len().max(window.connections.len()), 0.0);
         sums.iter_mut().zip(&window.connections).for_each(|(sum, one)| *sum += one.cpu_us);
     }
-    let ratio = |mut sums: Vec<f64>| {
+    let ratio = |(block, mut sums): (u32, Vec<f64>)| {
         sums.sort_unstable_by(f64::total_cmp);
-        (sums[sums.len() - 1], sums[sums.len() / 2])
+        let (most, median) = (sums[sums.len() - 1], sums[sums.len() / 2]);
+        (median > 0.0).then(|| (block, most / median))
     };
-    let ratios = blocks.into_iter().map(|(block, sums)| (block, ratio(sums)));
-    ratios
-        .filter(|(_, (_, median))| *median > 0.0)
-        .map(|(block, (most, median))| (block, most / median))
-        .collect()
+    blocks.into_iter().filter_map(ratio).collect()
 }

@@ -55,8 +55,8 @@ fn of_all(cell: Cell<'_>, metric: &str) -> Option<f64> {
 
 /// What the machine did more of while the slower of the two was measured. What slowed the faster one down explains
 /// nothing.
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
-    let Some(time) = cx.figures.of(time_per_op).filter(Quantity::matters) else {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
+    let Some(time) = cx.figures.quantity(time_per_op).filter(Quantity::matters) else {
         return Vec::new();
     };
     let found = ENTRIES.iter().filter_map(|entry| Some((entry, entry.quantity(cx)?)));
@@ -76,7 +76,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
 /// much longer backends and clients queued for a CPU. Other guests account for the time they took.
 pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
     let per_op = |value: fn(Cell<'_>) -> Option<f64>| {
-        cx.figures.of(|cell| Some(value(cell)? / cell.operations())).map(|found| found.change().abs())
+        cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.change().abs())
     };
     match cause {
         Cause::OtherLoad => per_op(queued_us),

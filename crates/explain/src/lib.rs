@@ -124,12 +124,12 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
-    let differences = settings::of_test(cx)?;
-    let suspects = mechanisms::Suspects::of(cx, &differences)?;
+    let differences = settings::differences(cx)?;
+    let suspects = mechanisms::Suspects::find(cx, &differences)?;
     let searched = is_shown(cx);
     // That the plan is another one is a fact; some figures always stand out by chance.
     let (mut findings, remarks) =
-        if searched { findings(cx, &suspects)? } else { (plans::of_test(cx)?, Vec::new()) };
+        if searched { findings(cx, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
     suspects.attach(&mut findings);
     Ok(Explanation {
         test: cx.test.to_owned(),
@@ -152,19 +152,19 @@ fn is_shown(cx: &Context<'_>) -> bool {
 
 /// What was found, and what could not be looked at.
 fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Finding>, Vec<String>)> {
-    let mut found = queue::of_test(cx);
+    let mut found = queue::findings(cx);
     // Where the two did not do the same, the time of an operation says nothing.
     if found.iter().all(|finding| finding.word != Word::NotComparable) {
-        found.extend(time::of_test(cx));
+        found.extend(time::findings(cx));
     }
-    found.extend(debt::of_test(cx)?);
-    found.extend(counters::of_test(cx));
-    found.extend(connections::of_test(cx));
-    found.extend(plans::of_test(cx)?);
-    found.extend(host::of_test(cx));
-    found.extend(waits::of_test(cx)?);
+    found.extend(debt::findings(cx)?);
+    found.extend(counters::findings(cx));
+    found.extend(connections::findings(cx));
+    found.extend(plans::findings(cx)?);
+    found.extend(host::findings(cx));
+    found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
-    let profiled = profile::of_test(cx)?;
+    let profiled = profile::compare(cx)?;
     found.extend(profiled.findings);
     remarks.extend(profiled.remarks);
     Ok((rank::ranked(cx, found, suspects), remarks))

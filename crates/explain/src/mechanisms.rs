@@ -15,6 +15,7 @@ use crate::connections::ENDED;
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
+use crate::settings::AFTER_LOAD;
 use needs::Needs;
 use rqps_model::clipped;
 use rule::{Rule, fits};
@@ -93,8 +94,8 @@ pub(crate) struct Suspects {
 
 impl Suspects {
     /// Those of the differences that can act.
-    pub fn of(cx: &Context<'_>, differences: &[Difference]) -> Result<Self> {
-        let (base, arm) = (cx.base_arm(), cx.its_arm());
+    pub fn find(cx: &Context<'_>, differences: &[Difference]) -> Result<Self> {
+        let (base, arm) = (cx.base_arm(), cx.candidate());
         let same_build = base.build_hash == arm.build_hash && base.dbms == arm.dbms;
         // What one config comes to on two builds, nobody chose.
         let same_config = base.config_hash == arm.config_hash;
@@ -219,7 +220,7 @@ fn rose(difference: &Difference) -> Option<bool> {
 
 /// Statements that one of the two was given alone, each by itself.
 fn statements(cx: &Context<'_>) -> Result<Vec<Suspect>> {
-    let (before, after) = (&cx.base_arm().after_load, &cx.its_arm().after_load);
+    let (before, after) = (&cx.base_arm().after_load, &cx.candidate().after_load);
     let only = |these: &[String], others: &[String]| -> Vec<String> {
         these.iter().filter(|sql| !others.contains(sql)).cloned().collect()
     };
@@ -245,7 +246,7 @@ fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Re
     if !tables.is_empty() && needs::has_plans(cx)? && !needs::touches(cx, &tables)? {
         return Ok(Vec::new());
     }
-    Ok(match Statement::of(sql) {
+    Ok(match Statement::parse(sql) {
         Statement::Nothing => Vec::new(),
         Statement::Unknown => {
             let can = Cause::ALL.iter().filter(|cause| !OF_NO_STATEMENT.contains(cause));
@@ -281,9 +282,6 @@ const OF_NO_STATEMENT: [Cause; 8] = [
     Cause::BackgroundRate,
     Cause::Unknown,
 ];
-
-/// Name of the difference that statements are.
-pub(crate) const AFTER_LOAD: &str = "statements after the load";
 
 /// Settings that act on some background processes alone, and how the roles of these begin, as metrics are named.
 const ROLES: [(&str, &[&str]); 10] = [

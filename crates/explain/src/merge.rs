@@ -270,7 +270,7 @@ fn full_page_images(operation: &str, findings: &mut Vec<Finding>) {
 fn queue_of_work(cx: &Context<'_>, findings: &mut Vec<Finding>) {
     let Some(at) = position(findings, Cause::CpuQueue) else { return };
     let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
-        cx.figures.of(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
+        cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
     };
     let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric(CLIENT_CPU_US)?));
     let is_along = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {

@@ -265,7 +265,7 @@ pub(crate) enum PlanPart {
 
 impl Evidence {
     /// A figure on both arms.
-    pub(crate) fn of(what: impl Into<String>, unit: impl Into<String>, found: &Quantity) -> Self {
+    pub(crate) fn figure(what: impl Into<String>, unit: impl Into<String>, found: &Quantity) -> Self {
         Self {
             what: what.into(),
             unit: unit.into(),

@@ -64,7 +64,7 @@ const LINE_MAX: usize = 160;
 const WEIGHT: f64 = 0.95;
 
 /// The finding that statements of this test have another plan; none where all plans are alike.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
+pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     if !cx.of_one_kind() {
         return Ok(Vec::new());
     }

@@ -43,7 +43,7 @@ pub(crate) struct Profiled {
 }
 
 /// Compares the profiles of the two arms.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
+pub(crate) fn compare(cx: &Context<'_>) -> Result<Profiled> {
     let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
         let mut profiled = Profiled::default();
@@ -67,7 +67,7 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
             format!("the profiles are not comparable: base was sampled by {by_base}, the arm by {by_arm}");
         return not_compared(remarks, why);
     }
-    let Some(cpu) = cx.figures.of(sessions_cpu_per_op) else {
+    let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
         let why = "the profiles are not compared: per-session CPU times are unknown";
         return not_compared(remarks, why.to_owned());
     };
@@ -75,11 +75,11 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
         return not_compared(remarks, why);
     }
     let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
-    let compare = |base_us_per_op: f64, arm_us_per_op: f64| {
+    let changes_at = |base_us_per_op: f64, arm_us_per_op: f64| {
         Pair { base: &stacks[0], arm: &stacks[1], base_us_per_op, arm_us_per_op, has_callers }.changes()
     };
-    let changes = compare(cpu.base, cpu.arm);
-    let (finding, more) = tell(cx, &cpu, &changes, || compare(cpu.base, cpu.base));
+    let changes = changes_at(cpu.base, cpu.arm);
+    let (finding, more) = finding(cx, &cpu, &changes, || changes_at(cpu.base, cpu.base));
     remarks.extend(more);
     Ok(Profiled { findings: finding.into_iter().collect(), remarks })
 }
@@ -96,7 +96,7 @@ fn sessions_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
 fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
     let of = match has {
         [false, false] => String::new(),
-        [true, false] => format!(" of {}", cx.its_arm().name),
+        [true, false] => format!(" of {}", cx.candidate().name),
         _ => format!(" of {}", cx.base_arm().name),
     };
     let run = cx.run.folder.name();
@@ -115,7 +115,7 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
         format!(
             "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows but {} times in \
              the profiles, which were taken in a separate pass with other data or another load on the machine",
-            cx.its_arm().name,
+            cx.candidate().name,
             words::number(in_windows),
             cx.base_arm().name,
             cx.operation(),
@@ -135,13 +135,13 @@ fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
 
 /// The finding and further remarks. `alike` compares as if both arms took the same CPU time: what differs then is
 /// shares.
-fn tell(
+fn finding(
     cx: &Context<'_>,
     cpu: &Quantity,
     changes: &Changes,
     alike: impl FnOnce() -> Changes,
 ) -> (Option<Finding>, Vec<String>) {
-    let mut remarks: Vec<String> = changes.moved.iter().map(|moved| told_of_move(cx, moved)).collect();
+    let mut remarks: Vec<String> = changes.moved.iter().map(|moved| move_remark(cx, moved)).collect();
     if !cpu.matters() {
         return (None, remarks);
     }
@@ -157,7 +157,7 @@ fn tell(
         remarks.push(format!(
             "{} takes {} us {} of CPU per {}, spread evenly over all functions: no function's share of the profile \
              changed",
-            cx.its_arm().name,
+            cx.candidate().name,
             words::number(change.abs()),
             more_or_less(change),
             cx.operation(),
@@ -183,7 +183,7 @@ fn tell(
 
 /// More CPU time for instructions that are the same is slower work.
 fn word(cx: &Context<'_>, cpu: &Quantity) -> Word {
-    match cx.figures.of(|cell| Some(cell.instructions()? / cell.operations())) {
+    match cx.figures.quantity(|cell| Some(cell.instructions()? / cell.operations())) {
         Some(instructions) if !(instructions.matters() && instructions.rose() == cpu.rose()) => {
             Word::speed(cpu.rose())
         }
@@ -203,7 +203,7 @@ fn sentence(
     explained: f64,
 ) -> String {
     let change = cpu.change();
-    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let (arm, base, operation) = (&cx.candidate().name, &cx.base_arm().name, cx.operation());
     let us = words::number(change.abs());
     let mut sentence = format!(
         "a session of {arm} takes {us} us {} of CPU per {operation} than one of {base}",
@@ -264,7 +264,7 @@ fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evid
     functions.chain(place).map(|(changed, what)| figure(changed, what)).collect()
 }
 
-fn told_of_move(cx: &Context<'_>, moved: &Moved) -> String {
+fn move_remark(cx: &Context<'_>, moved: &Moved) -> String {
     let names = |changed: &[Changed]| {
         let names: Vec<String> = changed.iter().take(NAMED_MAX).map(|its| shown(&its.name)).collect();
         words::list(&names)

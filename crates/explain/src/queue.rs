@@ -61,7 +61,7 @@ pub(crate) struct Foreground {
 }
 
 impl Foreground {
-    pub fn of(window: &Recorded<Window>) -> Option<Self> {
+    pub fn from_window(window: &Recorded<Window>) -> Option<Self> {
         if !is_of_queue(window) {
             return None;
         }
@@ -86,7 +86,7 @@ pub(crate) fn is_more_expensive(cx: &Context<'_>) -> bool {
 }
 
 /// What is found of a queue's step.
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     not_comparable(cx).into_iter().chain(tail(cx)).collect()
 }
 
@@ -120,8 +120,8 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
     if missed == [false, false] {
         return None;
     }
-    let rate = cx.figures.of(|cell| mean(cell, "background_rows_per_s"))?;
-    let target = cx.figures.of(|cell| mean(cell, "background_target_rows_per_s"))?;
+    let rate = cx.figures.quantity(|cell| mean(cell, "background_rows_per_s"))?;
+    let target = cx.figures.quantity(|cell| mean(cell, "background_target_rows_per_s"))?;
     let (arm, base) = cx.names();
     let wrote = |name: &str, wrote: f64, target: f64| {
         let (share, wrote, target) =
@@ -137,8 +137,8 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
         sentence.extend(busiest(cx, arm).map(|busy| format!("; {busy}")));
     }
     let evidence = vec![
-        Evidence::of("background rows written", "rows/s", &rate),
-        Evidence::of("background rows requested", "rows/s", &target),
+        Evidence::figure("background rows written", "rows/s", &rate),
+        Evidence::figure("background rows requested", "rows/s", &target),
     ];
     let finding = cx.finding(Word::NotComparable, Cause::BackgroundRate, sentence, &rate, evidence);
     Some(Finding { weight: 1.0, certainty: Certainty::Fact, ..finding })
@@ -172,14 +172,14 @@ impl Tail {
     fn add(&mut self, base: &str, says: &str, name: &str, unit: &str, found: &Quantity) {
         let said = says.replace("{}", &words::number(found.arm));
         self.says.push_str(&format!("{said} ({base}: {})", words::number(found.base)));
-        self.evidence.push(Evidence::of(name, unit, found));
+        self.evidence.push(Evidence::figure(name, unit, found));
     }
 }
 
 /// Deletes whose cost grew beyond that of inserts, where what lies at the tail grew along.
 fn tail(cx: &Context<'_>) -> Option<Finding> {
-    let deletes = cx.figures.of(per_deleted_row).filter(Quantity::matters)?;
-    let inserts = cx.figures.of(per_inserted_row)?;
+    let deletes = cx.figures.quantity(per_deleted_row).filter(Quantity::matters)?;
+    let inserts = cx.figures.quantity(per_inserted_row)?;
     let along = inserts.ratio().ln() * if deletes.rose() { 1.0 } else { -1.0 };
     let own = deletes.ratio().ln().abs();
     let is_beyond = |times: f64| own.is_finite() && own > times * along;
@@ -190,8 +190,8 @@ fn tail(cx: &Context<'_>) -> Option<Finding> {
     }?;
     let (arm, base) = cx.names();
     let mut evidence = vec![
-        Evidence::of("CPU time of the delete sessions", "us/deleted row", &deletes),
-        Evidence::of("CPU time of the insert sessions", "us/inserted row", &inserts),
+        Evidence::figure("CPU time of the delete sessions", "us/deleted row", &deletes),
+        Evidence::figure("CPU time of the insert sessions", "us/inserted row", &inserts),
     ];
     evidence.extend(found.evidence);
     let sentence = format!(
@@ -213,8 +213,8 @@ fn changed(found: &Quantity, rose: bool, ratio: f64, ratio_min: f64) -> bool {
 /// Index entries that planning walks over.
 fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     let base = cx.names().1;
-    let buffers = cx.figures.of(|cell| mean(cell, "planning_buffers_after"));
-    let time = cx.figures.of(|cell| mean(cell, "planning_us_after"));
+    let buffers = cx.figures.quantity(|cell| mean(cell, "planning_buffers_after"));
+    let time = cx.figures.quantity(|cell| mean(cell, "planning_us_after"));
     let fewer = if rose { "the" } else { "fewer" };
     let says = format!("planning each DELETE walks {fewer} dead index entries at the tail");
     let mut tail = Tail { says, evidence: Vec::new() };
@@ -226,26 +226,29 @@ fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
         }
         let says = " and touches {} buffers at the end of the step";
         tail.add(base, says, "buffers touched planning the DELETE", "buffers", found);
-        tail.evidence.extend(time.map(|found| Evidence::of(name_of_time, unit, &found)));
+        tail.evidence.extend(time.map(|found| Evidence::figure(name_of_time, unit, &found)));
     } else {
         let found = time.filter(|found| changed(found, rose, found.ratio(), PLANNING_RATIO_MIN))?;
         tail.add(base, " and takes {} us at the end of the step", name_of_time, unit, &found);
     }
-    if let Some(dead) = cx.figures.of(|cell| between(cell, "dead_rows")) {
+    if let Some(dead) = cx.figures.quantity(|cell| between(cell, "dead_rows")) {
         tail.add(base, "; {} dead rows on average", "dead rows, mean of start and end", "rows", &dead);
     }
-    if let Some(found) = cx.figures.of(autovacuumed) {
+    if let Some(found) = cx.figures.quantity(autovacuumed) {
         tail.add(base, "; autovacuum finished {} times in the step", "autovacuum runs finished", "", &found);
     }
     let lookups = |cell: Cell<'_>| Some(cell.metric("min_lookup_us")? / cell.metric("min_lookups")?);
-    tail.evidence
-        .extend(cx.figures.of(lookups).map(|found| Evidence::of("lookup of the smallest key", "us", &found)));
+    tail.evidence.extend(
+        cx.figures
+            .quantity(lookups)
+            .map(|found| Evidence::figure("lookup of the smallest key", "us", &found)),
+    );
     Some(tail)
 }
 
 /// Rows that are marked as deleted and wait for purge.
 fn not_purged(cx: &Context<'_>, rose: bool) -> Option<Tail> {
-    let history = cx.figures.of(|cell| between(cell, "history_list_length"))?;
+    let history = cx.figures.quantity(|cell| between(cell, "history_list_length"))?;
     let ratio = history.arm.max(1.0) / history.base.max(1.0);
     if history.change().abs() < HISTORY_MIN || !changed(&history, rose, ratio, HISTORY_RATIO_MIN) {
         return None;

@@ -137,8 +137,8 @@ fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
 }
 
 fn unexplained(cx: &Context<'_>, sentence: String, weight: f64) -> Finding {
-    let found = cx.figures.of(time_per_op);
-    let evidence = found.map(|found| Evidence::of("time per operation", cx.per_op("us"), &found));
+    let found = cx.figures.quantity(time_per_op);
+    let evidence = found.map(|found| Evidence::figure("time per operation", cx.per_op("us"), &found));
     Finding {
         word: Word::NotExplained,
         cause: Cause::Unknown,

@@ -19,7 +19,7 @@ const MOST: f64 = 0.5;
 /// Below this change of the time per operation, as a share, shares of it mean nothing.
 const CHANGE_MIN: f64 = 0.01;
 
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let Some(split) = &cx.decomposition else { return Vec::new() };
     let cpu = match instructions_metric(cx.figures) {
         Some(metric) if is_counted_apart(cx.figures) => counted_apart(cx, split, metric),
@@ -36,7 +36,8 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
 /// Share of the change in time per operation that `change_us` is; none where that change itself is no more than noise.
 pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) -> Option<f64> {
     let whole = split.change_us_per_op();
-    let is_seen = cx.is_rate_changed() || cx.figures.of(time_per_op).is_some_and(|found| found.stands_out());
+    let is_seen =
+        cx.is_rate_changed() || cx.figures.quantity(time_per_op).is_some_and(|found| found.stands_out());
     (is_seen && whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
 }
 
@@ -90,7 +91,7 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
         cx.operation(),
         words::than(&found, base)
     );
-    let evidence = vec![Evidence::of("instructions in user mode", cx.per_op("instructions"), &found)];
+    let evidence = vec![Evidence::figure("instructions in user mode", cx.per_op("instructions"), &found)];
     let finding = cx.finding(Word::work(found.rose()), Cause::Instructions, sentence, &found, evidence);
     Some(Finding { share: share_of(cx, split, change_us), ..finding })
 }
@@ -106,7 +107,7 @@ fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<F
             let said = quantity_of(cx, cpu);
             let than = words::than(&said, cx.names().1);
             counted.sentence.push_str(&format!("; it uses {} us of CPU, {than}", words::number(said.arm)));
-            counted.evidence.push(Evidence::of("CPU time of the sessions", cx.per_op("us"), &said));
+            counted.evidence.push(Evidence::figure("CPU time of the sessions", cx.per_op("us"), &said));
             vec![counted]
         }
         // What CPU time does not show has no share in it.
@@ -138,7 +139,7 @@ fn signed(value: f64) -> String {
 fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
     let of_part = |(name, cause): (PartName, Cause)| {
         let found = part(&split.parts, &[PartName::Server, name]).filter(|part| matters(split, part))?;
-        let factor = cx.figures.of(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
+        let factor = cx.figures.quantity(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
         let rose = found.change_us_per_op > 0.0;
         let share = words::percent((factor.ratio() - 1.0).abs());
         let sentence = speed_sentence(cx, name, rose, &share);
@@ -192,7 +193,7 @@ fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         cx.operation(),
         words::than(&said, base)
     );
-    let evidence = Evidence::of("CPU time in the kernel", cx.per_op("us"), &said);
+    let evidence = Evidence::figure("CPU time in the kernel", cx.per_op("us"), &said);
     let word = Word::work(found.change_us_per_op > 0.0);
     Some(of_part(cx, found, word, Cause::KernelTime, sentence, evidence))
 }
@@ -220,14 +221,14 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     };
     let (us, than) = (words::number(said.arm), words::than(&said, base));
     let sentence = format!("{arm} uses {us} us of CPU per {}, {than}; {why}", cx.operation());
-    let evidence = Evidence::of("CPU time of the sessions", cx.per_op("us"), &said);
+    let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &said);
     let mut finding = of_part(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
     if let Some(client) = client_too(cx, split) {
         let direction = if client.rose() { "up" } else { "down" };
         let share = words::percent((client.ratio() - 1.0).abs());
         let too = format!("; the client's CPU time, for the same work, is {direction} {share} too");
         finding.sentence.push_str(&too);
-        let evidence = Evidence::of("CPU time of the client", cx.per_op("us"), &client);
+        let evidence = Evidence::figure("CPU time of the client", cx.per_op("us"), &client);
         finding.evidence.push(evidence.showing(Shows::ClientCpu));
     }
     Some(finding)
@@ -236,7 +237,7 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
 /// Time off the CPU: for what, where somebody measures it.
 fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     // Below 0 where client and backend work at the same time: nobody waits there.
-    let found = cx.figures.of(|cell| off_cpu_per_op(cell).map(|us| us.max(0.0)))?;
+    let found = cx.figures.quantity(|cell| off_cpu_per_op(cell).map(|us| us.max(0.0)))?;
     let large = found.change().abs() / split.base_us_per_op;
     let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
     if !is_seen {
@@ -262,10 +263,10 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         cx.operation()
     );
     let mut cause = Cause::Waiting;
-    let mut evidence = vec![Evidence::of("time off the CPU", cx.per_op("us"), &found)];
+    let mut evidence = vec![Evidence::figure("time off the CPU", cx.per_op("us"), &found)];
     if let Some((part, its_cause, said)) = measured {
         let name = format!("of which waiting for {said}");
-        evidence.push(Evidence::of(name, cx.per_op("us"), &quantity_of(cx, part)));
+        evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
         let change_us = part.change_us_per_op.abs();
         sentence.push_str(&format!("; {} us of it for {said}", words::number(change_us)));
         if change_us >= MOST * found.change().abs() {

@@ -63,7 +63,7 @@ struct Waited {
 }
 
 /// What waits differ between arm and base; nothing where no looks were taken.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
+pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     let (Some(base), Some(arm)) = (cx.profile(cx.base), cx.profile(cx.arm)) else {
         return Ok(Vec::new());
     };

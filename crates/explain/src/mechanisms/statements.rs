@@ -116,7 +116,7 @@ pub(super) enum Statement {
 }
 
 impl Statement {
-    pub fn of(sql: &str) -> Self {
+    pub fn parse(sql: &str) -> Self {
         let text = upper(sql);
         let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         if begins(&WITHOUT_EFFECT) || text.starts_with("SELECT ") && !text.contains('(') {
@@ -207,14 +207,14 @@ mod tests {
     use super::*;
 
     fn acts_by(sql: &str, cause: Cause) -> bool {
-        matches!(Statement::of(sql), Statement::Kind(causes, ..) if causes.contains(&cause))
+        matches!(Statement::parse(sql), Statement::Kind(causes, ..) if causes.contains(&cause))
     }
 
     #[test]
     fn a_check_acts_by_code_and_not_by_the_log() {
         let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
         assert!(acts_by(check, Cause::Instructions) && !acts_by(check, Cause::Wal));
-        assert_eq!(Statement::of("alter table t add check(k>0)"), Statement::Kind(CODE, Log, More));
+        assert_eq!(Statement::parse("alter table t add check(k>0)"), Statement::Kind(CODE, Log, More));
     }
 
     #[test]
@@ -245,11 +245,14 @@ mod tests {
             "CREATE TABLE other (id int PRIMARY KEY)",
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'begin return new; end'",
         ] {
-            assert_eq!(Statement::of(sql), Statement::Nothing, "{sql}");
+            assert_eq!(Statement::parse(sql), Statement::Nothing, "{sql}");
         }
-        assert_eq!(Statement::of("SELECT pg_create_logical_replication_slot('a', 'b')"), Statement::Unknown);
         assert_eq!(
-            Statement::of("ALTER DATABASE bench SET synchronous_commit = on"),
+            Statement::parse("SELECT pg_create_logical_replication_slot('a', 'b')"),
+            Statement::Unknown
+        );
+        assert_eq!(
+            Statement::parse("ALTER DATABASE bench SET synchronous_commit = on"),
             Statement::Settings(vec!["synchronous_commit".into()])
         );
     }

@@ -3,7 +3,7 @@
 //! Ways to a table are held against each other table by table, in the order in which the plan names them; then the
 //! nodes between them; then parallel workers; and only where all these are alike, conditions.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::tree::{Node, Tree};
 use crate::model::PlanPart;
@@ -22,13 +22,13 @@ pub(super) struct Change {
 }
 
 impl Change {
-    fn of(said: String, parts: Vec<PlanPart>) -> Self {
+    fn new(said: String, parts: Vec<PlanPart>) -> Self {
         Self { said, parts }
     }
 
     /// Nodes of these kinds came, went or became others.
     pub fn of_nodes(said: String, kinds: &[&str]) -> Self {
-        Self::of(said, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
+        Self::new(said, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<Change> {
         changes.extend(of_conditions(&base.nodes(), &arm.nodes()));
     }
     if changes.is_empty() && base.canonical() != arm.canonical() {
-        changes.push(Change::of("the same steps come in another order".to_owned(), Vec::new()));
+        changes.push(Change::new("the same steps come in another order".to_owned(), Vec::new()));
     }
     changes
 }
@@ -126,7 +126,7 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
     if reordered {
         let (now, then) = (order(after).join(", "), order(before).join(", "));
         let said = format!("tables are read in the order {now} instead of {then}");
-        changes.push(Change::of(said, Vec::new()));
+        changes.push(Change::new(said, Vec::new()));
     }
     let mut left: Vec<&Way> = after.iter().collect();
     let mut gone = Vec::new();
@@ -162,24 +162,15 @@ fn steps(tree: &Tree) -> Vec<String> {
 
 /// Nodes that went and nodes that came, innermost first, as rows pass them.
 fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
-    let mut count: BTreeMap<&str, i64> = BTreeMap::new();
-    for step in before {
-        *count.entry(step).or_default() += 1;
-    }
+    let (mut gone, mut new) = (before.to_vec(), Vec::new());
     for step in after {
-        *count.entry(step).or_default() -= 1;
-    }
-    let mut take = |steps: &[String], sign: i64| {
-        let mut taken: Vec<String> = Vec::new();
-        for step in steps.iter().rev() {
-            if let Some(left) = count.get_mut(step.as_str()).filter(|left| **left * sign > 0) {
-                *left -= sign;
-                taken.push(step.clone());
-            }
+        match gone.iter().position(|other| other == step) {
+            Some(at) => drop(gone.remove(at)),
+            None => new.push(step.clone()),
         }
-        taken
-    };
-    let (gone, new) = (take(before, 1), take(after, -1));
+    }
+    gone.reverse();
+    new.reverse();
     let (went, came) = (gone.join(" + "), new.join(" + "));
     let said = match (gone.is_empty(), new.is_empty()) {
         (true, true) => return None,
@@ -188,7 +179,7 @@ fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
         (false, false) => format!("{went} became {came}"),
     };
     let parts = gone.into_iter().chain(new).map(PlanPart::Node).collect();
-    Some(Change::of(said, parts))
+    Some(Change::new(said, parts))
 }
 
 fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
@@ -201,7 +192,7 @@ fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
     };
     let were = if before == 0 { "none".to_owned() } else { before.to_string() };
     (before != after)
-        .then(|| Change::of(format!("{} ({were} before)", planned(after)), vec![PlanPart::Workers]))
+        .then(|| Change::new(format!("{} ({were} before)", planned(after)), vec![PlanPart::Workers]))
 }
 
 fn of_jit(before: bool, after: bool) -> Option<Change> {
@@ -210,7 +201,7 @@ fn of_jit(before: bool, after: bool) -> Option<Change> {
         (true, false) => "it is no longer compiled when it runs (JIT)",
         _ => return None,
     };
-    Some(Change::of(said.to_owned(), vec![PlanPart::Jit]))
+    Some(Change::new(said.to_owned(), vec![PlanPart::Jit]))
 }
 
 fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
@@ -225,7 +216,7 @@ fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
             let said = format!("a part of the index condition of {} became a filter", after.kind);
             changes.push(Change::of_nodes(said, &[&after.kind]));
         } else {
-            changes.extend(of_keys(before, after).into_iter().map(|said| Change::of(said, Vec::new())));
+            changes.extend(of_keys(before, after).into_iter().map(|said| Change::new(said, Vec::new())));
         }
     }
     changes.dedup();
@@ -233,11 +224,9 @@ fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
 }
 
 fn of_keys(before: &Node, after: &Node) -> Vec<String> {
-    let mut labels: Vec<&str> = before.keys.keys().chain(after.keys.keys()).copied().collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let of_label = |label: &str| {
-        let (old, new) = (before.keys.get(label), after.keys.get(label));
+    let labels: BTreeSet<&&str> = before.keys.keys().chain(after.keys.keys()).collect();
+    let of_label = |label: &&str| {
+        let (old, new) = (before.keys.get(*label), after.keys.get(*label));
         let name = label.to_lowercase().replace(" cond", " condition");
         match (old, new) {
             (Some(old), Some(new)) if old != new => {
