@@ -1,5 +1,5 @@
-//! What a campaign has shown: verdicts against the truth, as they were said and as they would have been said of the
-//! same blocks in other orders.
+//! What a campaign has shown: verdicts against the truth, as they were called and as they would have been called with
+//! the same blocks in other orders.
 
 use crate::DETECTORS;
 use crate::confusion::{Range, Row};
@@ -35,7 +35,7 @@ pub struct Input<'a> {
     pub draws: usize,
 }
 
-/// Verdicts after so many blocks, over all draws.
+/// Verdicts at one look, over all draws.
 #[derive(Debug, Clone)]
 pub struct AtLook {
     pub blocks: usize,

@@ -1,4 +1,4 @@
-//! What is measured: a first run that tells what a multiplication costs, a second one with doses that nobody knows.
+//! What is measured: a first run for the cost of a multiplication, a second one with doses that nobody knows.
 //!
 //! Both are plans of the protocol `isolated` like any others. Every arm, base and control included, loads the same
 //! library and reads a file of the same length under a name of the same length, so that arms differ by their doses
@@ -168,7 +168,7 @@ impl Place {
     }
 }
 
-/// A plan that measures every test in so many blocks, or in as many as go into a time.
+/// A plan that measures every test in this many blocks, or in as many as fit into a budget.
 fn plan(
     name: &str,
     options: &Options,

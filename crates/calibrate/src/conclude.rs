@@ -35,7 +35,7 @@ const FROZEN_NOTE: &str = "calibration: verdicts written before the doses were r
 pub struct Known {
     /// The command line that makes such a campaign.
     pub command: String,
-    /// What a multiplication is worth.
+    /// The cost of a multiplication.
     pub truth: Truth,
 }
 
@@ -48,7 +48,7 @@ fn rates_and_costs(run: &Run) -> Result<Experiment> {
     Ok(experiment)
 }
 
-/// What a multiplication is worth, from the first run of a campaign.
+/// The cost of a multiplication, from the first run of a campaign.
 ///
 /// # Errors
 /// When it cannot be read or has too few blocks.

@@ -38,7 +38,7 @@ impl Goal {
     }
 }
 
-/// All goals. Where nothing else is said they are about the verdicts after the most blocks.
+/// All goals. Unless they say otherwise they are about the verdicts after the most blocks.
 pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], blocks: usize) -> Vec<Goal> {
     let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
         return Vec::new();

@@ -28,7 +28,7 @@ pub struct Sample {
     pub significant: bool,
 }
 
-/// All verdicts after so many blocks.
+/// All verdicts after the same number of blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
     pub blocks: usize,
@@ -40,7 +40,7 @@ pub struct Look {
     pub samples: Vec<Sample>,
 }
 
-/// Makes so many draws of an experiment in which the arms `nulls` have no dose, and judges them.
+/// Makes `draws` draws of an experiment in which the arms `nulls` have no dose, and judges them.
 ///
 /// # Errors
 /// With fewer than three arms without a dose, or with too few blocks for the first look.

@@ -36,7 +36,7 @@ pub struct Slope {
     pub size: Size,
 }
 
-/// What doses of multiplications are worth.
+/// The cost of multiplications.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     pub slopes: Vec<Slope>,
@@ -46,8 +46,8 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Learns it from an experiment, of this run, whose arms have so many multiplications each; arms with 0 are what
-    /// others are relative to.
+    /// Fits it to an experiment, of this run, whose arms have these numbers of multiplications; the others are relative
+    /// to the arms with 0.
     pub fn fit(ladder: &Experiment, spins: &[u64], run: &str) -> Truth {
         let mut truth = Truth { run: run.to_owned(), ..Truth::default() };
         for test in &ladder.tests {
@@ -71,8 +71,8 @@ impl Truth {
         self.slopes.iter().find(|its| its.test == test && its.metric == metric.key()).map(|its| its.size)
     }
 
-    /// How large a change of this metric so many multiplications per message are: by how much the cost is larger,
-    /// or the rate smaller. None where the test or metric was not measured.
+    /// The change of this metric by `spin` multiplications per message: by how much the cost is larger, or the rate
+    /// smaller. None where the test or metric was not measured.
     pub fn size(&self, test: &str, metric: Metric, spin: u64) -> Option<Size> {
         if spin == 0 {
             return Some(Size::ZERO);

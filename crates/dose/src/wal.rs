@@ -30,8 +30,8 @@ const WANTED: [(&CStr, &AtomicPtr<c_void>); 4] = [
     (c"MyDatabaseId", &DATABASE),
 ];
 
-/// Finds the server's functions. Programs on the way to the server, a shell or an instrumenting one, have none of
-/// them and come by no message.
+/// Finds the server's functions. Programs that start the server, a shell or an instrumenting one, have none of them
+/// and receive no message.
 pub fn find() {
     for (name, place) in WANTED {
         place.store(ffi::symbol(name), Relaxed);

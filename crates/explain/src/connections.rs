@@ -6,14 +6,15 @@ use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::words;
 
-/// How much more than the median connection one has to use to be spoken of, where base's does not.
+/// How much more than the median connection the busiest has to use to be reported, on one arm alone.
 const UNEVEN: f64 = 1.5;
 /// Share of the time per operation that a background process has to change by.
 const SHARE_MIN: f64 = 0.02;
 /// Role of workers that were gone when the window ended.
 pub(crate) const ENDED: &str = "ended_within_the_window";
-/// Roles that other findings speak of.
-const SPOKEN_OF: [&str; 5] = ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
+/// Roles that other findings report.
+const REPORTED_ELSEWHERE: [&str; 5] =
+    ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
 
 /// Roles that read for sessions.
 const READERS: [&str; 2] = ["io_worker", "io_read"];
@@ -53,7 +54,7 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     let name = metric.strip_prefix(ROLE)?.strip_suffix("_us")?;
     let found = cx.figures.quantity(|cell| Some(cell.roles_us(&[name])? / cell.operations()))?;
     let share = found.change() / base_us;
-    if SPOKEN_OF.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
+    if REPORTED_ELSEWHERE.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
         return None;
     }
     let (arm, base) = cx.names();

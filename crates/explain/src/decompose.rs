@@ -177,7 +177,7 @@ fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
     Some(cell.metric(metric)? / cell.operations()).filter(|value| *value > 0.0)
 }
 
-/// Waiting by the kinds that somebody measures: the kernel, or a server that is told to (`track_io_timing`,
+/// Waiting by the kinds that somebody measures: the kernel, or a server with timing switched on (`track_io_timing`,
 /// `track_wal_io_timing`).
 fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Part> {
     let mut whole = piece(PartName::Waiting, off_cpu_per_op(base)?, off_cpu_per_op(arm)?);

@@ -112,7 +112,7 @@ impl Cell<'_> {
         self.totals.metrics.keys().filter(|name| name.starts_with(prefix)).map(String::as_str).collect()
     }
 
-    /// The metrics with the CPU time of background work by role. None where the measured sessions are not told from the
+    /// The metrics with the CPU time of background work by role. None where the measured sessions cannot be told from the
     /// rest (MySQL 5.6 names no threads): the roles then hold their work too.
     pub fn roles(&self) -> Option<Vec<&str>> {
         let roles = self.metrics_of(ROLE);

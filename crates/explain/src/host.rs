@@ -15,7 +15,7 @@ use crate::words;
 const ALL_CPU: [&str; 5] =
     ["host_user_us", "host_system_us", "host_iowait_us", "host_steal_us", "host_idle_us"];
 
-/// Share of the change in time per operation that something has to account for to be spoken of.
+/// Share of the change in time per operation that something has to account for to be reported.
 const PART_MIN: f64 = 0.1;
 /// Change of the client's own CPU time, as a share, from which on the machine was another.
 const CLIENT_SHARE_MIN: f64 = 0.05;

@@ -1,7 +1,7 @@
 //! Why an arm is slower or faster than base: findings with their evidence, from a run folder and its verdicts alone.
 //!
 //! [`explain`] looks at one test of one arm after the other. A finding names a cause only where that cause's own
-//! evidence stands out of what base against itself varies; what is left is said to be not explained.
+//! evidence exceeds what base differs from itself by; the rest is reported as unexplained.
 
 mod connections;
 mod context;

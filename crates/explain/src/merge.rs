@@ -85,8 +85,8 @@ pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspec
     findings
 }
 
-/// Findings of one cause that point the same way are one: that with the largest change speaks, the others are evidence.
-/// Of the log the first speaks, its bytes.
+/// Findings of one cause that point the same way are one: that with the largest change gives the sentence, the
+/// others are evidence. Of the log the first gives it, its bytes.
 fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for mut finding in found {

@@ -29,10 +29,10 @@ pub struct Explanation {
     pub base: usize,
     /// Where the time of one operation goes; none where times are missing.
     pub decomposition: Option<Decomposition>,
-    /// Whether causes were looked for: not where verdicts were asked and none shows a change. What could be a finding
-    /// then is that the query plan is another one.
+    /// Whether causes were looked for: not where there are verdicts and none shows a change. The only finding then can
+    /// be that the query plan changed.
     pub searched: bool,
-    /// What was found, the weightiest first.
+    /// The findings, the weightiest first.
     pub findings: Vec<Finding>,
     /// What differs between the arms, whether or not it matters here.
     pub differences: Vec<Difference>,
@@ -160,7 +160,7 @@ rqps_model::words! {
 /// How well a finding is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// Held against what base against itself varies, over so many blocks.
+    /// Compared with how base differs from itself, over blocks.
     Replicated {
         /// Blocks that both arms were measured in.
         blocks: usize,

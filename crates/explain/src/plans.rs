@@ -56,7 +56,7 @@ fn all_changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<Change> {
 
 /// A row that MySQL or MariaDB reads by its whole key before the statement runs.
 const CONST_ACCESS: &str = "const access";
-/// More changes than these are counted, not told.
+/// Changes beyond these are counted, not described.
 const CHANGES_TOLD_MAX: usize = 3;
 /// Longest line of a plan that is kept as evidence; lists of keys can be thousands of characters long.
 const LINE_MAX: usize = 160;
@@ -195,7 +195,7 @@ fn sentence(changed: &[Changed]) -> String {
         })
         .collect();
     if more > 0 {
-        parts.push(format!("{more} more statements have another plan"));
+        parts.push(format!("{more} more statements changed plan"));
     }
     parts.join("; ")
 }

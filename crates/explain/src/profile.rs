@@ -1,7 +1,7 @@
 //! Functions that take more or less of a session's CPU time, from profiles of both arms.
 //!
 //! A profile is taken in a pass of its own and says how CPU time is shared out; how much there is of it comes from the
-//! measured windows. Sessions of measured clients only: what runs beside them is told by its CPU time.
+//! measured windows. Sessions of measured clients only: for what runs beside them there is its CPU time.
 
 use rqps_store::Profile;
 
@@ -21,7 +21,7 @@ use stacks::{Stacks, is_kernel, is_named};
 /// Functions named in a sentence, and kept as evidence.
 const NAMED_MAX: usize = 3;
 const EVIDENCE_MAX: usize = 5;
-/// Share of samples without a name from which on it is said.
+/// Share of samples in unresolved functions from which on a remark says so.
 const UNNAMED_SHARE: f64 = 0.05;
 /// Share of the change from which on the kernel is named.
 const KERNEL_SHARE: f64 = 0.5;
@@ -124,7 +124,7 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     })
 }
 
-/// Functions without a name are said, with the remedy that the profile's own note has.
+/// A remark on unresolved functions, with the remedy from the profile's own note.
 fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     let share = stacks.unnamed as f64 / stacks.samples.max(1) as f64;
     (share >= UNNAMED_SHARE).then(|| {
@@ -206,7 +206,7 @@ fn sentence(
     let (arm, base, operation) = (&cx.candidate().name, &cx.base_arm().name, cx.operation());
     let us = words::number(change.abs());
     let mut sentence = format!(
-        "a session of {arm} takes {us} us {} of CPU per {operation} than one of {base}",
+        "a session of {arm} uses {us} us {} CPU per {operation} than one of {base}",
         more_or_less(change)
     );
     if !along.is_empty() {
@@ -216,7 +216,7 @@ fn sentence(
             .map(|changed| {
                 let spent = &changed.spent;
                 let (by, of) = (words::number(spent.change_us().abs()), words::number(spent.base_us));
-                format!("{} {by} us {} (base {of})", shown(&changed.name), more_or_less(change))
+                format!("{} {by} us {} (base: {of})", shown(&changed.name), more_or_less(change))
             })
             .collect();
         let rest = match along.len().saturating_sub(NAMED_MAX) {

@@ -17,7 +17,7 @@ use rqps_stats::{Detector, Metric};
 
 /// What a figure weighs whose share of the change cannot be said.
 const UNSIZED: f64 = 0.25;
-/// Share of the change that has to be left over before it is spoken of.
+/// Share of the change that has to be left over before it is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
 
 pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {

@@ -8,7 +8,7 @@ use crate::model::{Cause, Decomposition, Evidence, Finding, Part, PartName, Show
 use crate::quantity::Quantity;
 use crate::words;
 
-/// Smallest change of instructions that is spoken of, as a share: the minimum effect of interest of that metric.
+/// Smallest change of instructions that is reported, as a share: the minimum effect of interest of that metric.
 const INSTRUCTIONS_SHARE: f64 = 0.005;
 /// Smallest share of the time per operation that a part has to change by.
 const SHARE_MIN: f64 = 0.02;

@@ -1,5 +1,5 @@
-//! What sessions wait for, from looks at them that were taken with the CPU profiles: which kinds of waiting take
-//! another part of an operation's time than on base.
+//! What sessions wait for, sampled together with the CPU profiles: which kinds of waiting take more or less of an
+//! operation's time than on base.
 //!
 //! An operation of one client takes clients x time / operations; a state that a session was found in `found` times of
 //! `looks` x clients takes that share of it. The error of a share p of n sightings is sqrt(p (1 - p) / n) (binomial).
@@ -25,7 +25,7 @@ const RUNNING: &str = "running";
 /// A kind of waiting: its cause, what is waited for, and whether a kind and event of the server belong to it.
 type Kind = (Cause, &'static str, fn(&str, &str) -> bool);
 
-/// Kinds of waiting: what is said of them, and which events they are. The first that fits counts.
+/// Kinds of waiting: how sentences name them, and which events they are. The first that fits counts.
 const KINDS: [Kind; 7] = [
     (Cause::Fsync, "for the write-ahead log to reach the disk", is_log),
     (Cause::Fsync, "for the binary log to reach the disk", |_, event| {

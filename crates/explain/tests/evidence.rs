@@ -1,27 +1,21 @@
 //! Made-up runs whose arms differ in a plan, a setting, the state they begin with, the host or one function: that is
 //! named, and a difference without its mechanism is not.
 
-use rqps_explain::{Asked, Cause, Difference, Explanation, Word, explain};
+mod common;
+
+use rqps_explain::{Cause, Difference, Explanation, Word};
 use rqps_model::QueryPlan;
-use rqps_store::RunFolder;
-use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
-use rqps_verdicts::{judge_run, rules_of};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
 const TEST: &str = "update-index";
 const TABLES_IO: &str = "pg_statio_all_tables";
 
 fn explained(spec: &Spec) -> Explanation {
-    let results = tempfile::tempdir().expect("there is a temporary directory");
-    let folder = write_run(results.path(), spec).expect("the run can be written");
-    let run = RunFolder::open(&folder).expect("the run can be read");
-    let rules = rules_of(&run).expect("the plan has rules");
-    let judged = judge_run(&run, &rules).expect("the run can be judged");
-    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![2], base: None };
-    explain(&run, Some(&judged), &asked).expect("the run can be explained").remove(0)
+    common::explained(spec, TEST, 2)
 }
 
 fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
-    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+    common::figure(TEST, what, base, arm)
 }
 
 /// A tenth slower, with a fifth more instructions, and whatever else is observed.
@@ -136,7 +130,7 @@ fn the_function_that_the_time_went_to_is_named_and_the_checkpointer_is_not() {
     let found = explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, arm)], ..slower(vec![]) });
     let (word, said) = sentence(&found, Cause::Function).unwrap_or_else(|| panic!("{:?}", found.findings));
     assert_eq!(word, Word::MoreWork);
-    assert!(said.contains("cost 34.9 us more (base 72.1)"), "{said}");
+    assert!(said.contains("cost 34.9 us more (base: 72.1)"), "{said}");
     assert!(!said.contains("compare") && !said.contains("write"), "{said}");
     assert!(found.remarks.iter().all(|remark| !remark.contains("no CPU profile")), "{:?}", found.remarks);
 }

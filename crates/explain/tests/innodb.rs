@@ -1,25 +1,19 @@
 //! Made-up runs of MySQL whose causes are known: they are told in InnoDB's words and with the settings that act on
 //! them.
 
-use rqps_explain::{Asked, Cause, Explanation, Word, explain};
-use rqps_store::RunFolder;
-use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
-use rqps_verdicts::{judge_run, rules_of};
+mod common;
+
+use rqps_explain::{Cause, Explanation, Word};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
 const TEST: &str = "update-index";
 
 fn explained(spec: &Spec) -> Explanation {
-    let results = tempfile::tempdir().expect("there is a temporary directory");
-    let folder = write_run(results.path(), spec).expect("the run can be written");
-    let run = RunFolder::open(&folder).expect("the run can be read");
-    let rules = rules_of(&run).expect("the plan has rules");
-    let judged = judge_run(&run, &rules).expect("the run can be judged");
-    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![2], base: None };
-    explain(&run, Some(&judged), &asked).expect("the run can be explained").remove(0)
+    common::explained(spec, TEST, 2)
 }
 
 fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
-    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+    common::figure(TEST, what, base, arm)
 }
 
 fn status(name: &'static str) -> Observed {

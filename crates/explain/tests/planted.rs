@@ -1,27 +1,19 @@
 //! Made-up runs in which two arms run one program and differ in one thing: it is named first where it can have acted,
 //! and not at all where it cannot.
-#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
+mod common;
+
+use common::figure;
+use rqps_explain::{Cause, Explanation, Finding, Word};
 use rqps_model::QueryPlan;
-use rqps_store::{Run, RunFolder};
-use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
-use rqps_verdicts::{judge_run, rules_of};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
 const WRITES: &str = "update-index";
 const READS: &str = "point-query";
 const TABLES_IO: &str = "pg_statio_all_tables";
 
 fn explained(spec: &Spec, test: &str) -> Explanation {
-    let results = tempfile::tempdir().unwrap();
-    let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
-    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
-    let asked = Asked { tests: vec![test.to_owned()], arms: vec![2], base: None };
-    explain(&run, Some(&judged), &asked).unwrap().remove(0)
-}
-
-fn figure(test: &'static str, what: Observed, base: f64, arm: f64) -> [Extra; 3] {
-    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test, what, per_query })
+    common::explained(spec, test, 2)
 }
 
 /// Three arms of one build, the third slower with a fifth more instructions.

@@ -20,9 +20,9 @@ const PLANS: &[Cause] = &[QueryPlan];
 const COMMITS: &[Cause] = &[Fsync, Waiting, KernelTime, CpuTime, Background];
 /// Who waits for the disk calls the kernel; what that makes of CPU time, and of other processes, is another thing.
 const FLUSHES: Way = Each { more: &[Fsync, Waiting, KernelTime], less: &[] };
-/// Autovacuum that comes by more often, and what it leaves less of.
+/// Autovacuum that runs more often, and what it leaves less of.
 const VACUUMS: Way = Each { more: &[Autovacuum], less: &[DeadRows, TailEntries, Size] };
-/// The same of what makes it come by less often.
+/// The same for what makes it run less often.
 const SPARES: Way = Each { more: &[DeadRows, TailEntries, Size], less: &[Autovacuum] };
 const LOG: &[Cause] = &[Wal, Instructions, CpuTime, Function, KernelTime];
 const LIBRARY: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Planning];

@@ -1,4 +1,4 @@
-//! What became of a plan, in the words in which one would say it.
+//! Describes how a plan changed.
 //!
 //! Ways to a table are held against each other table by table, in the order in which the plan names them; then the
 //! nodes between them; then parallel workers; and only where all these are alike, conditions.
@@ -43,7 +43,7 @@ pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<Change> {
         changes.extend(of_conditions(&base.nodes(), &arm.nodes()));
     }
     if changes.is_empty() && base.canonical() != arm.canonical() {
-        changes.push(Change::new("the same steps come in another order".to_owned(), Vec::new()));
+        changes.push(Change::new("the same steps in another order".to_owned(), Vec::new()));
     }
     changes
 }
@@ -197,8 +197,8 @@ fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
 
 fn of_jit(before: bool, after: bool) -> Option<Change> {
     let said = match (before, after) {
-        (false, true) => "it is compiled when it runs (JIT), and was not before",
-        (true, false) => "it is no longer compiled when it runs (JIT)",
+        (false, true) => "now JIT-compiled",
+        (true, false) => "no longer JIT-compiled",
         _ => return None,
     };
     Some(Change::new(said.to_owned(), vec![PlanPart::Jit]))
