@@ -60,15 +60,14 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
             let is_its_arm =
                 if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
-            let missed = queue::missed(run, test, arm) || queue::missed(run, test, base);
-            if !is_its_arm || (asked.tests.is_empty() && !missed && is_same(judged, test, arm)) {
+            let missed = || queue::missed(run, test, arm) || queue::missed(run, test, base);
+            if !is_its_arm || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
                 continue;
             }
             let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
-            let is_asked = judged.is_some() || !asked.tests.is_empty();
-            if is_asked || missed || cx.changed() || queue::is_more_expensive(&cx) {
+            if judged.is_some() || !asked.tests.is_empty() || stands_out(&cx) {
                 explanations.push(of_test(&cx, group)?);
             }
         }
@@ -146,8 +145,13 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
 
 /// Whether there is something to explain: a verdict that shows a change, or a run that has none.
 fn is_shown(cx: &Context<'_>) -> bool {
-    let missed = queue::missed(cx.run, cx.test, cx.arm) || queue::missed(cx.run, cx.test, cx.base);
-    cx.judged.is_none() || missed || cx.changed() || queue::is_more_expensive(cx)
+    cx.judged.is_none() || stands_out(cx)
+}
+
+/// Whether something is worth an explanation that nobody asked for.
+fn stands_out(cx: &Context<'_>) -> bool {
+    let missed = [cx.arm, cx.base].into_iter().any(|arm| queue::missed(cx.run, cx.test, arm));
+    missed || cx.changed() || queue::is_more_expensive(cx)
 }
 
 /// What was found, and what could not be looked at.
@@ -164,9 +168,7 @@ fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Fi
     found.extend(host::findings(cx));
     found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
-    let profiled = profile::compare(cx)?;
-    found.extend(profiled.findings);
-    remarks.extend(profiled.remarks);
+    found.extend(profile::finding(cx, &mut remarks)?);
     Ok((rank::ranked(cx, found, suspects), remarks))
 }
 

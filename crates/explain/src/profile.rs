@@ -33,55 +33,58 @@ const UNLIKE_MIN: f64 = 0.1;
 /// Errors in the half width of a 99 % interval of a normal distribution.
 const ERRORS_OF_99_PERCENT: f64 = 2.576;
 
-/// What profiles show, and what they cannot show.
-#[derive(Default)]
-pub(crate) struct Profiled {
-    /// The functions that account for a change of CPU time.
-    pub findings: Vec<Finding>,
-    /// What must be known besides.
-    pub remarks: Vec<String>,
-}
-
-/// Compares the profiles of the two arms.
-pub(crate) fn compare(cx: &Context<'_>) -> Result<Profiled> {
+/// Compares the profiles of the two arms: the functions that account for a change of CPU time. What has to be known
+/// besides is added to `remarks`.
+pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Option<Finding>> {
     let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
-        let mut profiled = Profiled::default();
         if cx.changed() {
-            profiled.remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
+            remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
         }
-        return Ok(profiled);
+        return Ok(None);
     };
     let stacks = [stacks(cx, &base.result)?, stacks(cx, &arm.result)?];
-    let mut remarks: Vec<String> = [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])]
-        .into_iter()
-        .filter_map(|(index, profile, stacks)| unnamed(&cx.run.arms[index].name, &profile.result, stacks))
-        .collect();
-    let not_compared = |mut remarks: Vec<String>, why: String| {
-        remarks.push(why);
-        Ok(Profiled { findings: Vec::new(), remarks })
-    };
+    for (index, profile, stacks) in [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])] {
+        remarks.extend(unnamed(&cx.run.arms[index].name, &profile.result, stacks));
+    }
     let (by_base, by_arm) = (&base.result.event, &arm.result.event);
     if by_base != by_arm {
-        let why =
-            format!("the profiles are not comparable: base was sampled by {by_base}, the arm by {by_arm}");
-        return not_compared(remarks, why);
+        remarks.push(format!(
+            "the profiles are not comparable: base was sampled by {by_base}, the arm by {by_arm}"
+        ));
+        return Ok(None);
     }
     let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
-        let why = "the profiles are not compared: per-session CPU times are unknown";
-        return not_compared(remarks, why.to_owned());
+        remarks.push("the profiles are not compared: per-session CPU times are unknown".to_owned());
+        return Ok(None);
     };
     if let Some(why) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
-        return not_compared(remarks, why);
+        remarks.push(why);
+        return Ok(None);
     }
     let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
     let changes_at = |base_us_per_op: f64, arm_us_per_op: f64| {
         Pair { base: &stacks[0], arm: &stacks[1], base_us_per_op, arm_us_per_op, has_callers }.changes()
     };
     let changes = changes_at(cpu.base, cpu.arm);
-    let (finding, more) = finding(cx, &cpu, &changes, || changes_at(cpu.base, cpu.base));
-    remarks.extend(more);
-    Ok(Profiled { findings: finding.into_iter().collect(), remarks })
+    remarks.extend(changes.moved.iter().map(|moved| move_remark(cx, moved)));
+    if !cpu.matters() {
+        return Ok(None);
+    }
+    // As if both arms took the same CPU time: what differs then is shares.
+    let shares = changes_at(cpu.base, cpu.base);
+    if shares.functions.is_empty() && shares.moved.is_empty() {
+        remarks.push(format!(
+            "{} takes {} us {} of CPU per {}, spread evenly over all functions: no function's share of the profile \
+             changed",
+            cx.candidate().name,
+            words::number(cpu.change().abs()),
+            more_or_less(cpu.change()),
+            cx.operation(),
+        ));
+        return Ok(None);
+    }
+    Ok(of_changes(cx, &cpu, &changes))
 }
 
 fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
@@ -133,52 +136,23 @@ fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     })
 }
 
-/// The finding and further remarks. `alike` compares as if both arms took the same CPU time: what differs then is
-/// shares.
-fn finding(
-    cx: &Context<'_>,
-    cpu: &Quantity,
-    changes: &Changes,
-    alike: impl FnOnce() -> Changes,
-) -> (Option<Finding>, Vec<String>) {
-    let mut remarks: Vec<String> = changes.moved.iter().map(|moved| move_remark(cx, moved)).collect();
-    if !cpu.matters() {
-        return (None, remarks);
-    }
+fn of_changes(cx: &Context<'_>, cpu: &Quantity, changes: &Changes) -> Option<Finding> {
     let change = cpu.change();
-    let along: Vec<&Changed> = changes
-        .functions
-        .iter()
-        .filter(|changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0)
-        .collect();
+    let is_along = |changed: &&Changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0;
+    let along: Vec<&Changed> = changes.functions.iter().filter(is_along).collect();
     let explained = along.iter().map(|changed| changed.spent.change_us()).sum::<f64>() / change;
-    let shares = alike();
-    if shares.functions.is_empty() && shares.moved.is_empty() {
-        remarks.push(format!(
-            "{} takes {} us {} of CPU per {}, spread evenly over all functions: no function's share of the profile \
-             changed",
-            cx.candidate().name,
-            words::number(change.abs()),
-            more_or_less(change),
-            cx.operation(),
-        ));
-        return (None, remarks);
-    }
     if explained < EXPLAINED_MIN && changes.place.is_none() {
-        return (None, remarks);
+        return None;
     }
-    let sentence = sentence(cx, cpu, changes, &along, explained);
-    let evidence = evidence(cx, changes, &along);
-    let finding = Finding {
+    Some(Finding {
         word: word(cx, cpu),
         cause: Cause::Function,
-        sentence,
+        sentence: sentence(cx, cpu, changes, &along, explained),
         share: None,
         weight: explained.clamp(0.0, 1.0).max(if changes.place.is_some() { 0.5 } else { 0.0 }),
         certainty: Certainty::SinglePass,
-        evidence,
-    };
-    (Some(finding), remarks)
+        evidence: evidence(cx, changes, &along),
+    })
 }
 
 /// More CPU time for instructions that are the same is slower work.

@@ -58,9 +58,8 @@ struct Way {
 }
 
 impl Way {
-    fn is_like(&self, other: &Way) -> bool {
-        let names = |way: &Way| way.indexes.iter().map(|(stem, _)| stem.clone()).collect::<Vec<_>>();
-        self.kind == other.kind && self.table == other.table && names(self) == names(other)
+    fn has_indexes_of(&self, other: &Way) -> bool {
+        self.indexes.iter().map(|(stem, _)| stem).eq(other.indexes.iter().map(|(stem, _)| stem))
     }
 
     fn indexes(&self) -> String {
@@ -79,17 +78,11 @@ impl Way {
         }
     }
 
-    /// In the second half of a sentence whose first half is `before` in full.
+    /// In the second half of a sentence whose first half is `before`, of the same table, in full.
     fn after(&self, before: &Way) -> String {
-        if self.table != before.table {
-            return self.full();
-        }
-        let same_index = self.indexes.len() == before.indexes.len()
-            && self.indexes.iter().zip(&before.indexes).all(|(a, b)| a.0 == b.0);
-        if same_index && self.kind != before.kind {
-            self.kind.clone()
-        } else {
-            format!("{}{}", self.kind, self.by())
+        match self.kind != before.kind && self.has_indexes_of(before) {
+            true => self.kind.clone(),
+            false => format!("{}{}", self.kind, self.by()),
         }
     }
 }
@@ -100,18 +93,11 @@ fn ways(tree: &Tree) -> Vec<Way> {
     let of_node = |node: &Node| {
         let mut indexes: Vec<(String, String)> = node.index.iter().cloned().collect();
         if node.kind.starts_with("Bitmap") {
-            below(node, &mut |input| indexes.extend(input.index.clone()));
+            indexes.extend(node.nodes().iter().skip(1).filter_map(|input| input.index.clone()));
         }
         Way { kind: node.kind.clone(), table: node.table.clone().unwrap_or_default(), indexes }
     };
     tree.nodes().into_iter().filter(is_way).map(of_node).collect()
-}
-
-fn below(node: &Node, visit: &mut impl FnMut(&Node)) {
-    for input in &node.inputs {
-        visit(input);
-        below(input, visit);
-    }
 }
 
 fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
@@ -135,7 +121,7 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
         match left.iter().position(|other| other.table == way.table) {
             Some(at) => {
                 let other = left.remove(at);
-                if !way.is_like(other) {
+                if way.kind != other.kind || !way.has_indexes_of(other) {
                     let said = format!("{} became {}", way.full(), other.after(way));
                     changes.push(Change::of_nodes(said, &[&way.kind, &other.kind]));
                 }
