@@ -1,5 +1,5 @@
-//! Measures how often verdicts are wrong on this host: arms identical to base, and arms slowed down by a known dose, are
-//! judged without knowing which is which.
+//! Measures how often verdicts are wrong on this host: arms identical to base, and arms slowed down by a known dose,
+//! are judged without knowing which is which.
 //!
 //! [`campaign`] plans two runs: one that measures the cost of a dose, one with doses that were drawn and sealed.
 //! [`conclude`] freezes the verdicts of the second, opens the seal and compares. Beside these verdicts, [`pairing`]

@@ -1,7 +1,7 @@
 //! The state in which a step starts: what earlier steps left on one arm and not on the other.
 //!
-//! A state alone is no cause. It is reported where it differs by more than a little and the test does the work that such
-//! a state makes: touches more blocks, or executes more instructions, on the arm that has it. Where the query plan
+//! A state alone is no cause. It is reported where it differs by more than a little and the test does the work that
+//! such a state makes: touches more blocks, or executes more instructions, on the arm that has it. Where the query plan
 //! changed, blocks and instructions follow from that, and nothing is reported here.
 
 use rqps_store::{Recorded, Run, Window};

@@ -13,8 +13,8 @@ use rqps_model::{CounterName, EndedBy};
 use rqps_store::{BlockStatus, Recorded, Run, Window};
 
 use crate::error::Result;
+use crate::foreground::Foreground;
 use crate::quantity::{Quantity, quantity};
-use crate::queue::Foreground;
 
 /// Key of the CPU time of the client program.
 pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
@@ -112,8 +112,8 @@ impl Cell<'_> {
         self.totals.metrics.keys().filter(|name| name.starts_with(prefix)).map(String::as_str).collect()
     }
 
-    /// The metrics with the CPU time of background work by role. None where the measured sessions cannot be told from the
-    /// rest (MySQL 5.6 names no threads): the roles then hold their work too.
+    /// The metrics with the CPU time of background work by role. None where the measured sessions cannot be told from
+    /// the rest (MySQL 5.6 names no threads): the roles then hold their work too.
     pub fn roles(&self) -> Option<Vec<&str>> {
         let roles = self.metrics_of(ROLE);
         let told = self.metric(BACKENDS).is_some() || !roles.contains(&UNNAMED);

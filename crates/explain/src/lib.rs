@@ -11,6 +11,7 @@ mod decompose;
 mod entry;
 mod error;
 mod figures;
+mod foreground;
 mod host;
 mod mechanisms;
 mod merge;

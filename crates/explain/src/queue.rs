@@ -12,16 +12,10 @@ use rqps_store::{Recorded, Run, Window};
 use crate::context::Context;
 use crate::counters::autovacuumed;
 use crate::figures::{Cell, windows_of};
+use crate::foreground::{SESSIONS, WINDOWS};
 use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
-
-/// Key of the CPU time of all connections of a role, before the role.
-const SESSIONS: &str = "sessions_cpu_us.";
-/// Key of the number of windows.
-const WINDOWS: &str = "queue_windows";
-/// Role of connections that query.
-const QUERY: &str = "query";
 
 /// How many times as many buffers planning has to touch, or how much longer it has to take, where that is all that is
 /// known; and by how many buffers.
@@ -38,46 +32,9 @@ const BEYOND_INSERTS_PURGE: f64 = 1.5;
 /// A connection that is on a CPU for this share of a step sets its pace.
 const BUSY: f64 = 0.8;
 
-/// Whether a window is of a step whose clients have several connections each.
-fn is_of_queue(window: &Recorded<Window>) -> bool {
-    window.connections.iter().any(|one| !one.role.is_empty())
-}
-
 /// Whether the test's queries ran beside fewer writes than asked for in a window that counts.
 pub(crate) fn missed(run: &Run, test: &str, arm: usize) -> bool {
     windows_of(run, test, arm).into_iter().any(|window| window.metric("background_kept") == Some(0.0))
-}
-
-/// What a window of such a step adds to an arm's totals: CPU time by role, and what an operation's time is made of,
-/// which is that of connections that query or, where none does, insert and delete.
-pub(crate) struct Foreground {
-    /// Connections whose time an operation takes.
-    pub connections: u32,
-    /// CPU time of the server for them, microseconds.
-    pub server_us: f64,
-    /// CPU time of the client's threads that use them, microseconds; none where it is not known.
-    pub client_us: Option<f64>,
-    pub totals: Vec<(String, f64)>,
-}
-
-impl Foreground {
-    pub fn from_window(window: &Recorded<Window>) -> Option<Self> {
-        if !is_of_queue(window) {
-            return None;
-        }
-        let queries = window.connections.iter().any(|one| one.role == QUERY);
-        let roles: &[&str] = if queries { &[QUERY] } else { &["insert", "delete"] };
-        let its = || window.connections.iter().filter(|one| roles.contains(&one.role.as_str()));
-        let threads: Vec<f64> =
-            roles.iter().filter_map(|role| window.metric(&format!("client_{role}_cpu_us"))).collect();
-        let by_role = window.connections.iter().map(|one| (format!("{SESSIONS}{}", one.role), one.cpu_us));
-        Some(Self {
-            connections: its().count() as u32,
-            server_us: its().map(|one| one.cpu_us).sum(),
-            client_us: (!threads.is_empty()).then(|| threads.iter().sum()),
-            totals: by_role.chain([(WINDOWS.to_owned(), 1.0)]).collect(),
-        })
-    }
 }
 
 /// Whether one of its sessions became more expensive than the others, whatever the rate is.
