@@ -1,5 +1,5 @@
-//! What a campaign has shown: verdicts against the truth, as they were said and as they would have been said of the
-//! same blocks in other orders.
+//! What a campaign has shown: verdicts against the truth, as they were called and as they would have been called with
+//! the same blocks in other orders.
 
 use crate::DETECTORS;
 use crate::confusion::{Range, Row};
@@ -35,7 +35,7 @@ pub struct Input<'a> {
     pub draws: usize,
 }
 
-/// Verdicts after so many blocks, over all draws.
+/// Verdicts at one look, over all draws.
 #[derive(Debug, Clone)]
 pub struct AtLook {
     pub blocks: usize,
@@ -109,7 +109,7 @@ impl Analysis {
     ///
     /// # Errors
     /// When there are too few blocks or arms.
-    pub fn of(input: &Input<'_>) -> Result<Self> {
+    pub fn new(input: &Input<'_>) -> Result<Self> {
         let nulls: Vec<usize> = (0..input.doses.len()).filter(|arm| input.doses[*arm].is_null()).collect();
         let looks = repair(input.experiment, &nulls, input.rules, input.draws, SEED)?;
         let blocks = crate::pairing::complete_blocks(input.experiment).len();
@@ -136,7 +136,7 @@ pub(crate) fn range(input: &Input<'_>, test: &str, arm: usize, detector: Detecto
     if !dose.is_spin() {
         return Some(Range::Others);
     }
-    size(input.truth, test, dose, detector).map(Range::of)
+    size(input.truth, test, dose, detector).map(Range::of_size)
 }
 
 fn size(truth: &Truth, test: &str, dose: Dose, detector: Detector) -> Option<Size> {
@@ -198,13 +198,13 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
                 let in_group = group.as_ref().is_none_or(|group| group == its_group);
                 sample.detector == detector && in_group && is_null(sample)
             };
-            if let Some(share) = Share::of(look, blocks, wanted, changed) {
+            if let Some(share) = Share::count(look, blocks, wanted, changed) {
                 at_look.false_changes.insert((detector, group.clone()), share);
             }
         }
         let wanted = |sample: &Sample| sample.detector == detector && is_null(sample);
         let significant = |sample: &Sample| changed(sample) && sample.significant;
-        if let Some(share) = Share::of(look, blocks, wanted, significant) {
+        if let Some(share) = Share::count(look, blocks, wanted, significant) {
             at_look.false_significant.insert(detector, share);
         }
     }
@@ -213,7 +213,7 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
     for (detector, range) in slower {
         let wanted = |sample: &Sample| sample.detector == detector && range_of(sample) == Some(range);
         let hit = |sample: &Sample| sample.class.is_regression();
-        if let Some(share) = Share::of(look, blocks, wanted, hit) {
+        if let Some(share) = Share::count(look, blocks, wanted, hit) {
             at_look.found.insert((detector, range), share);
         }
     }

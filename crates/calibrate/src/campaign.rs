@@ -1,4 +1,4 @@
-//! What is measured: a first run that tells what a multiplication costs, a second one with doses that nobody knows.
+//! What is measured: a first run for the cost of a multiplication, a second one with doses that nobody knows.
 //!
 //! Both are plans of the protocol `isolated` like any others. Every arm, base and control included, loads the same
 //! library and reads a file of the same length under a name of the same length, so that arms differ by their doses
@@ -7,7 +7,7 @@
 use crate::dose::Dose;
 use crate::draw::{ARMS, draw, secret};
 use crate::error::{Error, Result};
-use crate::seal::Sealed;
+use crate::seal::{self, Sealed};
 use crate::shim;
 use crate::truth::Truth;
 use rqps_model::BuildSpec;
@@ -83,7 +83,7 @@ impl Place {
     ///
     /// # Errors
     /// When it names none.
-    pub fn of(env: &BTreeMap<String, String>, run: &Path) -> Result<Self> {
+    pub fn from_env(env: &BTreeMap<String, String>, run: &Path) -> Result<Self> {
         let file = env.get(FILE_VARIABLE).map(PathBuf::from);
         match file.as_deref().and_then(Path::parent) {
             Some(directory) => Ok(Self { directory: directory.to_owned() }),
@@ -112,7 +112,7 @@ impl Place {
         let name = |at: usize| format!("{prefix}{at:02}");
         let by_arm = doses.iter().enumerate().map(|(at, dose)| (name(at), *dose)).collect();
         let sealed = Sealed { nonce: format!("{:032x}", secret()?), doses: by_arm };
-        let seal = sealed.write(&self.sealed_path())?;
+        let seal = seal::write(&self.sealed_path(), &sealed)?;
         let library = self.directory.join("librqps_dose.so");
         let arm = |(at, dose): (usize, &Dose)| {
             let file = self.directory.join(name(at));
@@ -168,7 +168,7 @@ impl Place {
     }
 }
 
-/// A plan that measures every test in so many blocks, or in as many as go into a time.
+/// A plan that measures every test in this many blocks, or in as many as fit into a budget.
 fn plan(
     name: &str,
     options: &Options,
@@ -177,7 +177,7 @@ fn plan(
 ) -> Result<Plan> {
     if !ARMS.contains(&options.arms) {
         let (least, most) = (ARMS.start(), ARMS.end());
-        return Err(Error::Design(format!("{} arms: take {least} to {most}", options.arms)));
+        return Err(Error::Design(format!("--arms {}: choose {least} to {most}", options.arms)));
     }
     let quoted: Vec<String> = options.tests.iter().map(|test| format!("\"{test}\"")).collect();
     let first = arms.first().map(|arm| arm.name.clone()).unwrap_or_default();
@@ -241,7 +241,7 @@ mod tests {
             plan.arms.iter().map(|arm| PathBuf::from(&arm.env[FILE_VARIABLE])).collect();
         let sizes: Vec<u64> = files.iter().map(|file| fs::metadata(file).unwrap().len()).collect();
         assert!(sizes.iter().all(|size| *size == sizes[0]), "files tell doses by their length: {sizes:?}");
-        let sealed = Place::of(&plan.arms[3].env, work.path()).unwrap();
+        let sealed = Place::from_env(&plan.arms[3].env, work.path()).unwrap();
         let sealed = sealed.open_seal(&plan.arms[3].env[SEAL_VARIABLE]).unwrap();
         assert!(sealed.doses["a00"].is_null() && sealed.doses["a01"].is_null());
         assert_eq!(sealed.doses.values().filter(|dose| dose.is_null()).count(), 5);

@@ -2,7 +2,7 @@
 //!
 //! | in `calibration/` of the run folder | |
 //! | --- | --- |
-//! | `campaign.json` | the command line, and what a multiplication is worth, from the first run |
+//! | `campaign.json` | the command line, and the cost of one multiplication, from the first run |
 //! | `verdicts.json` | the verdicts, written before the doses were read; a note of the run holds its SHA-256 |
 //! | `doses.json` | the doses; their SHA-256 has been in every arm's environment since the run began |
 //! | `report.md` | the report |
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::frozen::Frozen;
 use crate::pairing::complete_blocks;
 use crate::report::{About, report};
-use crate::seal::Sealed;
+use crate::seal::{self, Sealed};
 use crate::truth::Truth;
 use rqps_stats::{Experiment, Metric, Rules};
 use rqps_store::{BlockStatus, Run, RunFolder};
@@ -35,7 +35,7 @@ const FROZEN_NOTE: &str = "calibration: verdicts written before the doses were r
 pub struct Known {
     /// The command line that makes such a campaign.
     pub command: String,
-    /// What a multiplication is worth.
+    /// The cost of a multiplication.
     pub truth: Truth,
 }
 
@@ -48,15 +48,15 @@ fn rates_and_costs(run: &Run) -> Result<Experiment> {
     Ok(experiment)
 }
 
-/// What a multiplication is worth, from the first run of a campaign.
+/// The cost of a multiplication, from the first run of a campaign.
 ///
 /// # Errors
 /// When it cannot be read or has too few blocks.
 pub fn learn(ladder: &Path) -> Result<Truth> {
     let run = RunFolder::open(ladder)?;
-    let truth = Truth::of(&rates_and_costs(&run)?, &ladder_spins(), &run.folder.name());
+    let truth = Truth::fit(&rates_and_costs(&run)?, &ladder_spins(), &run.folder.name());
     if truth.blocks < 3 {
-        let what = format!("{} blocks of the run that tells what doses are worth", truth.blocks);
+        let what = format!("the run that sizes the doses has only {} blocks", truth.blocks);
         return Err(Error::TooLittle { what });
     }
     Ok(truth)
@@ -69,10 +69,8 @@ pub fn learn(ladder: &Path) -> Result<Truth> {
 pub fn keep(run: &Path, known: &Known) -> Result<()> {
     let folder = RunFolder::at(run)?.path().join(FOLDER);
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-    let path = folder.join(KNOWN_FILE);
-    let text =
-        serde_json::to_string_pretty(known).map_err(|source| Error::Format { path: path.clone(), source })?;
-    fs::write(&path, text).map_err(Error::file("write", &path))
+    seal::write(&folder.join(KNOWN_FILE), known)?;
+    Ok(())
 }
 
 /// Makes the report of a campaign from the folder of its second run, and writes it there. What was frozen and opened
@@ -92,7 +90,7 @@ pub fn conclude(path: &Path) -> Result<String> {
     let (rules, experiment) = (rules_of(&run)?, rates_and_costs(&run)?);
     enough(&experiment, &rules)?;
     let (frozen, frozen_digest) = freeze(&run, &folder)?;
-    let sealed = open(&Place::of(&env, path)?, &folder, &committed)?;
+    let sealed = open(&Place::from_env(&env, path)?, &folder, &committed)?;
     let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
     let dose_of = |arm: &String| {
         let reason = || format!("{arm} has no sealed dose");
@@ -109,7 +107,7 @@ pub fn conclude(path: &Path) -> Result<String> {
         frozen: &frozen,
         draws: DRAWS,
     };
-    let analysis = Analysis::of(&input)?;
+    let analysis = Analysis::new(&input)?;
     let about = about(&run, &committed, &frozen_digest, &known.command);
     let text = report(&input, &analysis, &about);
     let report_path = folder.join("report.md");
@@ -125,8 +123,8 @@ fn enough(experiment: &Experiment, rules: &Rules) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "{blocks} blocks in which every test was measured on every arm, and {least} are the least; the doses are still \
-         sealed, so that `rqps resume --more` can add to them before `rqps calibrate --from`"
+        "{blocks} complete blocks (every test on every arm), but {least} are needed; the doses are still sealed, so \
+         `rqps resume --more` can add blocks before `rqps calibrate --from`"
     );
     Err(Error::TooLittle { what })
 }
@@ -135,7 +133,7 @@ fn read_known(folder: &Path, run: &Path) -> Result<Known> {
     let path = folder.join(KNOWN_FILE);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let reason = "it does not say what doses are worth (calibration/campaign.json)".to_owned();
+            let reason = "calibration/campaign.json, which sizes the doses, is missing".to_owned();
             return Err(Error::NoCalibration { path: run.to_owned(), reason });
         }
         read => read.map_err(Error::file("read", &path))?,
@@ -152,8 +150,8 @@ fn freeze(run: &Run, folder: &Path) -> Result<(Frozen, String)> {
     }
     let verdicts = judge_run(run, &rules_of(run)?)?;
     let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
-    let frozen = Frozen::of(&verdicts.judgement, &arms);
-    let digest = frozen.write(&path)?;
+    let frozen = Frozen::new(&verdicts.judgement, &arms);
+    let digest = seal::write(&path, &frozen)?;
     let mut writer = RunFolder::open_for_writing(run.folder.path())?;
     writer.add_note(None, &format!("{FROZEN_NOTE}{digest}"))?;
     Ok((frozen, digest))

@@ -1,4 +1,4 @@
-//! What a server is made to do on top of its work.
+//! The extra work that a dosed server does.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ impl Dose {
         self == Self::default()
     }
 
-    /// Whether its size can be told from multiplications alone.
+    /// Whether it consists of multiplications alone, so that its size is known.
     pub fn is_spin(self) -> bool {
         self == Self::spin(self.spin)
     }

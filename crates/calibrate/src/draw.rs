@@ -1,4 +1,4 @@
-//! Which doses are tried: drawn so that nobody knows them before the verdicts are in.
+//! Draws doses that nobody knows before the verdicts are in.
 
 use crate::dose::Dose;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub fn secret() -> Result<u128> {
     Ok(u128::from_ne_bytes(bytes))
 }
 
-/// Some of so many numbers from 0, in random order (Fisher and Yates).
+/// `wanted` of the numbers from 0 to `count`, in random order (Fisher and Yates).
 pub(crate) fn some_of(rng: &mut Rng, count: usize, wanted: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..count).collect();
     for at in 0..wanted.min(count) {
@@ -42,7 +42,7 @@ fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low * (high / low).powf(rng.uniform())
 }
 
-/// Doses for so many arms, in random order: half of them nothing, one of them waits, log and fsyncs if there is
+/// Doses for the arms, in random order: half of them nothing, one of them waits, log and fsyncs if there is
 /// room for it, the others multiplications. `spins_per_share`: multiplications per message that double the
 /// reference test's instructions. The range of targets is cut into as many parts as there are arms of that kind,
 /// each has one.

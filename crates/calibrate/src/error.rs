@@ -8,27 +8,27 @@ pub enum Error {
     #[error("cannot {action} {path}: {source}", path = path.display())]
     File { action: &'static str, path: PathBuf, source: std::io::Error },
     /// A file of a calibration cannot be understood.
-    #[error("{path} cannot be read as what a calibration writes: {source}", path = path.display())]
+    #[error("{path} is not a valid calibration file: {source}", path = path.display())]
     Format { path: PathBuf, source: serde_json::Error },
     /// The doses are not those that were committed to before the verdicts.
     #[error(
-        "the doses in {path} are not those that were sealed: their SHA-256 is {found}, the run says {committed}; \
-         nothing can be said from this run, measure again",
+        "the doses in {path} are not the ones that were sealed: their SHA-256 is {found}, the run recorded \
+         {committed}; this run proves nothing, measure again",
         path = path.display()
     )]
     SealBroken { path: PathBuf, found: String, committed: String },
     /// The verdicts are not those that were written before the seal was opened.
     #[error(
-        "{path} is not what was frozen: its SHA-256 is {found}, the run says {committed}; remove the folder \
-         `calibration` only if you mean to lose the proof that verdicts came first",
+        "the verdicts in {path} changed after they were frozen: their SHA-256 is {found}, the run recorded \
+         {committed}; delete the folder `calibration` only if you accept losing the proof that verdicts came first",
         path = path.display()
     )]
     VerdictsChanged { path: PathBuf, found: String, committed: String },
     /// The run is no calibration.
-    #[error("{path} is no calibration: {reason}; `rqps calibrate` makes one", path = path.display())]
+    #[error("{path} is not a calibration run: {reason}; `rqps calibrate` makes one", path = path.display())]
     NoCalibration { path: PathBuf, reason: String },
     /// There are too few blocks or arms to say anything.
-    #[error("{what}; a campaign of its own needs a larger --budget, or fewer --tests")]
+    #[error("{what}; a new campaign needs a larger --budget or fewer --tests")]
     TooLittle { what: String },
     /// An option that makes no calibration.
     #[error("{0}")]
@@ -47,7 +47,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Whether it is the user's to mend.
+    /// Whether the user can fix it.
     pub fn is_usage(&self) -> bool {
         match self {
             Error::NoCalibration { .. } | Error::Design(_) => true,

@@ -2,33 +2,18 @@
 
 use crate::DETECTORS;
 use crate::error::{Error, Result};
-use crate::seal::digest;
+use crate::seal::read;
 use rqps_stats::{Class, Detector, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::Path;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Call {
-    Regression,
-    Improvement,
-    Same,
-    /// Not decided.
-    Inconclusive,
-}
-
-impl Call {
-    /// All of them, in the order of columns.
-    pub const ALL: [Call; 4] = [Call::Regression, Call::Improvement, Call::Same, Call::Inconclusive];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Call::Regression => "regression",
-            Call::Improvement => "improvement",
-            Call::Same => "same",
-            Call::Inconclusive => "inconclusive",
-        }
+rqps_model::words! {
+    /// What a verdict called, in the order of columns.
+    Call {
+        Regression = "regression",
+        Improvement = "improvement",
+        Same = "same",
+        Inconclusive = "inconclusive",
     }
 }
 
@@ -83,20 +68,9 @@ pub struct Frozen {
 
 impl Frozen {
     /// A judgement on arms of these names.
-    pub fn of(judgement: &Judgement, arms: &[String]) -> Self {
+    pub fn new(judgement: &Judgement, arms: &[String]) -> Self {
         let wanted = judgement.verdicts.iter().filter(|verdict| DETECTORS.contains(&verdict.detector));
         Self { verdicts: wanted.map(|verdict| frozen(verdict, arms)).collect() }
-    }
-
-    /// Writes them and returns the file's digest.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<String> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|source| Error::Format { path: path.to_owned(), source })?;
-        fs::write(path, &text).map_err(Error::file("write", path))?;
-        Ok(digest(text.as_bytes()))
     }
 
     /// Reads them; the file must have this digest.
@@ -104,13 +78,7 @@ impl Frozen {
     /// # Errors
     /// When it cannot be read, or its digest is another.
     pub fn read(path: &Path, committed: &str) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
-        let found = digest(text.as_bytes());
-        if found != committed {
-            let committed = committed.to_owned();
-            return Err(Error::VerdictsChanged { path: path.to_owned(), found, committed });
-        }
-        serde_json::from_str(&text).map_err(|source| Error::Format { path: path.to_owned(), source })
+        read(path, committed, |path, found, committed| Error::VerdictsChanged { path, found, committed })
     }
 }
 

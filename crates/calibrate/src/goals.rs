@@ -1,4 +1,4 @@
-//! What verdicts are meant to achieve, and what they did.
+//! The goals for verdicts, and whether they were met.
 
 use crate::analysis::{Input, TestNoise, range};
 use crate::confusion::Range;
@@ -15,14 +15,14 @@ pub struct Goal {
     pub what: String,
     /// The share aimed at.
     pub aim: f64,
-    /// Whether the share is to be that large; else at most so large.
+    /// Whether the share must be at least that large; else at most.
     pub at_least: bool,
     /// The share; none where nothing of the kind was measured.
     pub share: Option<Share>,
 }
 
 impl Goal {
-    /// How it stands, in a phrase: a share that is as aimed proves little when it rests on few verdicts.
+    /// Whether it was met, in a phrase: a share that meets the aim proves little when it rests on few verdicts.
     pub fn stands(&self) -> String {
         let Some(share) = self.share else {
             return "not measured".to_owned();
@@ -31,14 +31,14 @@ impl Goal {
         let off = (share.share() - self.aim).abs() * 100.0;
         match (meets(share.share()), meets(share.low), meets(share.high)) {
             (true, true, true) => "met".to_owned(),
-            (true, ..) => "met here; too few to prove it".to_owned(),
+            (true, ..) => "met, but too few verdicts to prove it".to_owned(),
             (false, false, false) => format!("missed by {off:.2} points"),
-            (false, ..) => format!("missed here by {off:.2} points; too few to prove it"),
+            (false, ..) => format!("missed by {off:.2} points, but too few verdicts to prove it"),
         }
     }
 }
 
-/// All goals. Where nothing else is said they are about the verdicts after the most blocks.
+/// All goals. Unless they say otherwise they are about the verdicts after the most blocks.
 pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], blocks: usize) -> Vec<Goal> {
     let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
         return Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
         let hit = |sample: &Sample| {
             if is_null { sample.class.is_change() } else { sample.class.is_regression() }
         };
-        Share::of(look, blocks, wanted, hit)
+        Share::count(look, blocks, wanted, hit)
     };
     // `same` where the change is as large as what is looked for.
     let wrongly_same = |detector: Detector, least: f64| {
@@ -62,7 +62,7 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
             let large = |range: Range| range >= Range::holding(least) && range != Range::Null;
             sample.detector == detector && its.is_some_and(large)
         };
-        Share::of(last, blocks, wanted, |sample| sample.class == Class::Same)
+        Share::count(last, blocks, wanted, |sample| sample.class == Class::Same)
     };
     let any = |_: usize| true;
     // Those that write have starts of their own.
@@ -73,7 +73,7 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
     };
     let goal =
         |what: String, aim: f64, at_least: bool, share: Option<Share>| Goal { what, aim, at_least, share };
-    let found = |what: &str, share: f64| format!("{what}, {} found", Range::holding(share).words());
+    let found = |what: &str, share: f64| format!("{what}, {} detected", Range::holding(share).words());
     let quiet_words = format!("rate, where blocks differ by less than {} %", QUIET_SD * 100.0);
     vec![
         goal("rate: false positives".to_owned(), 0.001, false, of(last, Detector::Rate, Range::Null, &any)),
@@ -113,11 +113,11 @@ mod tests {
         };
         let stands = |aim, at_least, share| Goal { what: String::new(), aim, at_least, share }.stands();
         assert_eq!(stands(0.001, false, share(0, 5000, 0.0, 0.0007)), "met");
-        assert_eq!(stands(0.001, false, share(0, 100, 0.0, 0.036)), "met here; too few to prove it");
-        assert_eq!(stands(0.99, true, share(20, 20, 0.83, 1.0)), "met here; too few to prove it");
+        assert_eq!(stands(0.001, false, share(0, 100, 0.0, 0.036)), "met, but too few verdicts to prove it");
+        assert_eq!(stands(0.99, true, share(20, 20, 0.83, 1.0)), "met, but too few verdicts to prove it");
         assert_eq!(
             stands(0.99, true, share(19, 20, 0.75, 0.999)),
-            "missed here by 4.00 points; too few to prove it"
+            "missed by 4.00 points, but too few verdicts to prove it"
         );
         assert_eq!(stands(0.99, true, share(10, 20, 0.27, 0.73)), "missed by 49.00 points");
         assert_eq!(stands(0.99, true, None), "not measured");

@@ -1,10 +1,9 @@
-//! How often verdicts are wrong on this host, measured: arms that do nothing else than base, and arms that were made
-//! slower by a known dose, judged by somebody who does not know which is which.
+//! Measures how often verdicts are wrong on this host: arms identical to base, and arms slowed down by a known dose,
+//! are judged without knowing which is which.
 //!
-//! [`campaign`] plans two runs: one that tells what a dose is worth, one with doses that were drawn and sealed.
-//! [`conclude`] freezes the verdicts of the second, opens the seal and compares. Beside the verdicts as they were
-//! said, [`pairing`] makes many more of the same blocks: arms without a dose take turns at being base, blocks come
-//! in other orders.
+//! [`campaign`] plans two runs: one that measures the cost of a dose, one with doses that were drawn and sealed.
+//! [`conclude`] freezes the verdicts of the second, opens the seal and compares. Beside these verdicts, [`pairing`]
+//! makes many more from the same blocks: arms without a dose take turns as base, and blocks come in other orders.
 
 pub mod analysis;
 pub mod campaign;

@@ -28,7 +28,7 @@ pub struct Sample {
     pub significant: bool,
 }
 
-/// All verdicts after so many blocks.
+/// All verdicts after the same number of blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
     pub blocks: usize,
@@ -40,7 +40,7 @@ pub struct Look {
     pub samples: Vec<Sample>,
 }
 
-/// Makes so many draws of an experiment in which the arms `nulls` have no dose, and judges them.
+/// Makes `draws` draws of an experiment in which the arms `nulls` have no dose, and judges them.
 ///
 /// # Errors
 /// With fewer than three arms without a dose, or with too few blocks for the first look.
@@ -52,15 +52,14 @@ pub fn repair(
     seed: u64,
 ) -> Result<Vec<Look>> {
     if nulls.len() < 3 {
-        let what =
-            format!("{} arms without a dose, and three make one comparison of two of them", nulls.len());
+        let what = format!("only {} arms without a dose; re-pairing needs 3", nulls.len());
         return Err(Error::TooLittle { what });
     }
     let numbers = complete_blocks(experiment);
     let looks: Vec<usize> =
         rules.looks.iter().map(|look| look.blocks).filter(|blocks| *blocks <= numbers.len()).collect();
     if looks.is_empty() {
-        let what = format!("{} blocks in which every test was measured on every arm", numbers.len());
+        let what = format!("only {} complete blocks (every test on every arm)", numbers.len());
         return Err(Error::TooLittle { what });
     }
     let mut rng = Rng::new(seed);

@@ -61,10 +61,10 @@ fn head(input: &Input<'_>, analysis: &Analysis, about: &About) -> String {
          same build, {nulls} of them without a dose, in {done} blocks ({void} more were void) of {block_s:.0} s: \
          {per_verdict:.1} s for each of {verdicts} verdicts. Instructions are {instructions}.\n\n\
          An arm with a dose does extra work for each message that it receives (`crates/dose`): dependent \
-         multiplications, or a sleep, a record in its write-ahead log, and a write of the log to the disk. All \
+         multiplications, or a sleep, a record in its write-ahead log, and a flush of the log. All \
          arms, base included, load the same library. Doses were drawn at random and sealed before the run \
          (SHA-256 `{seal}`, in every arm's environment), verdicts were written down (SHA-256 `{frozen}`, in the \
-         run's notes) before the seal was opened. What a multiplication is worth was measured in a run of its own, `{ladder}`.",
+         run's notes) before the seal was opened. The cost of one multiplication was measured in a separate run, `{ladder}`.",
         version = about.program_version,
         command = about.command,
         run = about.run,
@@ -148,8 +148,8 @@ fn rules(rules: &Rules) -> String {
     let mei: Vec<String> =
         rules.mei.iter().map(|(metric, mei)| format!("{metric} {}", percent(*mei))).collect();
     format!(
-        "Rules: an error of {} for each detector over all looks (at {} blocks), {} of false ones among the \
-        significant; smallest changes of interest: {}.",
+        "Rules: an error rate of {} per detector over all looks (at {} blocks), a false discovery rate of {}; smallest \
+         changes of interest: {}.",
         percent(rules.alpha),
         looks.join(", "),
         percent(rules.q),
@@ -165,9 +165,9 @@ fn said(range: Range, row: &Row) -> Vec<String> {
 const SAID: [&str; 6] = ["true size", "regression", "improvement", "same", "inconclusive", "all"];
 
 fn blind(analysis: &Analysis) -> String {
-    let mut text = "## What was said blindly\n\nEvery verdict of the run, each once, as it was written down \
-    before the doses were known. A verdict `same` is right where the true size is below the smallest change of \
-                    interest; `inconclusive` is never wrong."
+    let mut text = "## Blind verdicts\n\nEvery verdict of the run, as it was written down before the doses \
+                    were known. `same` is right where the true size is below the smallest change of interest; \
+                    `inconclusive` is never wrong."
         .to_owned();
     for detector in DETECTORS {
         let of_detector = analysis.blind.iter().filter(|((its, _), _)| *its == detector);
@@ -214,16 +214,16 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
         "share",
         "called by",
         "significant",
-        "95 % interval by blocks",
+        "95 % interval (block bootstrap)",
         "independent",
-        "95 % interval for so many",
+        "95 % interval (Clopper-Pearson)",
     ];
     format!(
-        "## False alarms\n\n{draws} draws from {blocks} blocks: two of the {nulls} arms without a dose become \
-        base and control, the blocks come in a random order, and after each number of blocks all arms are \
-        judged. These verdicts share blocks. The first interval draws whole blocks again (none where the draws \
-        have most blocks in common, or where nothing was found); the second is Clopper and \
-        Pearson's for as many verdicts as can be independent: disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
+        "## False alarms\n\n{draws} draws from {blocks} blocks. In each, two of the {nulls} arms without a dose become \
+        base and control, the blocks are put in random order, and all arms are judged at each look. These verdicts \
+        share blocks. The first interval resamples whole blocks (omitted where the draws have most blocks in common, \
+        or where nothing was found); the second is Clopper-Pearson for as many verdicts as can be independent: \
+        disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
         draws = input.draws,
         blocks = analysis.blocks,
         nulls = analysis.nulls,
@@ -234,14 +234,14 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
 fn found(analysis: &Analysis) -> String {
     let keys: BTreeSet<(Detector, Range)> =
         analysis.looks.iter().flat_map(|look| look.said.keys().copied()).collect();
-    let mut text = "## What was found\n\nThe same draws, by true size: how often a regression was called after \
-    so many blocks, with Clopper and Pearson's interval for as many verdicts as can be independent; and what was \
-                    said after the most blocks."
+    let mut text = "## Detection\n\nThe same draws, by true size: how often a regression was called at each look, \
+                    with the Clopper-Pearson interval for as many verdicts as can be independent, and the verdicts \
+                    at the last look."
         .to_owned();
     for detector in DETECTORS {
         let mut heads = vec!["true size".to_owned()];
         heads.extend(analysis.looks.iter().map(|look| format!("{} blocks", look.blocks)));
-        heads.extend(Call::ALL.map(|call| call.word().to_owned()));
+        heads.extend(Call::ALL.map(|call| call.key().to_owned()));
         let mut rows = Vec::new();
         for (_, range) in keys.iter().filter(|(its, _)| *its == detector) {
             let at = |look: &AtLook| match look.found.get(&(detector, *range)) {
@@ -271,8 +271,8 @@ fn columns(analysis: &Analysis) -> String {
         .map(|column| vec![column.metric.clone(), list(&column.called), list(&column.missed)])
         .collect();
     format!(
-        "## Each column's control\n\nAn arm that sleeps, writes log and forces it to the disk: what each metric \
-        alone said of it, blindly. Writing log also takes instructions and CPU time.\n\n{}",
+        "## Positive control of each metric\n\nAn arm that sleeps, writes WAL and flushes it: the blind verdict \
+        of each metric alone. Writing WAL also takes instructions and CPU time.\n\n{}",
         table(&["metric", "called worse", "not called"], &rows)
     )
 }
@@ -296,7 +296,7 @@ fn noise(analysis: &Analysis) -> String {
         ["test", "group", "rate: block sd", "rate: MDE80", "cost by", "cost: block sd", "cost: MDE80"];
     format!(
         "## Noise of each test\n\nMedians over arms, from the blind verdicts. Block sd: standard deviation of \
-        one block's logarithm of the ratio. MDE80: smallest change for the worse that the blocks of this run \
+        one block's log ratio. MDE80: smallest change for the worse that the blocks of this run \
         would have shown with 80 % probability.\n\n{}",
         table(&heads, &rows)
     )
@@ -326,17 +326,17 @@ fn sizes(input: &Input<'_>, analysis: &Analysis) -> String {
         let parts = [
             (spin > 0).then(|| format!("{spin} multiplications")),
             (sleep_us > 0).then(|| format!("a sleep of {sleep_us} us")),
-            (wal_bytes > 0).then(|| format!("{wal_bytes} bytes of log")),
-            (fsync_every > 0).then(|| format!("the log to the disk every {fsync_every} messages")),
+            (wal_bytes > 0).then(|| format!("{wal_bytes} bytes of WAL")),
+            (fsync_every > 0).then(|| format!("a WAL flush every {fsync_every} messages")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         format!("{arm}: {}", if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
     };
     let doses: Vec<String> = input.arms.iter().zip(input.doses).map(dose).collect();
     format!(
-        "## True sizes\n\nDoses per message: {}.\n\nSizes of the multiplications: a line through 0 over {} \
-        blocks of the first run, with its 95 % interval. Cost is more per operation, rate is less per second. A \
-        multiplication takes longer than most instructions, so the two differ.\n\n{}",
+        "## True sizes\n\nDoses per message: {}.\n\nSizes come from a line through 0, fitted to {} blocks \
+        of the first run, with its 95 % interval. Cost is the increase per operation, rate the decrease per second. \
+        A multiplication takes longer than most instructions, so the two differ.\n\n{}",
         doses.join("; "),
         input.truth.blocks,
         table(&heads, &rows)

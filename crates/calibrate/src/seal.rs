@@ -5,12 +5,13 @@
 
 use crate::dose::Dose;
 use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The doses of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,29 +21,39 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Writes the file and returns its digest.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<String> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|source| Error::Format { path: path.to_owned(), source })?;
-        fs::write(path, &text).map_err(Error::file("write", path))?;
-        Ok(digest(text.as_bytes()))
-    }
-
     /// Reads the file, which must have this digest.
     ///
     /// # Errors
     /// When it cannot be read, or its digest is another.
     pub fn open(path: &Path, committed: &str) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
-        let found = digest(text.as_bytes());
-        if found != committed {
-            return Err(Error::SealBroken { path: path.to_owned(), found, committed: committed.to_owned() });
-        }
-        serde_json::from_str(&text).map_err(|source| Error::Format { path: path.to_owned(), source })
+        read(path, committed, |path, found, committed| Error::SealBroken { path, found, committed })
     }
+}
+
+/// Writes a value as JSON and returns the file's digest.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|source| Error::Format { path: path.to_owned(), source })?;
+    fs::write(path, &text).map_err(Error::file("write", path))?;
+    Ok(digest(text.as_bytes()))
+}
+
+/// Reads a value from a file that must have the digest `committed`; else the error is `changed`, of the path, the
+/// digest found and that committed to.
+pub(crate) fn read<T: DeserializeOwned>(
+    path: &Path,
+    committed: &str,
+    changed: fn(PathBuf, String, String) -> Error,
+) -> Result<T> {
+    let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
+    let found = digest(text.as_bytes());
+    if found != committed {
+        return Err(changed(path.to_owned(), found, committed.to_owned()));
+    }
+    serde_json::from_str(&text).map_err(|source| Error::Format { path: path.to_owned(), source })
 }
 
 /// SHA-256 as hexadecimal text.
@@ -65,12 +76,12 @@ mod tests {
         let doses =
             BTreeMap::from([("a02".to_owned(), Dose::spin(1234)), ("a03".to_owned(), Dose::default())]);
         let sealed = Sealed { nonce: "00ff".to_owned(), doses };
-        let committed = sealed.write(&path).unwrap();
+        let committed = write(&path, &sealed).unwrap();
         assert_eq!(Sealed::open(&path, &committed).unwrap(), sealed);
         let changed = fs::read_to_string(&path).unwrap().replace("1234", "1235");
         fs::write(&path, changed).unwrap();
         let error = Sealed::open(&path, &committed).unwrap_err().to_string();
-        assert!(error.contains("not those that were sealed") && error.contains(&committed), "{error}");
+        assert!(error.contains("not the ones that were sealed") && error.contains(&committed), "{error}");
     }
 
     #[test]

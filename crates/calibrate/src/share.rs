@@ -35,7 +35,7 @@ pub struct Share {
 impl Share {
     /// Of the verdicts of a look that are `wanted`, how many are `hit`; `blocks` there were in all. None without any.
     /// Of arms that take turns at being base, one comparison in each test follows from the others.
-    pub fn of(
+    pub fn count(
         look: &Look,
         blocks: usize,
         wanted: impl Fn(&Sample) -> bool,

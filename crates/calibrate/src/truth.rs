@@ -5,9 +5,8 @@
 //! through 0 is fitted (least squares) to the costs relative to those without a dose; the slope is the mean over the
 //! blocks, its interval Student's. The cost that belongs to a rate is the time of an operation.
 
-use rqps_stats::{BlockData, Experiment, Metric};
+use rqps_stats::{BlockData, Experiment, Metric, t_upper};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 pub const CONFIDENCE: f64 = 0.95;
 
@@ -23,10 +22,6 @@ pub struct Size {
 impl Size {
     pub const ZERO: Size = Size { share: 0.0, low: 0.0, high: 0.0 };
 
-    fn times(self, factor: f64) -> Size {
-        Size { share: self.share * factor, low: self.low * factor, high: self.high * factor }
-    }
-
     fn map(self, change: impl Fn(f64) -> f64) -> Size {
         Size { share: change(self.share), low: change(self.low), high: change(self.high) }
     }
@@ -41,7 +36,7 @@ pub struct Slope {
     pub size: Size,
 }
 
-/// What doses of multiplications are worth.
+/// The cost of multiplications.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     pub slopes: Vec<Slope>,
@@ -51,9 +46,9 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Learns it from an experiment, of this run, whose arms have so many multiplications each; arms with 0 are what
-    /// others are relative to.
-    pub fn of(ladder: &Experiment, spins: &[u64], run: &str) -> Truth {
+    /// Fits it to an experiment, of this run, whose arms have these numbers of multiplications; the others are relative
+    /// to the arms with 0.
+    pub fn fit(ladder: &Experiment, spins: &[u64], run: &str) -> Truth {
         let mut truth = Truth { run: run.to_owned(), ..Truth::default() };
         for test in &ladder.tests {
             for data in &test.metrics {
@@ -76,13 +71,13 @@ impl Truth {
         self.slopes.iter().find(|its| its.test == test && its.metric == metric.key()).map(|its| its.size)
     }
 
-    /// How large a change of this metric so many multiplications per message are: by how much the cost is larger,
-    /// or the rate smaller. None where the test or metric was not measured.
+    /// The change of this metric by `spin` multiplications per message: by how much the cost is larger, or the rate
+    /// smaller. None where the test or metric was not measured.
     pub fn size(&self, test: &str, metric: Metric, spin: u64) -> Option<Size> {
         if spin == 0 {
             return Some(Size::ZERO);
         }
-        let more = self.slope(test, metric)?.times(spin as f64);
+        let more = self.slope(test, metric)?.map(|share| share * spin as f64);
         Some(if metric == Metric::Rate { more.map(|more| more / (1.0 + more)) } else { more })
     }
 
@@ -129,8 +124,7 @@ fn mean(slopes: &[f64]) -> Option<Size> {
     }
     let share = slopes.iter().sum::<f64>() / n;
     let variance = slopes.iter().map(|slope| (slope - share).powi(2)).sum::<f64>() / (n - 1.0);
-    let student = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
-    let half = student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (variance / n).sqrt();
+    let half = t_upper((1.0 - CONFIDENCE) / 2.0, n - 1.0) * (variance / n).sqrt();
     Some(Size { share, low: share - half, high: share + half })
 }
 
@@ -153,7 +147,7 @@ mod tests {
                 spread_df: f64::INFINITY,
                 of_start: 0.0,
             };
-            let truth = Truth::of(&model.draw(&mut Rng::new(seed), 8), &spins, "simulated");
+            let truth = Truth::fit(&model.draw(&mut Rng::new(seed), 8), &spins, "simulated");
             let size = truth.size("test-0", Metric::Instructions, 3000).unwrap();
             assert!((size.share - 0.03).abs() < 0.01, "{size:?}");
             inside += usize::from(size.low <= 0.03 && 0.03 <= size.high);

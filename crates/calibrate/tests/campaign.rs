@@ -43,11 +43,11 @@ fn simulated(spins: &[u64], rate_sd: f64, blocks: usize, seed: u64) -> Experimen
 fn analysed(spins: &[u64], told: &[u64], rate_sd: f64) -> Analysis {
     let experiment = simulated(spins, rate_sd, 8, 7);
     let ladder = simulated(&ladder_spins(), rate_sd, 8, 8);
-    let truth = Truth::of(&ladder, &ladder_spins(), "ladder");
+    let truth = Truth::fit(&ladder, &ladder_spins(), "ladder");
     let (rules, arms) =
         (Rules::default(), (0..spins.len()).map(|arm| format!("a{arm:02}")).collect::<Vec<_>>());
     let doses: Vec<Dose> = told.iter().copied().map(Dose::spin).collect();
-    let frozen = Frozen::of(&judge(&experiment, &rules).unwrap(), &arms);
+    let frozen = Frozen::new(&judge(&experiment, &rules).unwrap(), &arms);
     let input = Input {
         experiment: &experiment,
         rules: &rules,
@@ -57,7 +57,7 @@ fn analysed(spins: &[u64], told: &[u64], rate_sd: f64) -> Analysis {
         frozen: &frozen,
         draws: 60,
     };
-    Analysis::of(&input).unwrap()
+    Analysis::new(&input).unwrap()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn made_up_run(results: &std::path::Path, blocks: u32) -> (PathBuf, Place) {
         window_seconds: 0.5,
     };
     let ladder = simulated(&ladder_spins(), 0.002, 6, 3);
-    let mut truth = Truth::of(&ladder, &ladder_spins(), "calibrate-ladder-x");
+    let mut truth = Truth::fit(&ladder, &ladder_spins(), "calibrate-ladder-x");
     let learnt = truth.slopes.clone();
     truth.slopes = TESTS
         .iter()
@@ -166,14 +166,14 @@ fn a_campaign_is_concluded_once_and_nothing_changed_afterwards_passes() {
     )
     .unwrap();
     let error = conclude(&folder).unwrap_err().to_string();
-    assert!(error.contains("is not what was frozen"), "{error}");
+    assert!(error.contains("changed after they were frozen"), "{error}");
     fs::write(&verdicts, was).unwrap();
 
     let doses = folder.join("calibration/doses.json");
     let was = fs::read_to_string(&doses).unwrap();
     fs::write(&doses, was.replacen("\"spin\": 0", "\"spin\": 9", 1)).unwrap();
     let error = conclude(&folder).unwrap_err().to_string();
-    assert!(error.contains("not those that were sealed"), "{error}");
+    assert!(error.contains("not the ones that were sealed"), "{error}");
 }
 
 #[test]
@@ -181,6 +181,6 @@ fn a_run_with_too_few_blocks_keeps_its_seal() {
     let results = tempfile::tempdir().unwrap();
     let (folder, place) = made_up_run(results.path(), 2);
     let error = conclude(&folder).unwrap_err().to_string();
-    assert!(error.contains("2 blocks") && error.contains("still sealed"), "{error}");
+    assert!(error.contains("2 complete blocks") && error.contains("still sealed"), "{error}");
     assert!(place.sealed_path().exists() && !folder.join("calibration/verdicts.json").exists());
 }

@@ -49,7 +49,7 @@ pub fn set_errno(errno: c_int) {
 pub fn socket_type(socket: c_int) -> Option<c_int> {
     let mut kind: c_int = 0;
     let mut length = size_of::<c_int>() as u32;
-    // SAFETY: `kind` has the length that is said, and both live until the call returns.
+    // SAFETY: `kind` has the given length, and both live until the call returns.
     let failed =
         unsafe { getsockopt(socket, SOL_SOCKET, SO_TYPE, (&raw mut kind).cast(), &raw mut length) } != 0;
     (!failed).then_some(kind)
@@ -82,7 +82,7 @@ pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     if file < 0 {
         return None;
     }
-    // SAFETY: `buffer` has the length that is said, and the descriptor was opened above and is not used again.
+    // SAFETY: `buffer` has the given length, and the descriptor was opened above and is not used again.
     let length = unsafe {
         let length = read(file, buffer.as_mut_ptr().cast(), buffer.len());
         close(file);
@@ -94,7 +94,7 @@ pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
 /// Says why on the standard error, where a server has its log, and ends the program.
 pub fn refuse(texts: &[&[u8]]) -> ! {
     for text in texts {
-        // SAFETY: `text` has the length that is said. Where nothing can be written there is nobody to tell.
+        // SAFETY: `text` has the given length. Where nothing can be written there is nobody to tell.
         unsafe { write(2, text.as_ptr().cast(), text.len()) };
     }
     // SAFETY: it ends the process and needs nothing.

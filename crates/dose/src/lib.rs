@@ -6,17 +6,17 @@
 //!
 //! | variable | the dose per message |
 //! | --- | --- |
-//! | `RQPS_DOSE_SPIN` | so many multiplications, each waiting for the one before: instructions and CPU |
-//! | `RQPS_DOSE_SLEEP_US` | a sleep of at least so many microseconds: waiting without CPU |
-//! | `RQPS_DOSE_WAL_BYTES` | a record of so many bytes, and its header, in the server's write-ahead log |
-//! | `RQPS_DOSE_FSYNC_EVERY` | with every Nth message the server's write-ahead log is forced to the disk |
-//! | `RQPS_DOSE_STALL_US` | with every message that the next line says a sleep of at least so many microseconds |
+//! | `RQPS_DOSE_SPIN` | this many multiplications, each waiting for the one before: instructions and CPU |
+//! | `RQPS_DOSE_SLEEP_US` | a sleep of at least this many microseconds: waiting without CPU |
+//! | `RQPS_DOSE_WAL_BYTES` | a record of this many bytes, and its header, in the server's write-ahead log |
+//! | `RQPS_DOSE_FSYNC_EVERY` | every Nth message flushes the server's write-ahead log |
+//! | `RQPS_DOSE_STALL_US` | the length of a stall, at least this many microseconds |
 //! | `RQPS_DOSE_STALL_EVERY` | every Nth message of a session stalls: time that the mean hides |
-//! | `RQPS_DOSE_FILE` | a file with the same in lines of `NAME=number`; it counts in place of the variables |
+//! | `RQPS_DOSE_FILE` | a file with the same in lines of `NAME=number`, read instead of the variables |
 //!
-//! What is not given is 0. A server with all doses 0 goes the same way through this library and does nothing there:
-//! it is what a dosed server is to be compared with. A dose that cannot be read ends the program at its start, for
-//! a server without the dose it is said to have would be worse than none.
+//! What is not given is 0. A server with all doses 0 takes the same path through this library and does nothing there:
+//! compare a dosed server with that. A dose that cannot be read ends the program at its start, since a server that
+//! silently lacks its dose would be worse than none.
 //!
 //! The log is written by the server itself (`LogLogicalMessage`, not transactional, and `XLogFlush`, which programs
 //! of Postgres export for their extensions), so that it counts it like any other; recovery passes such records by.

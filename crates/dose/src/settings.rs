@@ -1,4 +1,4 @@
-//! The dose as it is given: by the environment, or by a file that the environment names.
+//! Reads the dose from the environment, or from a file that the environment names.
 
 use crate::{FSYNC_EVERY, SLEEP_US, SPIN, STALL_EVERY, STALL_US, WAL_BYTES, ffi, wal};
 use core::ffi::CStr;
@@ -52,7 +52,7 @@ fn number(name: &[u8], text: &[u8], max: u64) -> u64 {
     match parsed.filter(|number| *number <= max) {
         Some(number) => number,
         None => {
-            ffi::refuse(&[b"dose: ", name, b" is `", text, b"`, which is no number or too large a one\n"])
+            ffi::refuse(&[b"dose: ", name, b" is `", text, b"`, which is not a number or is too large\n"])
         }
     }
 }

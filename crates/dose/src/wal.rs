@@ -30,32 +30,27 @@ const WANTED: [(&CStr, &AtomicPtr<c_void>); 4] = [
     (c"MyDatabaseId", &DATABASE),
 ];
 
-/// Finds the server's functions. Programs on the way to the server, a shell or an instrumenting one, have none of
-/// them and come by no message.
+/// Finds the server's functions. Programs that start the server, a shell or an instrumenting one, have none of them
+/// and receive no message.
 pub fn find() {
     for (name, place) in WANTED {
         place.store(ffi::symbol(name), Relaxed);
     }
 }
 
-/// Ends a process that is to write log and cannot.
+/// Ends a process that should write log and cannot.
 fn insist() {
     for (name, place) in WANTED {
         if place.load(Relaxed).is_null() {
             let name = name.to_bytes();
-            ffi::refuse(&[b"dose: the program has no ", name, b", so that its log cannot be written to\n"]);
+            ffi::refuse(&[b"dose: the program does not export ", name, b", so its WAL cannot be written\n"]);
         }
     }
 }
 
-/// Writes a record of so many bytes; nothing before the session is in its database.
-pub fn write(bytes: usize) {
-    insert(bytes);
-}
-
-/// Writes a short record and has the log forced to the disk up to it.
+/// Writes a short record and flushes the log up to it.
 pub fn flush() {
-    let Some(end) = insert(8) else {
+    let Some(end) = write(8) else {
         return;
     };
     // SAFETY: `find` took the address from the server's symbol of this name, whose signature is that of `Flush` in
@@ -64,10 +59,12 @@ pub fn flush() {
     flush(end);
 }
 
+/// Writes a record of this many bytes and returns the position after it; none before the session is in its database.
+///
 /// Where a session waits for its client it holds no lock of the server and is in no critical section, so that it may
 /// write log there. Before it has a database it may have no place among the server's processes yet, and the server's
 /// locks need one.
-fn insert(bytes: usize) -> Option<u64> {
+pub fn write(bytes: usize) -> Option<u64> {
     insist();
     // SAFETY: `find` took the address from the server's variable of this name, an unsigned 32-bit number that the
     // session's one thread writes to.

@@ -2,89 +2,76 @@
 
 use crate::context::Context;
 use crate::decompose::time_per_op;
-use crate::figures::CONNECTIONS;
+use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::words;
 
-/// How much more than the median connection one has to use to be spoken of, where base's does not.
+/// How much more than the median connection the busiest has to use to be reported, on one arm alone.
 const UNEVEN: f64 = 1.5;
 /// Share of the time per operation that a background process has to change by.
 const SHARE_MIN: f64 = 0.02;
 /// Role of workers that were gone when the window ended.
 pub(crate) const ENDED: &str = "ended_within_the_window";
-/// Roles that other findings speak of.
-const SPOKEN_OF: [&str; 5] = ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
+/// Roles that other findings report.
+const REPORTED_ELSEWHERE: [&str; 5] =
+    ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
 
 /// Roles that read for sessions.
 const READERS: [&str; 2] = ["io_worker", "io_read"];
 
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Finding> {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     uneven(cx).into_iter().chain(roles(cx)).collect()
 }
 
 /// One connection that uses more CPU time than the others, on one of the arms only.
 fn uneven(cx: &Context<'_>) -> Option<Finding> {
-    let found = cx.figures.of(|cell| cell.metric(CONNECTIONS))?;
+    let found = cx.figures.quantity(|cell| cell.metric(CONNECTIONS))?;
     let (higher, lower) = (found.base.max(found.arm), found.base.min(found.arm));
     if !found.matters() || higher < UNEVEN || lower >= UNEVEN {
         return None;
     }
-    let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
-    Some(Finding {
-        word: Word::work(found.rose()),
-        cause: Cause::Connections,
-        sentence: format!(
-            "the busiest connection uses {} times the CPU time of the median one on {arm}, {} times on {base}",
-            words::number(found.arm),
-            words::number(found.base),
-        ),
-        weight: found.clearness() / 2.0,
-        certainty: cx.certainty(&found),
-        evidence: vec![Evidence::of(
-            "CPU time of the busiest connection over that of the median one",
-            "",
-            &found,
-        )],
-    })
+    let (arm, base) = cx.names();
+    let sentence = format!(
+        "the busiest connection uses {} times the CPU time of the median one on {arm}, {} times on {base}",
+        words::number(found.arm),
+        words::number(found.base),
+    );
+    let evidence =
+        Evidence::figure("CPU time of the busiest connection over that of the median one", "", &found);
+    let word = Word::work(found.rose());
+    let finding = cx.finding(word, Cause::Connections, sentence, &found, vec![evidence]);
+    Some(Finding { weight: found.clearness() / 2.0, ..finding })
 }
 
 /// Background processes whose CPU time changed by a share of the time per operation.
 fn roles(cx: &Context<'_>) -> Vec<Finding> {
-    let Some(time) = cx.figures.of(time_per_op) else { return Vec::new() };
-    let names = cx.figures.metrics_of("server_role.");
+    let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
+    let names = cx.figures.metrics_of(ROLE);
     names.iter().filter_map(|name| role(cx, name, time.base)).collect()
 }
 
 fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
-    let name = metric.strip_prefix("server_role.")?.strip_suffix("_us")?;
-    let found = cx.figures.of(|cell| {
-        cell.roles()?;
-        Some(cell.metric(metric).unwrap_or(0.0) / cell.operations())
-    })?;
+    let name = metric.strip_prefix(ROLE)?.strip_suffix("_us")?;
+    let found = cx.figures.quantity(|cell| Some(cell.roles_us(&[name])? / cell.operations()))?;
     let share = found.change() / base_us;
-    if SPOKEN_OF.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
+    if REPORTED_ELSEWHERE.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
         return None;
     }
-    let (arm, base) = (cx.its_arm().name.as_str(), cx.base_arm().name.as_str());
+    let (arm, base) = cx.names();
     let role = match name {
         ENDED => "processes that ended within the window".to_owned(),
         _ => format!("the {}", name.replace('_', " ")),
     };
-    Some(Finding {
-        word: Word::work(found.rose()),
-        // Workers that read for sessions work because those miss blocks in the buffers.
-        cause: if READERS.contains(&name) { Cause::Reads } else { Cause::Background },
-        sentence: format!(
-            "{arm} uses {} us of CPU per {} in {role}, {}",
-            words::number(found.arm),
-            cx.operation(),
-            words::than(&found, base)
-        ),
-        weight: share.abs().min(1.0) * found.clearness(),
-        certainty: cx.certainty(&found),
-        evidence: vec![
-            Evidence::of(format!("CPU time of {role}"), cx.per_op("us"), &found)
-                .showing(Shows::Role(name.to_owned())),
-        ],
-    })
+    let sentence = format!(
+        "{arm} uses {} us of CPU per {} in {role}, {}",
+        words::number(found.arm),
+        cx.operation(),
+        words::than(&found, base)
+    );
+    // Workers that read for sessions work because those miss blocks in the buffers.
+    let cause = if READERS.contains(&name) { Cause::Reads } else { Cause::Background };
+    let evidence = Evidence::figure(format!("CPU time of {role}"), cx.per_op("us"), &found)
+        .showing(Shows::Role(name.to_owned()));
+    let finding = cx.finding(Word::work(found.rose()), cause, sentence, &found, vec![evidence]);
+    Some(Finding { weight: share.abs().min(1.0) * found.clearness(), ..finding })
 }

@@ -1,11 +1,12 @@
 //! What every search for a cause is given: the run, the two arms of one test, and their figures.
 
 use rqps_stats::{Detector, Verdict};
-use rqps_store::{Arm, Recorded, Run, Window};
+use rqps_store::{Arm, Profile, Recorded, Run, Window};
 use rqps_verdicts::RunVerdicts;
 
 use crate::figures::Figures;
-use crate::model::Decomposition;
+use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
+use crate::quantity::Quantity;
 
 /// One test on one arm, held against base.
 pub(crate) struct Context<'a> {
@@ -24,7 +25,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub fn its_arm(&self) -> &'a Arm {
+    pub fn candidate(&self) -> &'a Arm {
         &self.run.arms[self.arm]
     }
 
@@ -32,10 +33,44 @@ impl<'a> Context<'a> {
         &self.run.arms[self.base]
     }
 
+    /// Names of the arm and of base.
+    pub fn names(&self) -> (&'a str, &'a str) {
+        (&self.candidate().name, &self.base_arm().name)
+    }
+
+    /// A finding that rests on the change of one figure: as certain, and as weighty, as that is.
+    pub fn finding(
+        &self,
+        word: Word,
+        cause: Cause,
+        sentence: String,
+        found: &Quantity,
+        evidence: Vec<Evidence>,
+    ) -> Finding {
+        let certainty = self.certainty(found);
+        Finding { word, cause, sentence, weight: found.clearness(), share: None, certainty, evidence }
+    }
+
+    /// How well a quantity's change is known.
+    pub fn certainty(&self, found: &Quantity) -> Certainty {
+        match found.half_width.is_nan() {
+            true => Certainty::SinglePass,
+            false => Certainty::Replicated { blocks: found.blocks },
+        }
+    }
+
     /// Windows of this test on one arm that count, in the order they were measured. In `isolated` runs only the first
     /// has query plans and a fingerprint.
     pub fn windows(&self, arm: usize) -> Vec<&'a Recorded<Window>> {
         crate::figures::windows_of(self.run, self.test, arm)
+    }
+
+    /// The newest profile of this test on one arm.
+    pub fn profile(&self, arm: usize) -> Option<&'a Recorded<Profile>> {
+        let name = &self.run.arms[arm].name;
+        let is_its =
+            |profile: &&Recorded<Profile>| profile.action.arm == *name && profile.result.test == self.test;
+        self.run.profiles.iter().rev().filter(|profile| profile.valid()).find(is_its)
     }
 
     /// The verdict of a detector; none in runs without blocks.
@@ -46,7 +81,7 @@ impl<'a> Context<'a> {
     /// Whether the two are of one kind of DBMS, so that settings and query plans of one mean something for the other.
     /// MariaDB came from MySQL.
     pub fn of_one_kind(&self) -> bool {
-        crate::of_one_kind(&self.base_arm().dbms, &self.its_arm().dbms)
+        crate::of_one_kind(&self.base_arm().dbms, &self.candidate().dbms)
     }
 
     /// Whether a change of rate or cost is shown; in runs without blocks, whether the rate differs by more than 5 %.

@@ -1,39 +1,22 @@
-//! The state in which a step begins: what earlier steps left on one arm and not on the other.
+//! The state in which a step starts: what earlier steps left on one arm and not on the other.
 //!
-//! A state alone is no cause. It is named where it differs by more than a little and the test does the work that such a
-//! state makes: touches more blocks, or executes more instructions, on the arm that has it. Where the query plan is
-//! another one, blocks and instructions follow from that, and nothing is said here.
+//! A state alone is no cause. It is reported where it differs by more than a little and the test does the work that
+//! such a state makes: touches more blocks, or executes more instructions, on the arm that has it. Where the query plan
+//! changed, blocks and instructions follow from that, and nothing is reported here.
 
 use rqps_store::{Recorded, Run, Window};
 
 use crate::context::Context;
-use crate::counters::pages_touched;
+use crate::counters::{INDEX_BLOCKS, PAGE_IMAGES, PAGES_FLUSHED, PAGES_TOUCHED, TABLE_BLOCKS};
+use crate::entry::{Entry, work};
 use crate::error::Result;
-use crate::figures::{COUNTED, Cell};
-use crate::model::{Cause, Evidence, Finding, Shows, Word};
+use crate::figures::ALL;
+use crate::model::{Cause, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
-/// Dead rows, as a share of live ones, that make a difference: autovacuum itself waits for 5 to 20 %.
-const DEAD_SHARE_MIN: f64 = 0.02;
-/// By how much tables and indexes have to be larger.
-const SIZE_RATIO_MIN: f64 = 1.05;
-/// Share of pages that index-only scans need not look at.
-const VISIBLE_SHARE_MIN: f64 = 0.10;
-/// Log since the checkpoint: by how much, and how many times as much, one arm has to have more than OTHER.
-const WAL_MIN_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
-const WAL_RATIO_MIN: f64 = 2.0;
-
-/// Transactions that wait for purge: by how many, and how many times as many, one arm has to have more than OTHER.
-const HISTORY_MIN: f64 = 10_000.0;
-const HISTORY_RATIO_MIN: f64 = 2.0;
-/// Share of the buffer pool that is dirty.
-const DIRTY_SHARE_MIN: f64 = 0.10;
-
-const TABLES_IO: &str = "pg_statio_all_tables";
-
-/// Stands for the name of the arm without the debt.
-const OTHER: &str = "OTHER";
+/// Log since the checkpoint: by how much more it has to be on one arm, and how many times as much.
+const LOG_DIFFERS: Differs = Differs::Times { ratio: 2.0, by: 64.0 * 1024.0 * 1024.0 };
 
 /// What a fingerprint says of the data, over all tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -57,7 +40,7 @@ struct State {
 }
 
 impl State {
-    fn of(fingerprint: &[(String, String)]) -> Self {
+    fn from_fingerprint(fingerprint: &[(String, String)]) -> Self {
         let mut state = Self::default();
         for (key, value) in fingerprint {
             let Ok(value) = value.parse::<f64>() else { continue };
@@ -99,322 +82,232 @@ impl State {
     }
 }
 
+/// What has to lie between two states for them to differ.
+enum Differs {
+    By(f64),
+    /// One is `ratio` times the other, and larger by this much.
+    Times {
+        ratio: f64,
+        by: f64,
+    },
+}
+
 /// A kind of debt: how much of it a state has, and what it makes a test do.
 struct Kind {
     cause: Cause,
-    /// How much more the second state has than the first, 1 where it begins to count; negative where it has less.
-    more: fn(&State, &State) -> f64,
-    /// What the state is, as evidence names it, with its unit.
-    what: &'static str,
+    /// Name and unit of the state, as evidence has them.
+    name: &'static str,
     unit: &'static str,
     value: fn(&State) -> f64,
-    /// As the sentence says it of the arm that has more debt, and then of the other, which is named by [`OTHER`].
-    says: fn(&State, &State) -> String,
-    effects: &'static [Effect],
-    /// Whether the test does what the debt acts on, where its effects alone do not tell.
-    applies: fn(&Context<'_>) -> Result<bool>,
+    /// What states are compared by, and what has to lie between them.
+    amount: fn(&State) -> f64,
+    differs: Differs,
+    /// Whether the state with the smaller amount is the one in debt.
+    less_is_debt: bool,
+    /// As the sentence says it of the arm in debt: `{more}` and `{less}` are the values on it and on the other arm,
+    /// which is `{other}`.
+    says: &'static str,
+    effects: &'static [Entry],
+    /// A kind of node that a plan of the test must have for the debt to act.
+    node: Option<&'static str>,
 }
 
-/// Work that a debt makes.
-struct Effect {
-    /// `touches {} blocks of tables`.
-    phrase: &'static str,
-    what: &'static str,
-    unit: &'static str,
-    shows: &'static Shows,
-    /// Below this it is next to nothing on both arms.
-    floor: f64,
-    per_op: fn(Cell<'_>) -> Option<f64>,
-}
-
-const TABLE_BLOCKS: Effect = Effect {
-    phrase: "touches {} blocks of tables",
-    what: "table blocks touched",
-    unit: "blocks",
-    shows: &Shows::Itself,
-    floor: 0.1,
-    per_op: |cell| blocks(cell, ["heap_blks_hit", "heap_blks_read"]),
-};
-const INDEX_BLOCKS: Effect = Effect {
-    phrase: "touches {} blocks of indexes",
-    what: "index blocks touched",
-    unit: "blocks",
-    shows: &Shows::Itself,
-    floor: 0.1,
-    per_op: |cell| blocks(cell, ["idx_blks_hit", "idx_blks_read"]),
-};
-const INDEX_ENTRIES: Effect = Effect {
-    phrase: "reads {} index entries",
-    what: "index entries read",
-    unit: "entries",
-    shows: &Shows::Itself,
-    floor: 0.1,
-    per_op: |cell| Some(cell.counter("pg_stat_all_indexes", "all", "idx_tup_read")? / cell.operations()),
-};
-const INSTRUCTIONS: Effect = Effect {
-    phrase: "executes {} instructions",
-    what: "instructions",
-    unit: "instructions",
-    shows: &Shows::Itself,
-    floor: 1.0,
-    per_op: |cell| {
-        Some(cell.metric("server_instructions_user").or(cell.metric(COUNTED))? / cell.operations())
-    },
-};
-const PAGE_IMAGES: Effect = Effect {
-    phrase: "writes {} full-page images to WAL",
-    what: "full-page images in WAL",
-    shows: &Shows::FullPageImages,
-    unit: "images",
-    floor: 0.001,
-    per_op: |cell| Some(cell.counter_sum("pg_stat_wal", "wal_fpi", |_| true)? / cell.operations()),
-};
-
-const PAGES: Effect = Effect {
-    phrase: "asks the buffer pool for {} pages",
-    what: "pages asked for in the buffer pool",
-    unit: "pages",
-    shows: &Shows::Itself,
-    floor: 0.1,
-    per_op: |cell| Some(pages_touched(cell)? / cell.operations()),
-};
-const FLUSHED: Effect = Effect {
-    phrase: "flushes {} dirty pages",
-    what: "dirty pages flushed",
-    unit: "pages",
-    shows: &Shows::Itself,
-    floor: 0.005,
-    per_op: |cell| {
-        Some(cell.counter("global_status", "", "innodb_buffer_pool_pages_flushed")? / cell.operations())
-    },
-};
+const INDEX_ENTRIES: Entry = work(Cause::DeadRows, "index entries read", "entries", 0.1)
+    .says("reads {} index entries")
+    .is(|cell| cell.counter("pg_stat_all_indexes", ALL, "idx_tup_read"));
+const INSTRUCTIONS: Entry = work(Cause::Instructions, "instructions", "instructions", 1.0)
+    .says("executes {} instructions")
+    .is(|cell| cell.instructions());
+const FLUSHED: Entry = PAGES_FLUSHED.above(0.005);
 
 const KINDS: [Kind; 7] = [
     Kind {
         cause: Cause::DeadRows,
-        more: |first, second| (second.dead_share() - first.dead_share()) / DEAD_SHARE_MIN,
-        what: "dead rows when the step began",
+        name: "dead rows at the start of the step",
         unit: "rows",
         value: |state| state.dead_rows,
-        says: |more, less| {
-            format!(
-                "begins with {} dead rows, {} of its live ones (OTHER: {})",
-                words::number(more.dead_rows),
-                words::percent(more.dead_share()),
-                words::number(less.dead_rows)
-            )
-        },
+        amount: State::dead_share,
+        // Of the live rows; autovacuum itself waits for 5 to 20 %.
+        differs: Differs::By(0.02),
+        less_is_debt: false,
+        says: "starts with {more} dead rows, {dead_share} of the live rows ({other}: {less})",
         effects: &[INDEX_ENTRIES, TABLE_BLOCKS, INDEX_BLOCKS, INSTRUCTIONS],
-        applies: |_| Ok(true),
+        node: None,
     },
     Kind {
         cause: Cause::Size,
-        more: |first, second| ratio_beyond(first.bytes, second.bytes, SIZE_RATIO_MIN),
-        what: "size of tables and indexes when the step began",
+        name: "size of tables and indexes at the start of the step",
         unit: "MB",
         value: |state| state.bytes / 1e6,
-        says: |more, less| {
-            let ratio = more.bytes / less.bytes.max(1.0) - 1.0;
-            format!(
-                "begins with tables and indexes of {} MB, {} more than OTHER",
-                words::number(more.bytes / 1e6),
-                words::percent(ratio)
-            )
-        },
-        effects: &[TABLE_BLOCKS, INDEX_BLOCKS, PAGES],
-        applies: |_| Ok(true),
+        amount: |state| state.bytes,
+        differs: Differs::Times { ratio: 1.05, by: 0.0 },
+        less_is_debt: false,
+        says: "starts with {more} MB of tables and indexes ({other}: {less} MB)",
+        effects: &[TABLE_BLOCKS, INDEX_BLOCKS, PAGES_TOUCHED],
+        node: None,
     },
     Kind {
         cause: Cause::DeadRows,
-        more: |first, second| {
-            let (first, second) = (first.waiting_for_purge(), second.waiting_for_purge());
-            let enough = (first - second).abs() >= HISTORY_MIN;
-            if enough { ratio_beyond(first, second, HISTORY_RATIO_MIN) } else { 0.0 }
-        },
-        what: "history list length when the step began",
+        name: "history list length at the start of the step",
         unit: "transactions",
         value: State::waiting_for_purge,
-        says: |more, less| {
-            format!(
-                "begins with {} transactions whose old row versions are not purged yet (history list length; OTHER: \
-                 {}), which reads may have to pass over and purge threads remove meanwhile",
-                words::number(more.waiting_for_purge()),
-                words::number(less.waiting_for_purge())
-            )
-        },
-        effects: &[PAGES, INSTRUCTIONS],
-        applies: |_| Ok(true),
+        amount: State::waiting_for_purge,
+        differs: Differs::Times { ratio: 2.0, by: 10_000.0 },
+        less_is_debt: false,
+        says: "starts with {more} transactions not yet purged (history list length; {other}: {less}): reads may have \
+               to step over their old row versions while purge threads remove them",
+        effects: &[PAGES_TOUCHED, INSTRUCTIONS],
+        node: None,
     },
     Kind {
         cause: Cause::Checkpoint,
-        more: |first, second| (second.dirty_share() - first.dirty_share()) / DIRTY_SHARE_MIN,
-        what: "share of the buffer pool that was dirty when the step began",
+        name: "dirty share of the buffer pool at the start of the step",
         unit: "%",
         value: |state| 100.0 * state.dirty_share(),
-        says: |more, less| {
-            format!(
-                "begins with {} of its buffer pool dirty (OTHER: {})",
-                words::percent(more.dirty_share()),
-                words::percent(less.dirty_share())
-            )
-        },
+        amount: State::dirty_share,
+        differs: Differs::By(0.10),
+        less_is_debt: false,
+        says: "starts with {more} of its buffer pool dirty ({other}: {less})",
         effects: &[FLUSHED],
-        applies: |_| Ok(true),
+        node: None,
     },
     Kind {
         cause: Cause::Checkpoint,
-        more: |first, second| {
-            let enough = (first.redo_bytes - second.redo_bytes).abs() >= WAL_MIN_BYTES;
-            if enough { ratio_beyond(first.redo_bytes, second.redo_bytes, WAL_RATIO_MIN) } else { 0.0 }
-        },
-        what: "redo log since the checkpoint when the step began",
+        name: "redo log since the checkpoint at the start of the step",
         unit: "MB",
         value: |state| state.redo_bytes / 1e6,
-        says: |more, less| {
-            format!(
-                "begins {} MB of redo log after its checkpoint (OTHER: {} MB), and flushes pages the faster the nearer \
-                 that comes to the log's size",
-                words::number(more.redo_bytes / 1e6),
-                words::number(less.redo_bytes / 1e6)
-            )
-        },
+        amount: |state| state.redo_bytes,
+        differs: LOG_DIFFERS,
+        less_is_debt: false,
+        says: "starts with {more} MB of redo log since its checkpoint ({other}: {less} MB); the nearer that comes to \
+               the size of the log, the faster pages are flushed",
         effects: &[FLUSHED],
-        applies: |_| Ok(true),
+        node: None,
     },
     Kind {
         cause: Cause::HeapBlocks,
-        more: |first, second| (first.visible_share() - second.visible_share()) / VISIBLE_SHARE_MIN,
-        what: "pages known to be all visible when the step began",
+        name: "all-visible pages at the start of the step",
         unit: "%",
         value: |state| 100.0 * state.visible_share(),
-        says: |more, less| {
-            format!(
-                "begins with {} of its pages known to be all visible (OTHER: {}), so that index-only scans look \
-                 into the table for the rest",
-                words::percent(more.visible_share()),
-                words::percent(less.visible_share())
-            )
-        },
+        amount: State::visible_share,
+        differs: Differs::By(0.10),
+        less_is_debt: true,
+        says: "starts with {more} of its pages all-visible ({other}: {less}); for the rest index-only scans visit the \
+               table",
         effects: &[TABLE_BLOCKS],
-        applies: |cx| crate::plans::has_node(cx, "Index Only Scan"),
+        node: Some("Index Only Scan"),
     },
     Kind {
         cause: Cause::Wal,
-        more: |first, second| {
-            let enough = (first.wal_bytes - second.wal_bytes).abs() >= WAL_MIN_BYTES;
-            if enough { ratio_beyond(second.wal_bytes, first.wal_bytes, WAL_RATIO_MIN) } else { 0.0 }
-        },
-        what: "WAL since the last checkpoint when the step began",
+        name: "WAL since the last checkpoint at the start of the step",
         unit: "MB",
         value: |state| state.wal_bytes / 1e6,
-        says: |more, less| {
-            format!(
-                "begins {} MB of WAL after its last checkpoint (OTHER: {} MB), and the first change of a page after \
-                 a checkpoint writes it whole",
-                words::number(more.wal_bytes / 1e6),
-                words::number(less.wal_bytes / 1e6)
-            )
-        },
-        effects: &[PAGE_IMAGES],
-        applies: |_| Ok(true),
+        amount: |state| state.wal_bytes,
+        differs: LOG_DIFFERS,
+        less_is_debt: true,
+        says: "starts {more} MB of WAL after its last checkpoint ({other}: {less} MB); the first change of a page after \
+               a checkpoint writes a full-page image",
+        effects: &[PAGE_IMAGES.above(0.001)],
+        node: None,
     },
 ];
 
-/// 1 or more where `second` is at least `ratio` times `first`, -1 or less where it is the other way round.
-fn ratio_beyond(first: f64, second: f64, ratio: f64) -> f64 {
-    (second.max(1.0) / first.max(1.0)).ln() / ratio.ln()
+impl Kind {
+    /// How much more of the debt `second` has than `first`, 1 where it begins to count; negative where it has less.
+    fn more(&self, first: &State, second: &State) -> f64 {
+        let (first, second) = ((self.amount)(first), (self.amount)(second));
+        let more = match self.differs {
+            Differs::By(by) => (second - first) / by,
+            Differs::Times { by, .. } if (second - first).abs() < by => 0.0,
+            Differs::Times { ratio, .. } => (second.max(1.0) / first.max(1.0)).ln() / ratio.ln(),
+        };
+        if self.less_is_debt { -more } else { more }
+    }
+
+    fn said(&self, state: &State) -> String {
+        let value = (self.value)(state);
+        if self.unit == "%" { words::percent(value / 100.0) } else { words::number(value) }
+    }
 }
 
-fn blocks(cell: Cell<'_>, columns: [&str; 2]) -> Option<f64> {
-    let [hit, read] = columns.map(|column| cell.counter(TABLES_IO, "all", column));
-    Some((hit? + read?) / cell.operations())
-}
-
-/// Debts that one arm begins this test with, where its work shows them.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
-    let (Some(base), Some(arm)) = (Begin::of(cx, cx.base)?, Begin::of(cx, cx.arm)?) else {
+/// Debts that one arm starts this test with, where its work shows them.
+pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
+    let (Some(base), Some(arm)) = (Start::find(cx, cx.base)?, Start::find(cx, cx.arm)?) else {
         return Ok(Vec::new());
     };
     let mut findings = Vec::new();
     for kind in &KINDS {
-        let more = (kind.more)(&base.state, &arm.state);
-        if more.abs() < 1.0 {
-            continue;
+        let more = kind.more(&base.state, &arm.state);
+        let effects = if more.abs() < 1.0 { Vec::new() } else { effects(cx, kind, more > 0.0) };
+        let can_act = || kind.node.map_or(Ok(true), |node| crate::plans::has_node(cx, node));
+        if !effects.is_empty() && can_act()? {
+            let since = since(cx.run, kind, &base, &arm)?;
+            findings.push(finding(cx, kind, [&base, &arm], &effects, since));
         }
-        let effects = effects(cx, kind, more > 0.0);
-        if effects.is_empty() || !(kind.applies)(cx)? {
-            continue;
-        }
-        let since = since(cx.run, kind, &base, &arm)?;
-        findings.push(finding(cx, kind, [&base, &arm], &effects, since.as_ref()));
     }
-    if findings.is_empty() || !crate::plans::of_test(cx)?.is_empty() {
+    if findings.is_empty() || !crate::plans::findings(cx)?.is_empty() {
         return Ok(Vec::new());
     }
     Ok(findings)
 }
 
-/// How a test began on one arm.
-struct Begin<'a> {
+/// How a test started on one arm.
+struct Start<'a> {
     window: &'a Recorded<Window>,
     state: State,
 }
 
-impl<'a> Begin<'a> {
-    fn of(cx: &Context<'a>, arm: usize) -> Result<Option<Self>> {
+impl<'a> Start<'a> {
+    fn find(cx: &Context<'a>, arm: usize) -> Result<Option<Self>> {
         for window in cx.windows(arm) {
-            let fingerprint = cx.run.fingerprint(window.action.seq)?;
-            if !fingerprint.is_empty() {
-                return Ok(Some(Self { window, state: State::of(&fingerprint) }));
+            if let Some(state) = state(cx.run, window)? {
+                return Ok(Some(Self { window, state }));
             }
         }
         Ok(None)
     }
 }
 
+/// The state that a window started with; none where it was not looked at.
+fn state(run: &Run, window: &Recorded<Window>) -> Result<Option<State>> {
+    let fingerprint = run.fingerprint(window.action.seq)?;
+    Ok((!fingerprint.is_empty()).then(|| State::from_fingerprint(&fingerprint)))
+}
+
 /// What the arm with more debt does more of, beyond noise.
-fn effects<'k>(cx: &Context<'_>, kind: &'k Kind, arm_has_more: bool) -> Vec<(&'k Effect, Quantity)> {
-    let effects = kind.effects.iter().filter_map(|effect| Some((effect, cx.figures.of(effect.per_op)?)));
-    effects
-        .filter(|(effect, found)| {
-            found.matters() && found.rose() == arm_has_more && found.base.max(found.arm) >= effect.floor
-        })
-        .collect()
+fn effects<'k>(cx: &Context<'_>, kind: &'k Kind, arm_has_more: bool) -> Vec<(&'k Entry, Quantity)> {
+    let effects = kind.effects.iter().filter_map(|effect| Some((effect, effect.quantity(cx)?)));
+    effects.filter(|(_, found)| found.matters() && found.rose() == arm_has_more).collect()
 }
 
 /// From when on the arms differ.
-struct Since {
-    /// The step that was run before they did; none when they differ since the first step.
-    after: Option<String>,
-    /// Whether the arm that has the debt was vacuumed since.
+struct Since<'a> {
+    /// The step before which they did not; none when they differ since the first step.
+    after: Option<&'a str>,
+    /// Whether the arm in debt was vacuumed since.
     vacuumed: bool,
 }
 
-/// Walks back over the steps of both arms as long as they differ by at least half of what they differ by now.
-fn since(run: &Run, kind: &Kind, base: &Begin<'_>, arm: &Begin<'_>) -> Result<Option<Since>> {
-    let now = (kind.more)(&base.state, &arm.state);
-    let debtor = if now > 0.0 { arm } else { base };
-    let mut first_vacuums = debtor.state.vacuums;
+/// Walks back over the steps of both arms as long as they differ by at least half of what they differ by now. None
+/// where there is no earlier step.
+fn since<'a>(run: &'a Run, kind: &Kind, base: &Start<'_>, arm: &Start<'_>) -> Result<Option<Since<'a>>> {
+    let now = kind.more(&base.state, &arm.state);
+    let in_debt = |base: &State, arm: &State| if now > 0.0 { arm.vacuums } else { base.vacuums };
+    let vacuums = in_debt(&base.state, &arm.state);
+    let mut first_vacuums = vacuums;
     let (before, after) = (earlier(run, base.window), earlier(run, arm.window));
     for window in after.iter().rev() {
         let Some(other) = before.iter().find(|other| other.action.step == window.action.step) else {
             continue;
         };
-        let states = (fingerprint(run, other)?, fingerprint(run, window)?);
-        let (Some(base_state), Some(arm_state)) = states else { continue };
-        if (kind.more)(&base_state, &arm_state) / now < 0.5 {
-            let vacuumed = debtor.state.vacuums > first_vacuums;
-            return Ok(Some(Since { after: Some(window.action.step.clone()), vacuumed }));
+        let (Some(base_state), Some(arm_state)) = (state(run, other)?, state(run, window)?) else { continue };
+        if kind.more(&base_state, &arm_state) / now < 0.5 {
+            let after = Some(window.action.step.as_str());
+            return Ok(Some(Since { after, vacuumed: vacuums > first_vacuums }));
         }
-        first_vacuums = if now > 0.0 { arm_state.vacuums } else { base_state.vacuums };
+        first_vacuums = in_debt(&base_state, &arm_state);
     }
-    let vacuumed = debtor.state.vacuums > first_vacuums;
-    Ok((!after.is_empty()).then_some(Since { after: None, vacuumed }))
-}
-
-fn fingerprint(run: &Run, window: &Recorded<Window>) -> Result<Option<State>> {
-    let fingerprint = run.fingerprint(window.action.seq)?;
-    Ok((!fingerprint.is_empty()).then(|| State::of(&fingerprint)))
+    Ok((!after.is_empty()).then_some(Since { after: None, vacuumed: vacuums > first_vacuums }))
 }
 
 /// The windows of the same arm and block that came before.
@@ -430,51 +323,48 @@ fn earlier<'a>(run: &'a Run, of: &Recorded<Window>) -> Vec<&'a Recorded<Window>>
 fn finding(
     cx: &Context<'_>,
     kind: &Kind,
-    [base, arm]: [&Begin<'_>; 2],
-    effects: &[(&Effect, Quantity)],
-    since: Option<&Since>,
+    [base, arm]: [&Start<'_>; 2],
+    effects: &[(&Entry, Quantity)],
+    since: Option<Since<'_>>,
 ) -> Finding {
-    let (arm_name, base_name) = (&cx.its_arm().name, &cx.base_arm().name);
-    let arm_has_more = (kind.more)(&base.state, &arm.state) > 0.0;
-    let (debtor, other, more, less) = match arm_has_more {
+    let (arm_name, base_name) = cx.names();
+    let (debtor, other, more, less) = match kind.more(&base.state, &arm.state) > 0.0 {
         true => (arm_name, base_name, &arm.state, &base.state),
         false => (base_name, arm_name, &base.state, &arm.state),
     };
-    let mut sentence = format!("{debtor} {}", (kind.says)(more, less).replace(OTHER, other));
+    let says = kind
+        .says
+        .replace("{more}", &kind.said(more))
+        .replace("{less}", &kind.said(less))
+        .replace("{dead_share}", &words::percent(more.dead_share()))
+        .replace("{other}", other);
     // What one was loaded with is no debt of earlier steps; and in blocks no test leaves anything to another.
-    let left_by = since.and_then(|since| Some((since.after.as_ref()?, since.vacuumed)));
+    let left_by = since.and_then(|since| Some((since.after?, since.vacuumed)));
     let left_by = left_by.filter(|_| cx.run.meta.protocol != "isolated");
-    match left_by {
-        Some((step, vacuumed)) => {
-            sentence.push_str(&format!("; the two differ in this since {step}"));
-            if more.dead_rows > 0.0 && kind.cause == Cause::DeadRows && !vacuumed {
-                sentence.push_str(", and no vacuum has run on it since");
-            }
-        }
-        None => sentence.push_str("; the two differ in this since the load"),
+    let mut sentence = format!(
+        "{debtor} {says}; the two have differed in this since {}",
+        left_by.map_or("the load", |(step, _)| step)
+    );
+    if more.dead_rows > 0.0 && kind.cause == Cause::DeadRows && left_by.is_some_and(|(_, vacuumed)| !vacuumed)
+    {
+        sentence.push_str(", and no vacuum has run on it since");
     }
     let (effect, found) = &effects[0];
     let does = effect.phrase.replace("{}", &words::number(found.arm));
     let than = words::than(found, base_name);
     sentence.push_str(&format!("; {arm_name} {does} per {}, {than}", cx.operation()));
-    let of_effects = effects.iter().map(|(effect, found)| {
-        Evidence::of(effect.what, cx.per_op(effect.unit), found).showing(effect.shows.clone())
-    });
     let of_state = Evidence {
-        what: kind.what.to_owned(),
+        what: kind.name.to_owned(),
         unit: kind.unit.to_owned(),
         base: Some((kind.value)(&base.state)),
         arm: Some((kind.value)(&arm.state)),
-        noise: None,
-        text: None,
-        shows: Shows::Itself,
+        ..Evidence::default()
     };
+    let evidence =
+        effects.iter().map(|(effect, found)| effect.evidence(cx, found)).chain([of_state]).collect();
+    let word = if left_by.is_some() { Word::InheritedDebt } else { Word::work(found.rose()) };
     Finding {
-        word: if left_by.is_some() { Word::InheritedDebt } else { Word::work(found.rose()) },
-        cause: kind.cause,
-        sentence,
         weight: effects.iter().map(|(_, found)| found.clearness()).fold(0.0, f64::max),
-        certainty: cx.certainty(found),
-        evidence: of_effects.chain([of_state]).collect(),
+        ..cx.finding(word, kind.cause, sentence, found, evidence)
     }
 }

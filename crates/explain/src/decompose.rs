@@ -7,7 +7,7 @@
 //! no remainder (LMDI: Ang, Energy Policy 33, 2005). Each block gives one such split; figures are means over blocks,
 //! so they add up too.
 
-use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures, INSTRUCTIONS};
 use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::half_width;
 
@@ -18,23 +18,25 @@ const SPLIT_US_MIN: f64 = 10e6;
 /// Time that backends were ready to run and had no CPU.
 const QUEUED: &str = "server_backends_queued_us";
 
-/// One block's split. The same tree for every block.
-struct Piece {
-    name: PartName,
-    base: f64,
-    arm: f64,
-    change: f64,
-    of: Vec<Piece>,
+/// A part of one block's split.
+fn piece(name: PartName, base: f64, arm: f64) -> Part {
+    part(name, base, arm, arm - base, f64::NAN)
 }
 
-impl Piece {
-    fn new(name: PartName, base: f64, arm: f64) -> Self {
-        Self { name, base, arm, change: arm - base, of: Vec::new() }
-    }
+/// A factor's contribution to the change of a product.
+fn factor(name: PartName, weight: f64, base: f64, arm: f64) -> Part {
+    part(name, f64::NAN, f64::NAN, weight * (arm / base).ln(), f64::NAN)
+}
 
-    /// A factor's contribution to the change of a product.
-    fn factor(name: PartName, weight: f64, base: f64, arm: f64) -> Self {
-        Self { name, base: f64::NAN, arm: f64::NAN, change: weight * (arm / base).ln(), of: Vec::new() }
+fn part(name: PartName, base: f64, arm: f64, change: f64, half_width: f64) -> Part {
+    Part {
+        name,
+        base_us_per_op: base,
+        arm_us_per_op: arm,
+        change_us_per_op: change,
+        low: change - half_width,
+        high: change + half_width,
+        of: Vec::new(),
     }
 }
 
@@ -48,15 +50,15 @@ struct Known {
 
 /// Splits the time per operation; none where CPU times are missing.
 pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
-    let time = figures.of(time_per_op)?;
-    figures.of(backends_per_op)?;
+    let time = figures.quantity(time_per_op)?;
+    figures.quantity(backends_per_op)?;
     let known = known(figures);
     let (own, null) = figures.pairs(|base, arm| pieces(base, arm, known));
     let first = own.first()?;
     let parts: Vec<Part> = (0..first.len())
         .map(|at| {
-            let own: Vec<&Piece> = own.iter().map(|tree| &tree[at]).collect();
-            let null: Vec<&Piece> = null.iter().map(|tree| &tree[at]).collect();
+            let own: Vec<&Part> = own.iter().map(|tree| &tree[at]).collect();
+            let null: Vec<&Part> = null.iter().map(|tree| &tree[at]).collect();
             combine(&own, &null, figures.replicated)
         })
         .collect();
@@ -110,36 +112,38 @@ pub(crate) fn is_counted_apart(figures: &Figures) -> bool {
 /// The metric that holds instructions; the processor's go before those of a program.
 pub(crate) fn instructions_metric(figures: &Figures) -> Option<&'static str> {
     let multiplexed = figures.per_op("server_perf_multiplexed").is_some();
-    let candidates = [("server_instructions_user", multiplexed), (COUNTED, false)];
+    let candidates = [(INSTRUCTIONS, multiplexed), (COUNTED, false)];
     let usable = candidates.into_iter().filter(|(_, is_spoilt)| !is_spoilt).map(|(name, _)| name);
-    usable
-        .into_iter()
-        .find(|name| figures.per_op(name).is_some_and(|found| found.base > 0.0 && found.arm > 0.0))
+    usable.into_iter().find(|name| is_positive(figures, name))
+}
+
+fn is_positive(figures: &Figures, metric: &str) -> bool {
+    figures.per_op(metric).is_some_and(|found| found.base > 0.0 && found.arm > 0.0)
 }
 
 fn known(figures: &Figures) -> Known {
     let instructions = instructions_metric(figures).filter(|_| !is_counted_apart(figures));
-    let positive = |name: &str| figures.per_op(name).is_some_and(|found| found.base > 0.0 && found.arm > 0.0);
+    let positive = |name: &str| is_positive(figures, name);
     let long = |of_arm| {
         figures.total(of_arm, |cell| cell.metric("server_cpu_us")).is_some_and(|us| us >= SPLIT_US_MIN)
     };
     Known {
         instructions,
-        cycles: instructions == Some("server_instructions_user") && positive("server_cycles_user"),
+        cycles: instructions == Some(INSTRUCTIONS) && positive("server_cycles_user"),
         kernel: positive("server_user_us") && positive("server_system_us") && long(false) && long(true),
     }
 }
 
 /// One block's parts; none where something is missing in it.
-fn pieces(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Vec<Piece>> {
+fn pieces(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Vec<Part>> {
     let per_op = |cell: Cell<'_>, name: &str| Some(cell.metric(name)? / cell.operations());
-    let client = Piece::new(PartName::Client, per_op(base, CLIENT_CPU_US)?, per_op(arm, CLIENT_CPU_US)?);
+    let client = piece(PartName::Client, per_op(base, CLIENT_CPU_US)?, per_op(arm, CLIENT_CPU_US)?);
     Some(vec![server(base, arm, known)?, client, waiting(base, arm)?])
 }
 
-fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Piece> {
+fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Part> {
     let (base_us, arm_us) = (backends_per_op(base)?, backends_per_op(arm)?);
-    let mut whole = Piece::new(PartName::Server, base_us, arm_us);
+    let mut whole = piece(PartName::Server, base_us, arm_us);
     let Some(instructions) = known.instructions else { return Some(whole) };
     // The split into user and kernel time is known for the whole server; backends are nearly all of it.
     let kernel_share = |cell: Cell<'_>| {
@@ -151,34 +155,20 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Piece> {
         false => (0.0, 0.0),
     };
     let (base_user, arm_user) = (base_us - base_kernel, arm_us - arm_kernel);
-    let weight = logarithmic_mean(arm_user, base_user);
-    let (base_count, arm_count) = (positive(base, instructions)?, positive(arm, instructions)?);
-    whole.of.push(Piece::factor(PartName::Instructions, weight, base_count, arm_count));
+    let both = |metric: &str| Some((positive(base, metric)?, positive(arm, metric)?));
+    let (base_count, arm_count) = both(instructions)?;
+    let mut factors = vec![(PartName::Instructions, base_count, arm_count)];
     if known.cycles {
-        let (base_cycles, arm_cycles) =
-            (positive(base, "server_cycles_user")?, positive(arm, "server_cycles_user")?);
-        whole.of.push(Piece::factor(
-            PartName::CyclesPerInstruction,
-            weight,
-            base_cycles / base_count,
-            arm_cycles / arm_count,
-        ));
-        whole.of.push(Piece::factor(
-            PartName::TimePerCycle,
-            weight,
-            base_user / base_cycles,
-            arm_user / arm_cycles,
-        ));
+        let (base_cycles, arm_cycles) = both("server_cycles_user")?;
+        factors.push((PartName::CyclesPerInstruction, base_cycles / base_count, arm_cycles / arm_count));
+        factors.push((PartName::TimePerCycle, base_user / base_cycles, arm_user / arm_cycles));
     } else {
-        whole.of.push(Piece::factor(
-            PartName::TimePerInstruction,
-            weight,
-            base_user / base_count,
-            arm_user / arm_count,
-        ));
+        factors.push((PartName::TimePerInstruction, base_user / base_count, arm_user / arm_count));
     }
+    let weight = logarithmic_mean(arm_user, base_user);
+    whole.of.extend(factors.into_iter().map(|(name, base, arm)| factor(name, weight, base, arm)));
     if known.kernel {
-        whole.of.push(Piece::new(PartName::Kernel, base_kernel, arm_kernel));
+        whole.of.push(piece(PartName::Kernel, base_kernel, arm_kernel));
     }
     Some(whole)
 }
@@ -187,26 +177,22 @@ fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
     Some(cell.metric(metric)? / cell.operations()).filter(|value| *value > 0.0)
 }
 
-/// Waiting by the kinds that somebody measures: the kernel, or a server that is told to (`track_io_timing`,
+/// Waiting by the kinds that somebody measures: the kernel, or a server with timing switched on (`track_io_timing`,
 /// `track_wal_io_timing`).
-fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Piece> {
-    let piece = |name: PartName, us: fn(Cell<'_>) -> f64| {
-        Piece::new(name, us(base) / base.operations(), us(arm) / arm.operations())
+fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Part> {
+    let mut whole = piece(PartName::Waiting, off_cpu_per_op(base)?, off_cpu_per_op(arm)?);
+    let (mut base_us, mut arm_us) = (whole.base_us_per_op, whole.arm_us_per_op);
+    let mut add = |name: PartName, us: fn(Cell<'_>) -> f64| {
+        let kind = piece(name, us(base) / base.operations(), us(arm) / arm.operations());
+        base_us -= kind.base_us_per_op;
+        arm_us -= kind.arm_us_per_op;
+        whole.of.push(kind);
     };
-    let whole = Piece::new(PartName::Waiting, off_cpu_per_op(base)?, off_cpu_per_op(arm)?);
-    let mut of = vec![
-        piece(PartName::ForCpu, queue_us),
-        piece(PartName::ForReads, read_us),
-        piece(PartName::ForLog, log_us),
-    ];
-    let known = |of_piece: fn(&Piece) -> f64| of.iter().map(of_piece).sum::<f64>();
-    let rest = Piece::new(
-        PartName::Unexplained,
-        whole.base - known(|piece| piece.base),
-        whole.arm - known(|piece| piece.arm),
-    );
-    of.push(rest);
-    Some(Piece { of, ..whole })
+    add(PartName::ForCpu, queue_us);
+    add(PartName::ForReads, read_us);
+    add(PartName::ForLog, log_us);
+    whole.of.push(piece(PartName::Unexplained, base_us, arm_us));
+    Some(whole)
 }
 
 /// Time that client and backend had no CPU though one of them was ready to run; none where nobody measured it.
@@ -239,28 +225,23 @@ fn logarithmic_mean(a: f64, b: f64) -> f64 {
     if log.abs() < 1e-9 { f64::midpoint(a, b) } else { (a - b) / log }
 }
 
-fn combine(own: &[&Piece], null: &[&Piece], replicated: bool) -> Part {
-    let mean = |of: fn(&Piece) -> f64| own.iter().map(|piece| of(piece)).sum::<f64>() / own.len() as f64;
-    let changes = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.change).collect::<Vec<_>>();
-    let change = mean(|piece| piece.change);
+/// The means of one part over blocks, with the interval of its change.
+fn combine(own: &[&Part], null: &[&Part], replicated: bool) -> Part {
+    let mean = |of: fn(&Part) -> f64| own.iter().map(|part| of(part)).sum::<f64>() / own.len() as f64;
+    let changes = |parts: &[&Part]| parts.iter().map(|part| part.change_us_per_op).collect::<Vec<_>>();
     let half = if replicated { half_width(&changes(own), &changes(null)) } else { f64::NAN };
-    let children = own.first().map_or(0, |piece| piece.of.len());
-    Part {
-        name: own.first().map_or(PartName::Operation, |piece| piece.name),
-        base_us_per_op: mean(|piece| piece.base),
-        arm_us_per_op: mean(|piece| piece.arm),
-        change_us_per_op: change,
-        low: change - half,
-        high: change + half,
-        of: (0..children)
-            .map(|at| {
-                let own: Vec<&Piece> = own.iter().map(|piece| &piece.of[at]).collect();
-                let null: Vec<&Piece> = null.iter().map(|piece| &piece.of[at]).collect();
-                combine(&own, &null, replicated)
-            })
-            .filter(|part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0)
-            .collect(),
-    }
+    let first = own.first();
+    let inner = |at: usize| {
+        let own: Vec<&Part> = own.iter().map(|part| &part.of[at]).collect();
+        let null: Vec<&Part> = null.iter().map(|part| &part.of[at]).collect();
+        combine(&own, &null, replicated)
+    };
+    let of = (0..first.map_or(0, |part| part.of.len())).map(inner);
+    let is_there = |part: &Part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0;
+    let name = first.map_or(PartName::Operation, |part| part.name);
+    let (base, arm) = (mean(|part| part.base_us_per_op), mean(|part| part.arm_us_per_op));
+    let whole = part(name, base, arm, mean(|part| part.change_us_per_op), half);
+    Part { of: of.filter(is_there).collect(), ..whole }
 }
 
 /// What an operation does that shows in no part of its own: what it is, its unit, and where its total is.
@@ -273,17 +254,17 @@ const BESIDE: [(&str, &str, &str, f64); 5] = [
         "server_involuntary_switches",
         1.0,
     ),
-    ("kB fetched from storage", "kB", "server_read_bytes", 1024.0),
-    ("kB sent to storage", "kB", "server_write_bytes", 1024.0),
+    ("kB read from storage", "kB", "server_read_bytes", 1024.0),
+    ("kB written to storage", "kB", "server_write_bytes", 1024.0),
 ];
 /// Less than so much an operation is chance.
 const BESIDE_MIN: f64 = 0.001;
 
 fn beside(figures: &Figures) -> Vec<Evidence> {
     let figure = |(what, unit, metric, scale): (&str, &str, &'static str, f64)| {
-        let found = figures.of(|cell| Some(cell.metric(metric)? / scale / cell.operations()))?;
+        let found = figures.quantity(|cell| Some(cell.metric(metric)? / scale / cell.operations()))?;
         (found.base.max(found.arm) >= BESIDE_MIN)
-            .then(|| Evidence::of(what, format!("{unit}/{}", figures.operation()), &found))
+            .then(|| Evidence::figure(what, format!("{unit}/{}", figures.operation()), &found))
     };
     BESIDE.into_iter().filter_map(figure).collect()
 }
@@ -293,16 +274,9 @@ fn background(figures: &Figures) -> Option<Part> {
         let roles: f64 = cell.roles()?.iter().filter_map(|name| cell.metric(name)).sum();
         Some(roles / cell.operations())
     };
-    let found = figures.of(of_cell)?;
-    (found.base > 0.0 || found.arm > 0.0).then(|| Part {
-        name: PartName::Background,
-        base_us_per_op: found.base,
-        arm_us_per_op: found.arm,
-        change_us_per_op: found.change(),
-        low: found.change() - found.half_width,
-        high: found.change() + found.half_width,
-        of: Vec::new(),
-    })
+    let found = figures.quantity(of_cell)?;
+    (found.base > 0.0 || found.arm > 0.0)
+        .then(|| part(PartName::Background, found.base, found.arm, found.change(), found.half_width))
 }
 
 #[cfg(test)]
@@ -316,7 +290,7 @@ mod tests {
         CLIENT_TIME,
         BACKENDS,
         "client_cpu_us",
-        "server_instructions_user",
+        INSTRUCTIONS,
         "server_cycles_user",
         "server_user_us",
         "server_system_us",
@@ -358,7 +332,7 @@ mod tests {
                 (CLIENT_TIME, 100.0 * work * speed + 50.0),
                 (BACKENDS, 100.0 * work * speed),
                 ("client_cpu_us", 50.0),
-                ("server_instructions_user", 1000.0 * work),
+                (INSTRUCTIONS, 1000.0 * work),
                 ("server_cycles_user", 500.0 * work * speed),
             ];
             Some(Totals::made(1.0, values.map(|(name, value)| (name.to_owned(), value)).into()))

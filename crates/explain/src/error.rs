@@ -12,6 +12,6 @@ pub enum Error {
     #[error("no test '{test}' in run {run}; it has: {known}")]
     NoSuchTest { test: String, run: String, known: String },
     /// An arm was asked for that the run does not have.
-    #[error("run {run} has no arm number {arm}: it has {arms}, counted from 0")]
+    #[error("run {run} has no arm {arm}; it has {arms}, numbered from 0")]
     NoSuchArm { arm: usize, run: String, arms: usize },
 }

@@ -13,8 +13,8 @@ use rqps_model::{CounterName, EndedBy};
 use rqps_store::{BlockStatus, Recorded, Run, Window};
 
 use crate::error::Result;
+use crate::foreground::Foreground;
 use crate::quantity::{Quantity, quantity};
-use crate::queue::Foreground;
 
 /// Key of the CPU time of the client program.
 pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
@@ -22,8 +22,14 @@ pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
 /// Key of the CPU time of the processes that serve measured clients.
 pub(crate) const BACKENDS: &str = "backends_cpu_us";
+/// Key of the CPU time of background work, before its role and the unit.
+pub(crate) const ROLE: &str = "server_role.";
+/// The object that stands for all objects of a view.
+pub(crate) const ALL: &str = "all";
 /// Key of the CPU time of threads that nothing is known of.
 const UNNAMED: &str = "server_role.other_thread_us";
+/// Key of the instructions that the processor counted.
+pub(crate) const INSTRUCTIONS: &str = "server_instructions_user";
 /// Key of the instructions of a count, scaled to the operations of the windows.
 pub(crate) const COUNTED: &str = "counted_instructions";
 /// Key of the CPU time of the busiest client's backend over that of the median one.
@@ -81,6 +87,12 @@ impl Cell<'_> {
         self.totals.counters.get(self.figures.names.get(&key)?).copied()
     }
 
+    /// The sum of two columns of one object; none where this server lacks one of them.
+    pub fn sum(&self, view: &str, object: &str, columns: [&str; 2]) -> Option<f64> {
+        let [one, other] = columns.map(|column| self.counter(view, object, column));
+        Some(one? + other?)
+    }
+
     /// The sum of a column over those objects of a view that `matches` accepts; none where there is none of them.
     pub fn counter_sum(&self, view: &str, column: &str, matches: impl Fn(&str) -> bool) -> Option<f64> {
         let wanted = self.figures.names.iter().filter(|((its_view, object, its_column), _)| {
@@ -90,17 +102,29 @@ impl Cell<'_> {
         (!values.is_empty()).then(|| values.iter().sum())
     }
 
+    /// Instructions in user mode; the processor's count goes before that of a program.
+    pub fn instructions(&self) -> Option<f64> {
+        self.metric(INSTRUCTIONS).or(self.metric(COUNTED))
+    }
+
     /// The names of all metrics that begin with `prefix`.
     pub fn metrics_of(&self, prefix: &str) -> Vec<&str> {
         self.totals.metrics.keys().filter(|name| name.starts_with(prefix)).map(String::as_str).collect()
     }
 
-    /// The metrics with the CPU time of background work by role. None where the measured sessions are not told from the
-    /// rest (MySQL 5.6 names no threads): the roles then hold their work too.
+    /// The metrics with the CPU time of background work by role. None where the measured sessions cannot be told from
+    /// the rest (MySQL 5.6 names no threads): the roles then hold their work too.
     pub fn roles(&self) -> Option<Vec<&str>> {
-        let roles = self.metrics_of("server_role.");
+        let roles = self.metrics_of(ROLE);
         let told = self.metric(BACKENDS).is_some() || !roles.contains(&UNNAMED);
         (told && !roles.is_empty()).then_some(roles)
+    }
+
+    /// CPU time of background work in these roles; 0 where roles are known and none of these was on a CPU.
+    pub fn roles_us(&self, roles: &[&str]) -> Option<f64> {
+        self.roles()?;
+        let us = |role: &&str| self.metric(&format!("{ROLE}{role}_us")).unwrap_or(0.0);
+        Some(roles.iter().map(us).fold(0.0, |sum, us| sum + us))
     }
 }
 
@@ -169,7 +193,7 @@ impl Figures {
     }
 
     /// The change of a quantity; none where no block has it for both arms.
-    pub fn of(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
+    pub fn quantity(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
         let value = |totals: &Option<Rc<Totals>>| {
             let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
             value(Cell { figures: self, totals }).filter(|value| value.is_finite())
@@ -181,12 +205,12 @@ impl Figures {
 
     /// A metric per operation.
     pub fn per_op(&self, metric: &str) -> Option<Quantity> {
-        self.of(|cell| Some(cell.metric(metric)? / cell.operations()))
+        self.quantity(|cell| Some(cell.metric(metric)? / cell.operations()))
     }
 
     /// The arm's rate over base's.
     pub fn ratio(&self) -> Option<f64> {
-        let time = self.of(|cell| Some(cell.metric(CLIENT_TIME)? / cell.operations()))?;
+        let time = self.per_op(CLIENT_TIME)?;
         Some(time.base / time.arm)
     }
 
@@ -263,7 +287,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
         totals.operations += window.result.operations;
         let elapsed_us = window.result.elapsed_us as f64;
-        let foreground = Foreground::of(window);
+        let foreground = Foreground::from_window(window);
         let connections = foreground.as_ref().map_or(window.result.clients, |its| its.connections);
         let backends = match &foreground {
             Some(its) => Some(its.server_us),
@@ -319,13 +343,10 @@ fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
         sums.resize(sums.len().max(window.connections.len()), 0.0);
         sums.iter_mut().zip(&window.connections).for_each(|(sum, one)| *sum += one.cpu_us);
     }
-    let ratio = |mut sums: Vec<f64>| {
+    let ratio = |(block, mut sums): (u32, Vec<f64>)| {
         sums.sort_unstable_by(f64::total_cmp);
-        (sums[sums.len() - 1], sums[sums.len() / 2])
+        let (most, median) = (sums[sums.len() - 1], sums[sums.len() / 2]);
+        (median > 0.0).then(|| (block, most / median))
     };
-    let ratios = blocks.into_iter().map(|(block, sums)| (block, ratio(sums)));
-    ratios
-        .filter(|(_, (_, median))| *median > 0.0)
-        .map(|(block, (most, median))| (block, most / median))
-        .collect()
+    blocks.into_iter().filter_map(ratio).collect()
 }

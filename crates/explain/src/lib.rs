@@ -1,15 +1,17 @@
 //! Why an arm is slower or faster than base: findings with their evidence, from a run folder and its verdicts alone.
 //!
 //! [`explain`] looks at one test of one arm after the other. A finding names a cause only where that cause's own
-//! evidence stands out of what base against itself varies; what is left is said to be not explained.
+//! evidence exceeds what base differs from itself by; the rest is reported as unexplained.
 
 mod connections;
 mod context;
 mod counters;
 mod debt;
 mod decompose;
+mod entry;
 mod error;
 mod figures;
+mod foreground;
 mod host;
 mod mechanisms;
 mod merge;
@@ -38,7 +40,6 @@ pub use model::{
     PartName, RATIO_HIGH, RATIO_LOW, Word,
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
-use rank::Item;
 
 /// Explains what is asked for, ordered by group, test and arm. `judged` are the verdicts relative to the base that is
 /// asked for; none in a run without blocks.
@@ -60,15 +61,14 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
             let is_its_arm =
                 if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
-            let missed = queue::missed(run, test, arm) || queue::missed(run, test, base);
-            if !is_its_arm || (asked.tests.is_empty() && !missed && is_same(judged, test, arm)) {
+            let missed = || queue::missed(run, test, arm) || queue::missed(run, test, base);
+            if !is_its_arm || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
                 continue;
             }
             let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
-            let is_asked = judged.is_some() || !asked.tests.is_empty();
-            if is_asked || missed || cx.changed() || queue::is_more_expensive(&cx) {
+            if judged.is_some() || !asked.tests.is_empty() || stands_out(&cx) {
                 explanations.push(of_test(&cx, group)?);
             }
         }
@@ -124,12 +124,12 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
-    let differences = settings::of_test(cx)?;
-    let suspects = mechanisms::Suspects::of(cx, &differences)?;
+    let differences = settings::differences(cx)?;
+    let suspects = mechanisms::Suspects::find(cx, &differences)?;
     let searched = is_shown(cx);
     // That the plan is another one is a fact; some figures always stand out by chance.
     let (mut findings, remarks) =
-        if searched { findings(cx, &suspects)? } else { (plans::of_test(cx)?, Vec::new()) };
+        if searched { findings(cx, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
     suspects.attach(&mut findings);
     Ok(Explanation {
         test: cx.test.to_owned(),
@@ -146,55 +146,51 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
 
 /// Whether there is something to explain: a verdict that shows a change, or a run that has none.
 fn is_shown(cx: &Context<'_>) -> bool {
-    let missed = queue::missed(cx.run, cx.test, cx.arm) || queue::missed(cx.run, cx.test, cx.base);
-    cx.judged.is_none() || missed || cx.changed() || queue::is_more_expensive(cx)
+    cx.judged.is_none() || stands_out(cx)
+}
+
+/// Whether something is worth an explanation that nobody asked for.
+fn stands_out(cx: &Context<'_>) -> bool {
+    let missed = [cx.arm, cx.base].into_iter().any(|arm| queue::missed(cx.run, cx.test, arm));
+    missed || cx.changed() || queue::is_more_expensive(cx)
 }
 
 /// What was found, and what could not be looked at.
 fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Finding>, Vec<String>)> {
-    let mut found: Vec<Item> = queue::of_test(cx).into_iter().map(Item::of).collect();
+    let mut found = queue::findings(cx);
     // Where the two did not do the same, the time of an operation says nothing.
-    if found.iter().all(|item| item.finding.word != Word::NotComparable) {
-        found.extend(time::of_test(cx));
+    if found.iter().all(|finding| finding.word != Word::NotComparable) {
+        found.extend(time::findings(cx));
     }
-    found.extend(debt::of_test(cx)?.into_iter().map(Item::of));
-    found.extend(counters::of_test(cx).into_iter().map(Item::of));
-    found.extend(connections::of_test(cx).into_iter().map(Item::of));
-    found.extend(plans::of_test(cx)?.into_iter().map(Item::of));
-    found.extend(host::of_test(cx).into_iter().map(Item::of));
-    found.extend(waits::of_test(cx)?.into_iter().map(Item::of));
-    let profiled = profile::of_test(cx)?;
-    found.extend(profiled.findings.into_iter().map(Item::of));
-    let findings = rank::tell(cx, found, suspects);
+    found.extend(debt::findings(cx)?);
+    found.extend(counters::findings(cx));
+    found.extend(connections::findings(cx));
+    found.extend(plans::findings(cx)?);
+    found.extend(host::findings(cx));
+    found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
-    remarks.extend(profiled.remarks);
-    Ok((findings, remarks))
+    found.extend(profile::finding(cx, &mut remarks)?);
+    Ok((rank::ranked(cx, found, suspects), remarks))
 }
 
 /// What could not be looked at, and what would make it visible.
 fn remarks(cx: &Context<'_>) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if !cx.figures.replicated {
-        remarks.push(
-            "one pass: only differences of 10 % and more are spoken of, and nothing tells them from noise; protocol \
-             \"isolated\" or `passes` does"
-                .to_owned(),
-        );
-    }
-    if cx.decomposition.is_none() {
-        remarks.push("no CPU times of sessions: the time per operation is not split".to_owned());
-    } else if decompose::instructions_metric(cx.figures).is_none() {
-        remarks.push(
-            "no instructions: neither did the processor count them nor a program (`count_instructions` in \
-             a plan of blocks); more work and slower work are told apart by counters only"
-                .to_owned(),
-        );
-    } else if decompose::is_counted_apart(cx.figures) {
-        remarks.push(
-            "instructions were counted apart from the windows, in a start of their own: what they and CPU time do not \
-             share is not said to be speed"
-                .to_owned(),
-        );
-    }
-    remarks
+    let one_pass = "one pass: only differences of 10 % or more are reported, and any of them may be noise; protocol \
+                    \"isolated\" or `passes` measures the noise";
+    let of_time = match decompose::instructions_metric(cx.figures) {
+        _ if cx.decomposition.is_none() => {
+            Some("no CPU times per session, so the time per operation is not split")
+        }
+        None => Some(
+            "no instruction counts: there are no hardware counters, and no `count_instructions` in a plan with protocol \
+             \"isolated\"; only server counters tell more work from slower work",
+        ),
+        Some(_) if decompose::is_counted_apart(cx.figures) => Some(
+            "instructions were counted in a separate start of the server, not in the measured windows, so CPU time that \
+             they do not account for is not called slower or faster work",
+        ),
+        Some(_) => None,
+    };
+    let one_pass = (!cx.figures.replicated).then_some(one_pass);
+    one_pass.into_iter().chain(of_time).map(str::to_owned).collect()
 }

@@ -2,11 +2,12 @@
 //!
 //! A difference alone is no finding. One that can act in a test, since what it acts by was at work there, is a
 //! suspect. It is named beside findings of what it acts by. Where the arms are of one build, nothing else was varied:
-//! there findings that a suspect accounts for go first, and where none does, the suspects themselves are said.
+//! there findings that a suspect accounts for go first, and where none does, the suspects themselves are listed.
 
 mod mysql;
 mod needs;
 mod postgres;
+mod rule;
 mod statements;
 mod way;
 
@@ -14,8 +15,10 @@ use crate::connections::ENDED;
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
+use crate::settings::AFTER_LOAD;
 use needs::Needs;
 use rqps_model::clipped;
+use rule::{Rule, fits};
 use statements::Statement;
 use way::Way;
 
@@ -24,59 +27,26 @@ const NAMED_MAX: usize = 4;
 /// Longer texts are cut in a sentence.
 const TEXT_MAX: usize = 90;
 
-/// A setting by name, or by its beginning where a `*` ends it; what it can act by; what has to be at work for that;
-/// which way it moves it.
-type Rule = (&'static str, &'static [Cause], Needs, Way);
-
-/// What code that is another, or is brought in from outside, can act by.
+/// What another program, or code brought in from outside, can act by.
 const OF_CODE: [Cause; 5] =
     [Cause::Instructions, Cause::Cycles, Cause::CpuTime, Cause::KernelTime, Cause::Function];
 
-/// What the environment can act by besides: it loads libraries, and says what they do, and they can do anything.
+/// What the environment can act by besides: it loads libraries, and configures them, and they can do anything.
 const OF_LIBRARY: [Cause; 3] = [Cause::Waiting, Cause::Fsync, Cause::Wal];
 
-/// What differs between two versions whatever their settings: a default that changed along is not named for it.
-const OF_VERSIONS: [Cause; 11] = [
-    Cause::Planning,
-    Cause::Instructions,
-    Cause::Cycles,
-    Cause::CpuTime,
-    Cause::KernelTime,
-    Cause::Function,
-    Cause::Waiting,
-    Cause::CpuQueue,
-    Cause::Locks,
-    Cause::Background,
-    Cause::Unknown,
-];
-
-/// What a difference can act by without a counter or a plan that would have shown it.
-const UNSEEN: [Cause; 8] = [
-    Cause::Planning,
-    Cause::Instructions,
-    Cause::Cycles,
-    Cause::CpuTime,
-    Cause::KernelTime,
-    Cause::Function,
-    Cause::Fsync,
-    Cause::Waiting,
-];
-
-/// The entry of a setting; none where nothing is known of it.
-fn rule_of(setting: &str) -> Option<&'static Rule> {
-    // No two DBMSs give a name to different things, as long as the narrower patterns are asked first.
-    mysql::SETTINGS.iter().chain(&postgres::SETTINGS).find(|(pattern, ..)| fits(pattern, setting))
+/// Whether two versions differ by it whatever their settings: a default that changed along is not named for it.
+fn is_of_versions(cause: Cause) -> bool {
+    use Cause::{Background, CpuQueue, Locks, Planning, Unknown, Waiting};
+    OF_CODE.contains(&cause) || matches!(cause, Planning | Waiting | CpuQueue | Locks | Background | Unknown)
 }
 
-/// Whether a pattern of these tables means a setting.
-fn fits(pattern: &str, setting: &str) -> bool {
-    match pattern.split_once('*') {
-        None => setting == pattern,
-        Some((start, rest)) => {
-            let rest = rest.trim_end_matches('*');
-            setting.strip_prefix(start).is_some_and(|end| rest.is_empty() || end.contains(rest))
-        }
-    }
+/// Whether a difference can act by it without a counter or a plan that would have shown it.
+fn is_unseen(cause: Cause) -> bool {
+    OF_CODE.contains(&cause) || matches!(cause, Cause::Planning | Cause::Fsync | Cause::Waiting)
+}
+
+fn rule_of(setting: &str) -> Option<&'static Rule> {
+    rule::rule_of(mysql::SETTINGS.iter().chain(&postgres::SETTINGS), setting)
 }
 
 /// What a suspect can act by, and whether it makes more of that on the arm; none where it can go either way.
@@ -108,8 +78,8 @@ pub(crate) struct Suspects {
 
 impl Suspects {
     /// Those of the differences that can act.
-    pub fn of(cx: &Context<'_>, differences: &[Difference]) -> Result<Self> {
-        let (base, arm) = (cx.base_arm(), cx.its_arm());
+    pub fn find(cx: &Context<'_>, differences: &[Difference]) -> Result<Self> {
+        let (base, arm) = (cx.base_arm(), cx.candidate());
         let same_build = base.build_hash == arm.build_hash && base.dbms == arm.dbms;
         // What one config comes to on two builds, nobody chose.
         let same_config = base.config_hash == arm.config_hash;
@@ -138,16 +108,14 @@ impl Suspects {
         self.alone && !self.list.is_empty()
     }
 
-    /// What is said where nothing that was looked at accounts for a change, and they are all that was varied;
+    fn differences(&self, wanted: impl Fn(&Suspect) -> bool) -> Vec<&Difference> {
+        self.list.iter().filter(|suspect| wanted(suspect)).map(|suspect| &suspect.difference).collect()
+    }
+
+    /// A clause that lists them where no measured figure explains a change, and nothing else was varied;
     /// `more`, whether operations take longer on the arm.
     pub fn remain(&self, more: Option<bool>) -> Option<String> {
-        let left: Vec<&Difference> = self
-            .list
-            .iter()
-            .filter(|suspect| suspect.is_unseen(more))
-            .map(|suspect| &suspect.difference)
-            .collect();
-        self.alone.then(|| phrase(&left)).flatten()
+        self.alone.then(|| phrase(&self.differences(|suspect| suspect.is_unseen(more)))).flatten()
     }
 
     /// Names in each finding's sentence the differences that can act by its cause; in one that is not explained, those
@@ -155,23 +123,20 @@ impl Suspects {
     pub fn attach(&self, findings: &mut [Finding]) {
         let mut named: Vec<&Difference> = Vec::new();
         for finding in findings.iter_mut().filter(|finding| finding.cause != Cause::Unknown) {
-            let acts = self.list.iter().filter(|suspect| suspect.acts_by(finding));
-            let theirs: Vec<&Difference> = acts.map(|suspect| &suspect.difference).collect();
+            let theirs = self.differences(|suspect| suspect.acts_by(finding));
             named.extend(&theirs);
             add(finding, phrase(&theirs), "");
         }
-        // Where nothing else was varied and none of them is in a finding, what remains is said already.
+        // Where nothing else was varied and none of them is in a finding, what remains is listed already.
         if self.alone && named.is_empty() {
             return;
         }
         for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Unknown) {
             let more = finding.direction();
-            let could = |suspect: &&Suspect| {
+            let theirs = self.differences(|suspect| {
                 suspect.chosen && suspect.is_unseen(more) && !named.contains(&&suspect.difference)
-            };
-            let theirs: Vec<&Difference> =
-                self.list.iter().filter(could).map(|suspect| &suspect.difference).collect();
-            add(finding, phrase(&theirs), ", which could be part of it");
+            });
+            add(finding, phrase(&theirs), ", which may contribute");
         }
     }
 }
@@ -182,15 +147,14 @@ impl Suspect {
         let is_setting = self.difference.kind != DifferenceKind::AfterLoad;
         let moves = |(cause, more): &Act| *cause == finding.cause && goes(*more, finding.direction());
         self.acts.iter().any(moves)
-            && (self.chosen || !OF_VERSIONS.contains(&finding.cause))
+            && (self.chosen || !is_of_versions(finding.cause))
             && (!is_setting || is_its_evidence(name, finding))
     }
 
     /// Whether it can make operations longer, or shorter, without a counter or a plan that would have shown it.
     /// Statements change what is stored, and of that little is counted.
     fn is_unseen(&self, more: Option<bool>) -> bool {
-        let is_seen =
-            |cause: &Cause| self.difference.kind != DifferenceKind::AfterLoad && !UNSEEN.contains(cause);
+        let is_seen = |cause: &Cause| self.difference.kind != DifferenceKind::AfterLoad && !is_unseen(*cause);
         self.acts.iter().any(|(cause, its)| !is_seen(cause) && goes(*its, more))
     }
 }
@@ -234,7 +198,7 @@ fn rose(difference: &Difference) -> Option<bool> {
 
 /// Statements that one of the two was given alone, each by itself.
 fn statements(cx: &Context<'_>) -> Result<Vec<Suspect>> {
-    let (before, after) = (&cx.base_arm().after_load, &cx.its_arm().after_load);
+    let (before, after) = (&cx.base_arm().after_load, &cx.candidate().after_load);
     let only = |these: &[String], others: &[String]| -> Vec<String> {
         these.iter().filter(|sql| !others.contains(sql)).cloned().collect()
     };
@@ -260,12 +224,13 @@ fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Re
     if !tables.is_empty() && needs::has_plans(cx)? && !needs::touches(cx, &tables)? {
         return Ok(Vec::new());
     }
-    Ok(match Statement::of(sql) {
+    Ok(match Statement::parse(sql) {
         Statement::Nothing => Vec::new(),
-        Statement::Unknown => {
-            let can = Cause::ALL.iter().filter(|cause| !OF_NO_STATEMENT.contains(cause));
-            can.map(|cause| (*cause, None)).collect()
-        }
+        Statement::Unknown => Cause::ALL
+            .into_iter()
+            .filter(|cause| is_of_statements(*cause))
+            .map(|cause| (cause, None))
+            .collect(),
         Statement::Kind(causes, needs, way) if needs.are_met(cx, difference)? => {
             // Reads can become cheaper by what makes writes more expensive: another plan, which would be seen.
             let is_seen = needs::has_plans(cx)? || Needs::Log.are_met(cx, difference)?;
@@ -285,20 +250,11 @@ fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Re
     })
 }
 
-/// What the machine does, or the client, and what is not known at all.
-const OF_NO_STATEMENT: [Cause; 8] = [
-    Cause::OtherLoad,
-    Cause::CpuSteal,
-    Cause::Canary,
-    Cause::Swap,
-    Cause::Client,
-    Cause::Frequency,
-    Cause::BackgroundRate,
-    Cause::Unknown,
-];
-
-/// Name of the difference that statements are.
-pub(crate) const AFTER_LOAD: &str = "statements after the load";
+/// Whether some statement can act by it: the machine and the client do the rest.
+fn is_of_statements(cause: Cause) -> bool {
+    use Cause::{BackgroundRate, Canary, Client, CpuSteal, Frequency, OtherLoad, Swap, Unknown};
+    !matches!(cause, OtherLoad | CpuSteal | Canary | Swap | Client | Frequency | BackgroundRate | Unknown)
+}
 
 /// Settings that act on some background processes alone, and how the roles of these begin, as metrics are named.
 const ROLES: [(&str, &[&str]); 10] = [
@@ -326,7 +282,7 @@ fn is_its_evidence(setting: &str, finding: &Finding) -> bool {
         }
         Cause::Background => {
             let of_setting = ROLES.iter().find(|(pattern, _)| fits(pattern, setting));
-            // The first is the one that the finding speaks of.
+            // The first is the one that the finding is about.
             let role = finding.evidence.first().map(|figure| &figure.shows);
             of_setting.is_none_or(|(_, starts)| match role {
                 Some(Shows::Role(role)) => starts.iter().any(|start| role.starts_with(start)),
@@ -398,11 +354,11 @@ fn phrase(differences: &[&Difference]) -> Option<String> {
         parts.push(format!("the arms differ in {}{more}", names.join(", ")));
     }
     for difference in statements.into_iter().take(NAMED_MAX) {
-        let ran = |on: &str, text: &Option<String>| {
-            text.as_ref().map(|text| format!("after the load {on} was given: {}", clipped(text, TEXT_MAX)))
+        let ran = |who: &str, text: &Option<String>| {
+            text.as_ref().map(|text| format!("only {who} ran after its load: {}", clipped(text, TEXT_MAX)))
         };
-        parts.extend(ran("the arm alone", &difference.arm));
-        parts.extend(ran("base alone", &difference.base));
+        parts.extend(ran("this arm", &difference.arm));
+        parts.extend(ran("base", &difference.base));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -7,7 +7,6 @@ use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
 use crate::mechanisms::Suspects;
 use crate::model::{Cause, Finding, Shows, Word};
-use crate::rank::Item;
 use crate::words;
 use rqps_model::Unit;
 
@@ -74,43 +73,42 @@ const EACH_WAITS: f64 = 0.5;
 /// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
 const FSYNC_SHARE: f64 = 0.25;
 
-pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> Vec<Item> {
-    let mut items = same_cause(found);
+pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
+    let mut findings = same_cause(found);
     for (cause, takes) in MERGES {
-        merge(cx, &mut items, cause, takes, suspects);
+        merge(cx, &mut findings, cause, takes, suspects);
     }
-    vacuum_of_tail(&mut items);
-    full_page_images(&mut items);
-    queue_of_work(cx, &mut items);
-    waiting(cx, &mut items, suspects);
-    items
+    vacuum_of_tail(&mut findings);
+    full_page_images(cx.operation(), &mut findings);
+    queue_of_work(cx, &mut findings);
+    waiting(cx, &mut findings, suspects);
+    findings
 }
 
-/// Findings of one cause that point the same way are one: that with the largest change speaks, the others are evidence.
-/// Of the log the first speaks, its bytes.
-fn same_cause(found: Vec<Item>) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    for mut item in found {
-        let alike = items.iter_mut().find(|known| {
-            known.finding.cause == item.finding.cause && known.finding.word == item.finding.word
-        });
+/// Findings of one cause that point the same way are one: that with the largest change gives the sentence, the
+/// others are evidence. Of the log the first gives it, its bytes.
+fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for mut finding in found {
+        let alike =
+            findings.iter_mut().find(|known| known.cause == finding.cause && known.word == finding.word);
         match alike {
             Some(known) => {
-                if own_share(&item) > own_share(known) && item.finding.cause != Cause::Wal {
-                    std::mem::swap(known, &mut item);
+                if own_share(&finding) > own_share(known) && finding.cause != Cause::Wal {
+                    std::mem::swap(known, &mut finding);
                 }
-                take(known, item);
+                take(known, finding);
             }
-            None => items.push(item),
+            None => findings.push(finding),
         }
     }
-    items
+    findings
 }
 
 /// By how much the first figure changed, as a share of the larger value. A plan or a profile has no such figure, and
 /// may change anything.
-fn own_share(item: &Item) -> f64 {
-    item.figure().map_or(1.0, |(base, arm)| share(base, arm))
+fn own_share(finding: &Finding) -> f64 {
+    finding.figure().map_or(1.0, |(base, arm)| share(base, arm))
 }
 
 fn share(base: f64, arm: f64) -> f64 {
@@ -120,8 +118,8 @@ fn share(base: f64, arm: f64) -> f64 {
 
 /// By how much that changed through which a finding costs CPU time. Rows and blocks cost it by all blocks that a
 /// statement touches: a row more or less is nothing beside a thousand.
-fn drive(cx: &Context<'_>, item: &Item) -> f64 {
-    match item.finding.cause {
+fn drive(cx: &Context<'_>, finding: &Finding) -> f64 {
+    match finding.cause {
         // What deletes take is no part of the queries beside them.
         Cause::TailEntries if cx.figures.unit.as_ref().is_some_and(Unit::is_queries) => 0.0,
         Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
@@ -129,31 +127,30 @@ fn drive(cx: &Context<'_>, item: &Item) -> f64 {
         }
         Cause::BufferMisses | Cause::Reads => {
             let all = blocks_touched(cx).map_or(0.0, |found| found.base.max(found.arm));
-            item.figure().map_or(0.0, |(base, arm)| MISS_COSTS * (arm - base).abs() / all.max(1.0))
+            finding.figure().map_or(0.0, |(base, arm)| MISS_COSTS * (arm - base).abs() / all.max(1.0))
         }
-        Cause::HotUpdates => own_share(item),
         Cause::Wal => match cx.figures.per_op("server_wal_bytes") {
             Some(found) if found.base.max(found.arm) >= WAL_BYTES_MIN => found.share(),
             _ => 0.0,
         },
-        Cause::Fsync if item.figure().is_none_or(|(base, arm)| (arm - base).abs() < FSYNCS_MIN) => 0.0,
+        Cause::Fsync if finding.figure().is_none_or(|(base, arm)| (arm - base).abs() < FSYNCS_MIN) => 0.0,
         // Threads of their own flush pages.
         Cause::OtherLoad | Cause::CpuSteal | Cause::Checkpoint => 0.0,
-        _ => own_share(item),
+        _ => own_share(finding),
     }
 }
 
 /// Whether the client's CPU time moved along with the server's, which is then for the machine to account for.
-fn is_of_the_host(item: &Item) -> bool {
-    item.finding.cause == Cause::CpuTime && item.finding.shown(&Shows::ClientCpu).is_some()
+fn is_of_the_host(finding: &Finding) -> bool {
+    finding.cause == Cause::CpuTime && finding.shown(&Shows::ClientCpu).is_some()
 }
 
 /// Whether the host can account for what a finding says, where it is the host that takes it.
-fn of_the_host(cx: &Context<'_>, taker: Cause, item: &Item) -> bool {
-    match (taker, item.finding.cause) {
+fn of_the_host(cx: &Context<'_>, taker: Cause, finding: &Finding) -> bool {
+    match (taker, finding.cause) {
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Cycles) => host::slowed_the_client(cx),
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Waiting | Cause::CpuQueue) => {
-            let waited_us = item.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
+            let waited_us = finding.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
             host::accounts_for_us(cx, taker).is_none_or(|us| us >= HOST_SHARE * waited_us)
         }
         _ => true,
@@ -166,34 +163,34 @@ fn is_foreign(suspects: &Suspects, taker: &Finding, taken: &Finding) -> bool {
     taker.word != Word::TheHost && suspects.account_for(taken) && !suspects.account_for(taker)
 }
 
-fn merge(cx: &Context<'_>, items: &mut Vec<Item>, cause: Cause, takes: &[Cause], suspects: &Suspects) {
-    let Some(at) = items.iter().position(|item| item.finding.cause == cause) else { return };
-    let mut taker = items.remove(at);
+fn merge(cx: &Context<'_>, findings: &mut Vec<Finding>, cause: Cause, takes: &[Cause], suspects: &Suspects) {
+    let Some(at) = position(findings, cause) else { return };
+    let mut taker = findings.remove(at);
     let (direction, drive) = (taker.direction(), drive(cx, &taker));
     let mut kept = Vec::new();
-    for item in items.drain(..) {
-        let agrees = direction.is_none() || item.direction() == direction;
-        let is_effect = CPU.contains(&item.finding.cause) && drive >= DRIVES * own_share(&item);
-        let is_kernel = KERNEL_WORK.contains(&cause) && item.finding.cause == Cause::Cycles;
-        let is_slow = taker.finding.word == Word::TheHost && is_of_the_host(&item);
-        let is_taken = takes.contains(&item.finding.cause) && of_the_host(cx, cause, &item);
-        let is_foreign = is_foreign(suspects, &taker.finding, &item.finding);
+    for finding in findings.drain(..) {
+        let agrees = direction.is_none() || finding.direction() == direction;
+        let is_effect = CPU.contains(&finding.cause) && drive >= DRIVES * own_share(&finding);
+        let is_kernel = KERNEL_WORK.contains(&cause) && finding.cause == Cause::Cycles;
+        let is_slow = taker.word == Word::TheHost && is_of_the_host(&finding);
+        let is_taken = takes.contains(&finding.cause) && of_the_host(cx, cause, &finding);
+        let is_foreign = is_foreign(suspects, &taker, &finding);
         if agrees && !is_foreign && (is_effect || is_slow || is_kernel || is_taken) {
-            also(cx, &mut taker.finding, &item);
-            take(&mut taker, item);
+            also(cx, &mut taker, &finding);
+            take(&mut taker, finding);
         } else {
-            kept.push(item);
+            kept.push(finding);
         }
     }
     kept.insert(at.min(kept.len()), taker);
-    *items = kept;
+    *findings = kept;
 }
 
-fn take(taker: &mut Item, taken: Item) {
+fn take(taker: &mut Finding, taken: Finding) {
     // Two mechanisms may rest on one figure.
-    for evidence in taken.finding.evidence {
-        if !taker.finding.evidence.contains(&evidence) {
-            taker.finding.evidence.push(evidence);
+    for evidence in taken.evidence {
+        if !taker.evidence.contains(&evidence) {
+            taker.evidence.push(evidence);
         }
     }
     taker.share = match (taker.share, taken.share) {
@@ -203,23 +200,20 @@ fn take(taker: &mut Item, taken: Item) {
 }
 
 /// What the sentence gains when CPU time or waiting belongs to it.
-fn also(cx: &Context<'_>, taker: &mut Finding, taken: &Item) {
+fn also(cx: &Context<'_>, taker: &mut Finding, taken: &Finding) {
     let Some((base, arm)) = taken.figure() else { return };
     let operation = cx.operation();
-    let gain = match taken.finding.cause {
+    let gain = match taken.cause {
         Cause::Instructions => format!("instructions per {operation} {}", up(base, arm)),
         Cause::CpuTime => format!("CPU time per {operation} {}", up(base, arm)),
         Cause::Waiting | Cause::CpuQueue => longer(cx, base, arm),
-        Cause::Reads if taken.finding.evidence[0].shows == Shows::StorageReads => {
-            format!(
-                "{} bytes per {operation} come from storage, base {}",
-                words::number(arm),
-                words::number(base)
-            )
+        Cause::Reads if taken.evidence[0].shows == Shows::StorageReads => {
+            let (arm, base) = (words::number(arm), words::number(base));
+            format!("{arm} bytes per {operation} come from storage (base: {base})")
         }
         _ => return,
     };
-    taker.sentence.push_str(&format!("; {gain}"));
+    taker.add(&gain);
 }
 
 fn up(base: f64, arm: f64) -> String {
@@ -236,85 +230,86 @@ fn longer(cx: &Context<'_>, base: f64, arm: f64) -> String {
     format!("clients wait {} us {longer} per {}", words::number((arm - base).abs()), cx.operation())
 }
 
-/// What lies at the tail grew because autovacuum came by less often, or the other way round: its sentence has both.
-fn vacuum_of_tail(items: &mut Vec<Item>) {
-    let position = |items: &[Item], cause: Cause| items.iter().position(|item| item.finding.cause == cause);
-    let Some(tail) = position(items, Cause::TailEntries) else { return };
-    let Some(vacuum) = position(items, Cause::Autovacuum) else { return };
-    if items[vacuum].direction() != items[tail].direction() {
-        let taken = items.remove(vacuum);
-        items[tail - usize::from(vacuum < tail)].finding.evidence.extend(taken.finding.evidence);
+fn position(findings: &[Finding], cause: Cause) -> Option<usize> {
+    findings.iter().position(|finding| finding.cause == cause)
+}
+
+/// What lies at the tail grew because autovacuum ran less often, or the other way round: its sentence has both.
+fn vacuum_of_tail(findings: &mut Vec<Finding>) {
+    let Some(tail) = position(findings, Cause::TailEntries) else { return };
+    let Some(vacuum) = position(findings, Cause::Autovacuum) else { return };
+    if findings[vacuum].direction() != findings[tail].direction() {
+        let taken = findings.remove(vacuum);
+        findings[tail - usize::from(vacuum < tail)].evidence.extend(taken.evidence);
     }
 }
 
 /// Log that grew by full-page images says so, and whether a checkpoint made them necessary.
-fn full_page_images(items: &mut Vec<Item>) {
-    let Some(mut wal) = items.iter().position(|item| item.finding.cause == Cause::Wal) else { return };
-    let its = &items[wal].finding;
+fn full_page_images(operation: &str, findings: &mut Vec<Finding>) {
+    let Some(mut wal) = position(findings, Cause::Wal) else { return };
+    let its = &findings[wal];
     let images = its.shown(&Shows::FullPageImages).and_then(|images| images.base.zip(images.arm));
     let Some((base, arm)) = images else { return };
     if its.evidence[0].shows != Shows::FullPageImages {
-        let said =
-            format!("; full-page images per operation {}, base {}", words::number(arm), words::number(base));
-        items[wal].finding.sentence.push_str(&said);
+        let (arm, base) = (words::number(arm), words::number(base));
+        findings[wal].add(&format!("{arm} full-page images per {operation} (base: {base})"));
     }
-    let checkpoint = items
+    let checkpoint = findings
         .iter()
-        .position(|item| item.finding.cause == Cause::Checkpoint && item.direction() == Some(arm > base));
+        .position(|finding| finding.cause == Cause::Checkpoint && finding.direction() == Some(arm > base));
     if let Some(at) = checkpoint {
-        let taken = items.remove(at);
+        let taken = findings.remove(at);
         wal -= usize::from(at < wal);
-        items[wal].finding.sentence.push_str(&format!("; {}", taken.finding.sentence));
-        take(&mut items[wal], taken);
+        findings[wal].add(&taken.sentence);
+        take(&mut findings[wal], taken);
     }
 }
 
 /// Who works longer on a busy machine also waits longer for a CPU. Where that grew by no more than the work did, it is
 /// no mechanism of its own and goes to the finding that has most of the CPU time.
-fn queue_of_work(cx: &Context<'_>, items: &mut Vec<Item>) {
-    let Some(at) = items.iter().position(|item| item.finding.cause == Cause::CpuQueue) else { return };
+fn queue_of_work(cx: &Context<'_>, findings: &mut Vec<Finding>) {
+    let Some(at) = position(findings, Cause::CpuQueue) else { return };
     let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
-        cx.figures.of(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
+        cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
     };
     let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric(CLIENT_CPU_US)?));
     let is_along = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {
         let (larger, smaller) = if work >= 1.0 { (queued, work) } else { (work, queued) };
         larger <= ALONG * smaller
     });
-    let direction = items[at].direction();
-    let has_cpu_time = |item: &Item| {
-        item.finding.cause != Cause::CpuQueue
-            && item.share.is_some_and(|share| share > 0.0)
-            && (item.direction() == direction || item.direction().is_none())
+    let direction = findings[at].direction();
+    let has_cpu_time = |finding: &Finding| {
+        finding.cause != Cause::CpuQueue
+            && finding.share.is_some_and(|share| share > 0.0)
+            && (finding.direction() == direction || finding.direction().is_none())
     };
-    let shares = items.iter().enumerate().filter(|(_, item)| has_cpu_time(item));
+    let shares = findings.iter().enumerate().filter(|(_, finding)| has_cpu_time(finding));
     let most = shares.max_by(|(_, a), (_, b)| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
     if let (true, Some((into, _))) = (is_along, most) {
-        let queue = items.remove(at);
-        take(&mut items[into - usize::from(at < into)], queue);
+        let queue = findings.remove(at);
+        take(&mut findings[into - usize::from(at < into)], queue);
     }
 }
 
 /// A counter of something to wait for is waiting only where clients do wait longer; else it is work. And waiting that
 /// nobody measured is for what the counters show.
-fn waiting(cx: &Context<'_>, items: &mut Vec<Item>, suspects: &Suspects) {
-    if let Some(at) = items.iter().position(|item| item.finding.cause == Cause::Waiting) {
-        let waits = items.remove(at);
-        match waited_for(cx, items, &waits)
-            .filter(|place| !is_foreign(suspects, &items[*place].finding, &waits.finding))
+fn waiting(cx: &Context<'_>, findings: &mut Vec<Finding>, suspects: &Suspects) {
+    if let Some(at) = position(findings, Cause::Waiting) {
+        let waits = findings.remove(at);
+        match waited_for(cx, findings, &waits)
+            .filter(|place| !is_foreign(suspects, &findings[*place], &waits))
         {
             Some(place) => {
                 if let Some((base, arm)) = waits.figure() {
-                    let said = format!("; {}", longer(cx, base, arm));
-                    items[place].finding.sentence.push_str(&said);
+                    findings[place].add(&longer(cx, base, arm));
                 }
-                take(&mut items[place], waits);
+                take(&mut findings[place], waits);
             }
-            None => items.insert(at, waits),
+            None => findings.insert(at, waits),
         }
     }
-    for item in items.iter_mut().filter(|item| item.share.is_none() && !is_looked_at(&item.finding)) {
-        item.finding.word = match item.finding.word {
+    for finding in findings.iter_mut().filter(|finding| finding.share.is_none() && !is_looked_at(finding)) {
+        finding.word = match finding.word {
             Word::MoreWaiting => Word::MoreWork,
             Word::LessWaiting => Word::LessWork,
             word => word,
@@ -323,34 +318,29 @@ fn waiting(cx: &Context<'_>, items: &mut Vec<Item>, suspects: &Suspects) {
 }
 
 /// The finding that `waits` is explained by; none where nothing known does.
-fn waited_for(cx: &Context<'_>, items: &[Item], waits: &Item) -> Option<usize> {
+fn waited_for(cx: &Context<'_>, findings: &[Finding], waits: &Finding) -> Option<usize> {
     let more = waits.direction()?;
     let waited_us = waits.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
     WAITS.into_iter().find_map(|cause| {
-        items.iter().position(|item| {
-            let is_along = item.finding.cause == cause && item.direction() == Some(more);
-            is_along && (cause != Cause::Fsync || fsyncs_account_for(cx, item, waited_us))
+        findings.iter().position(|finding| {
+            let is_along = finding.cause == cause && finding.direction() == Some(more);
+            is_along && (cause != Cause::Fsync || fsyncs_account_for(cx, finding, waited_us))
         })
     })
 }
 
 /// Whether fsyncs are many enough to make clients wait `waited_us` per operation.
-fn fsyncs_account_for(cx: &Context<'_>, item: &Item, waited_us: f64) -> bool {
-    if is_looked_at(&item.finding) {
+fn fsyncs_account_for(cx: &Context<'_>, finding: &Finding, waited_us: f64) -> bool {
+    if is_looked_at(finding) {
         return true;
     }
-    let Some((base, arm)) = item.figure() else { return false };
+    let Some((base, arm)) = finding.figure() else { return false };
     let fsyncs = (arm - base).abs();
     if fsyncs >= EACH_WAITS && base.min(arm) < FSYNCS_MIN {
         return true;
     }
-    let canaries: Vec<f64> = cx
-        .run
-        .canaries
-        .iter()
-        .filter(|canary| canary.name == "fsync_us")
-        .map(|canary| canary.value)
-        .collect();
+    let canaries = cx.run.canaries.iter().filter(|canary| canary.name == "fsync_us");
+    let canaries: Vec<f64> = canaries.map(|canary| canary.value).collect();
     match canaries.len() {
         0 => fsyncs >= FSYNCS_MIN,
         count => fsyncs * canaries.iter().sum::<f64>() / count as f64 >= FSYNC_SHARE * waited_us,
@@ -367,37 +357,31 @@ mod tests {
     use super::*;
     use crate::model::{Certainty, Evidence};
 
-    fn item(cause: Cause, word: Word, what: &str, base: f64, arm: f64) -> Item {
-        let evidence = Evidence {
-            what: what.to_owned(),
-            unit: String::new(),
-            base: Some(base),
-            arm: Some(arm),
-            noise: None,
-            text: None,
-            shows: Shows::Itself,
-        };
-        Item::of(Finding {
+    fn finding(cause: Cause, word: Word, what: &str, base: f64, arm: f64) -> Finding {
+        let evidence =
+            Evidence { what: what.to_owned(), base: Some(base), arm: Some(arm), ..Evidence::default() };
+        Finding {
             word,
             cause,
             sentence: what.to_owned(),
             weight: 1.0,
+            share: None,
             certainty: Certainty::SinglePass,
             evidence: vec![evidence],
-        })
+        }
     }
 
     #[test]
     fn the_largest_of_one_cause_speaks_but_the_log_speaks_by_its_bytes() {
         let found = same_cause(vec![
-            item(Cause::HeapBlocks, Word::MoreWork, "tables", 10.0, 11.0),
-            item(Cause::HeapBlocks, Word::MoreWork, "indexes", 10.0, 20.0),
-            item(Cause::HeapBlocks, Word::LessWork, "others", 2.0, 1.0),
-            item(Cause::Wal, Word::MoreWork, "bytes", 100.0, 110.0),
-            item(Cause::Wal, Word::MoreWork, "full-page images", 0.0, 1.0),
+            finding(Cause::HeapBlocks, Word::MoreWork, "tables", 10.0, 11.0),
+            finding(Cause::HeapBlocks, Word::MoreWork, "indexes", 10.0, 20.0),
+            finding(Cause::HeapBlocks, Word::LessWork, "others", 2.0, 1.0),
+            finding(Cause::Wal, Word::MoreWork, "bytes", 100.0, 110.0),
+            finding(Cause::Wal, Word::MoreWork, "full-page images", 0.0, 1.0),
         ]);
         let said: Vec<(&str, usize)> =
-            found.iter().map(|item| (item.finding.sentence.as_str(), item.finding.evidence.len())).collect();
+            found.iter().map(|finding| (finding.sentence.as_str(), finding.evidence.len())).collect();
         assert_eq!(said, [("indexes", 2), ("others", 1), ("bytes", 2)]);
     }
 
@@ -405,18 +389,18 @@ mod tests {
     fn full_page_images_name_the_checkpoint_that_made_them_necessary() {
         let wal = |base: f64, arm: f64| {
             let mut wal =
-                item(Cause::Wal, Word::work(arm > base), "bytes", 100.0 * base + 1.0, 100.0 * arm + 1.0);
-            let images = item(Cause::Wal, Word::MoreWork, "images", base, arm).finding.evidence.remove(0);
-            wal.finding.evidence.push(images.showing(Shows::FullPageImages));
+                finding(Cause::Wal, Word::work(arm > base), "bytes", 100.0 * base + 1.0, 100.0 * arm + 1.0);
+            let images = finding(Cause::Wal, Word::MoreWork, "images", base, arm).evidence.remove(0);
+            wal.evidence.push(images.showing(Shows::FullPageImages));
             wal
         };
-        let checkpoint = || item(Cause::Checkpoint, Word::MoreWork, "3 checkpoints", 0.0, 3.0);
+        let checkpoint = || finding(Cause::Checkpoint, Word::MoreWork, "3 checkpoints", 0.0, 3.0);
         let mut risen = vec![checkpoint(), wal(0.0, 1.0)];
-        full_page_images(&mut risen);
+        full_page_images("query", &mut risen);
         assert_eq!(risen.len(), 1);
-        assert!(risen[0].finding.sentence.ends_with("; 3 checkpoints"), "{}", risen[0].finding.sentence);
+        assert!(risen[0].sentence.ends_with("; 3 checkpoints"), "{}", risen[0].sentence);
         let mut fallen = vec![checkpoint(), wal(1.0, 0.0)];
-        full_page_images(&mut fallen);
+        full_page_images("query", &mut fallen);
         assert_eq!(fallen.len(), 2, "a checkpoint makes no images fewer");
     }
 }

@@ -29,10 +29,10 @@ pub struct Explanation {
     pub base: usize,
     /// Where the time of one operation goes; none where times are missing.
     pub decomposition: Option<Decomposition>,
-    /// Whether causes were looked for: not where verdicts were asked and none shows a change. What could be a finding
-    /// then is that the query plan is another one.
+    /// Whether causes were looked for: not where there are verdicts and none shows a change. The only finding then can
+    /// be that the query plan changed.
     pub searched: bool,
-    /// What was found, the weightiest first.
+    /// The findings, the weightiest first.
     pub findings: Vec<Finding>,
     /// What differs between the arms, whether or not it matters here.
     pub differences: Vec<Difference>,
@@ -160,7 +160,7 @@ rqps_model::words! {
 /// How well a finding is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// Held against what base against itself varies, over so many blocks.
+    /// Compared with how base differs from itself, over blocks.
     Replicated {
         /// Blocks that both arms were measured in.
         blocks: usize,
@@ -181,6 +181,9 @@ pub struct Finding {
     /// What findings are ordered by: the share of the change in time per operation that it accounts for (negative where
     /// it works against the change), or from 0 to 1 how far it is out of noise where no share can be said.
     pub weight: f64,
+    /// The share of the change in time per operation that it accounts for, where that can be said; negative where it
+    /// works against the change.
+    pub(crate) share: Option<f64>,
     /// How well it is known.
     pub certainty: Certainty,
     pub evidence: Vec<Evidence>,
@@ -198,6 +201,12 @@ impl Finding {
         self.evidence.iter().find(|figure| figure.shows == *shows)
     }
 
+    /// Adds a clause to its sentence.
+    pub(crate) fn add(&mut self, clause: &str) {
+        self.sentence.push_str("; ");
+        self.sentence.push_str(clause);
+    }
+
     /// Whether it says that the arm has more of something; none for what has no direction.
     pub(crate) fn direction(&self) -> Option<bool> {
         match self.word {
@@ -210,7 +219,7 @@ impl Finding {
 }
 
 /// A figure or a text that a finding rests on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// What it is: `heap blocks found in the buffers`.
     pub what: String,
@@ -256,15 +265,14 @@ pub(crate) enum PlanPart {
 
 impl Evidence {
     /// A figure on both arms.
-    pub(crate) fn of(what: impl Into<String>, unit: impl Into<String>, found: &Quantity) -> Self {
+    pub(crate) fn figure(what: impl Into<String>, unit: impl Into<String>, found: &Quantity) -> Self {
         Self {
             what: what.into(),
             unit: unit.into(),
             base: Some(found.base),
             arm: Some(found.arm),
             noise: found.noise(),
-            text: None,
-            shows: Shows::Itself,
+            ..Self::default()
         }
     }
 

@@ -56,7 +56,7 @@ fn all_changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<Change> {
 
 /// A row that MySQL or MariaDB reads by its whole key before the statement runs.
 const CONST_ACCESS: &str = "const access";
-/// More changes than these are counted, not told.
+/// Changes beyond these are counted, not described.
 const CHANGES_TOLD_MAX: usize = 3;
 /// Longest line of a plan that is kept as evidence; lists of keys can be thousands of characters long.
 const LINE_MAX: usize = 160;
@@ -64,7 +64,7 @@ const LINE_MAX: usize = 160;
 const WEIGHT: f64 = 0.95;
 
 /// The finding that statements of this test have another plan; none where all plans are alike.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
+pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     if !cx.of_one_kind() {
         return Ok(Vec::new());
     }
@@ -74,13 +74,14 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let effect = Effect::of(cx);
-    let sentence = format!("{}{}", sentence(&changed), effect.said());
+    let (weight, effect) = effect(cx);
+    let sentence = format!("{}{effect}", sentence(&changed));
     Ok(vec![Finding {
         word: Word::AnotherPlan,
         cause: Cause::QueryPlan,
         sentence,
-        weight: effect.weight(),
+        weight,
+        share: None,
         certainty: Certainty::Fact,
         evidence: changed.iter().flat_map(|changed| changed.evidence(cx)).collect(),
     }])
@@ -92,40 +93,17 @@ pub(crate) fn has_node(cx: &Context<'_>, kind: &str) -> Result<bool> {
     Ok(plans.0.iter().flatten().any(|plan| Fingerprint::of(plan).as_str().contains(kind)))
 }
 
-/// Whether the test changed where its plan did.
-#[derive(Clone, Copy)]
-enum Effect {
-    Shown,
-    NotDecided,
-    None,
-}
-
-impl Effect {
-    fn of(cx: &Context<'_>) -> Self {
-        let is_open = |detector: Detector| {
-            cx.verdict(detector).is_some_and(|verdict| matches!(verdict.class, Class::Inconclusive))
-        };
-        match [Detector::Rate, Detector::Cost].into_iter().any(is_open) {
-            _ if cx.changed() => Effect::Shown,
-            true => Effect::NotDecided,
-            false => Effect::None,
-        }
-    }
-
-    fn said(self) -> &'static str {
-        match self {
-            Effect::Shown => "",
-            Effect::NotDecided => "; whether that changes rate or cost is not decided",
-            Effect::None => ", without a change of rate or cost that is shown",
-        }
-    }
-
-    fn weight(self) -> f64 {
-        match self {
-            Effect::Shown => WEIGHT,
-            Effect::NotDecided => WEIGHT / 2.0,
-            Effect::None => 0.0,
-        }
+/// What a changed plan weighs, and what its sentence says of its effect on the test.
+fn effect(cx: &Context<'_>) -> (f64, &'static str) {
+    let is_open = |detector: Detector| {
+        cx.verdict(detector).is_some_and(|verdict| matches!(verdict.class, Class::Inconclusive))
+    };
+    if cx.changed() {
+        (WEIGHT, "")
+    } else if is_open(Detector::Rate) || is_open(Detector::Cost) {
+        (WEIGHT / 2.0, "; whether rate or cost changed is undecided")
+    } else {
+        (0.0, "; no change of rate or cost is shown")
     }
 }
 
@@ -182,14 +160,12 @@ impl Changed {
         let parts = || self.what.iter().flat_map(|change| change.parts.clone()).collect();
         let text = |arm: &str, plan: &QueryPlan| Evidence {
             what: format!("plan of {} on {arm}", self.statement),
-            unit: String::new(),
-            base: None,
-            arm: None,
-            noise: None,
             text: Some(shortened(&plan.text)),
             shows: Shows::Plan(parts()),
+            ..Evidence::default()
         };
-        [text(&cx.base_arm().name, &self.base), text(&cx.its_arm().name, &self.arm)]
+        let (arm, base) = cx.names();
+        [text(base, &self.base), text(arm, &self.arm)]
     }
 
     fn in_windows(&self) -> String {
@@ -219,7 +195,7 @@ fn sentence(changed: &[Changed]) -> String {
         })
         .collect();
     if more > 0 {
-        parts.push(format!("{more} more statements have another plan"));
+        parts.push(format!("{more} more statements changed plan"));
     }
     parts.join("; ")
 }

@@ -1,14 +1,14 @@
 //! Functions that take more or less of a session's CPU time, from profiles of both arms.
 //!
 //! A profile is taken in a pass of its own and says how CPU time is shared out; how much there is of it comes from the
-//! measured windows. Sessions of measured clients only: what runs beside them is told by its CPU time.
+//! measured windows. Sessions of measured clients only: for what runs beside them there is its CPU time.
 
-use rqps_store::{Profile, Recorded};
+use rqps_store::Profile;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::figures::{BACKENDS, COUNTED, Cell};
-use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
+use crate::figures::{BACKENDS, Cell};
+use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
@@ -21,7 +21,7 @@ use stacks::{Stacks, is_kernel, is_named};
 /// Functions named in a sentence, and kept as evidence.
 const NAMED_MAX: usize = 3;
 const EVIDENCE_MAX: usize = 5;
-/// Share of samples without a name from which on it is said.
+/// Share of samples in unresolved functions from which on a remark says so.
 const UNNAMED_SHARE: f64 = 0.05;
 /// Share of the change from which on the kernel is named.
 const KERNEL_SHARE: f64 = 0.5;
@@ -33,59 +33,58 @@ const UNLIKE_MIN: f64 = 0.1;
 /// Errors in the half width of a 99 % interval of a normal distribution.
 const ERRORS_OF_99_PERCENT: f64 = 2.576;
 
-/// What profiles show, and what they cannot show.
-#[derive(Default)]
-pub(crate) struct Profiled {
-    /// The functions that account for a change of CPU time.
-    pub findings: Vec<Finding>,
-    /// What must be known besides.
-    pub remarks: Vec<String>,
-}
-
-/// Compares the profiles of the two arms.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Profiled> {
-    let profiles = [latest(cx, cx.base), latest(cx, cx.arm)];
+/// Compares the profiles of the two arms: the functions that account for a change of CPU time. What has to be known
+/// besides is added to `remarks`.
+pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Option<Finding>> {
+    let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
-        let mut profiled = Profiled::default();
         if cx.changed() {
-            profiled.remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
+            remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
         }
-        return Ok(profiled);
+        return Ok(None);
     };
     let stacks = [stacks(cx, &base.result)?, stacks(cx, &arm.result)?];
-    let mut remarks: Vec<String> = [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])]
-        .into_iter()
-        .filter_map(|(index, profile, stacks)| unnamed(&cx.run.arms[index].name, &profile.result, stacks))
-        .collect();
-    if base.result.event != arm.result.event {
-        remarks.push(format!(
-            "the profiles are not compared: base's samples are of {}, the arm's of {}",
-            base.result.event, arm.result.event
-        ));
-        return Ok(Profiled { findings: Vec::new(), remarks });
+    for (index, profile, stacks) in [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])] {
+        remarks.extend(unnamed(&cx.run.arms[index].name, &profile.result, stacks));
     }
-    let Some(cpu) = cx.figures.of(sessions_cpu_per_op) else {
-        remarks.push("the profiles are not compared: CPU times of sessions are not known".to_owned());
-        return Ok(Profiled { findings: Vec::new(), remarks });
+    let (by_base, by_arm) = (&base.result.event, &arm.result.event);
+    if by_base != by_arm {
+        remarks.push(format!(
+            "the profiles are not comparable: base was sampled by {by_base}, the arm by {by_arm}"
+        ));
+        return Ok(None);
+    }
+    let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
+        remarks.push("the profiles are not compared: per-session CPU times are unknown".to_owned());
+        return Ok(None);
     };
-    if let Some(remark) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
-        remarks.push(remark);
-        return Ok(Profiled { findings: Vec::new(), remarks });
+    if let Some(why) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
+        remarks.push(why);
+        return Ok(None);
     }
     let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
-    let compare = |base_us_per_op: f64, arm_us_per_op: f64| {
+    let changes_at = |base_us_per_op: f64, arm_us_per_op: f64| {
         Pair { base: &stacks[0], arm: &stacks[1], base_us_per_op, arm_us_per_op, has_callers }.changes()
     };
-    let changes = compare(cpu.base, cpu.arm);
-    let (finding, more) = tell(cx, &cpu, &changes, || compare(cpu.base, cpu.base));
-    remarks.extend(more);
-    Ok(Profiled { findings: finding.into_iter().collect(), remarks })
-}
-
-fn latest<'a>(cx: &Context<'a>, arm: usize) -> Option<&'a Recorded<Profile>> {
-    let name = &cx.run.arms[arm].name;
-    let is_its = |profile: &&Recorded<Profile>| profile.action.arm == *name && profile.result.test == cx.test;
-    cx.run.profiles.iter().rev().filter(|profile| profile.valid()).find(is_its)
+    let changes = changes_at(cpu.base, cpu.arm);
+    remarks.extend(changes.moved.iter().map(|moved| move_remark(cx, moved)));
+    if !cpu.matters() {
+        return Ok(None);
+    }
+    // As if both arms took the same CPU time: what differs then is shares.
+    let shares = changes_at(cpu.base, cpu.base);
+    if shares.functions.is_empty() && shares.moved.is_empty() {
+        remarks.push(format!(
+            "{} takes {} us {} of CPU per {}, spread evenly over all functions: no function's share of the profile \
+             changed",
+            cx.candidate().name,
+            words::number(cpu.change().abs()),
+            more_or_less(cpu.change()),
+            cx.operation(),
+        ));
+        return Ok(None);
+    }
+    Ok(of_changes(cx, &cpu, &changes))
 }
 
 fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
@@ -100,7 +99,7 @@ fn sessions_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
 fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
     let of = match has {
         [false, false] => String::new(),
-        [true, false] => format!(" of {}", cx.its_arm().name),
+        [true, false] => format!(" of {}", cx.candidate().name),
         _ => format!(" of {}", cx.base_arm().name),
     };
     let run = cx.run.folder.name();
@@ -117,9 +116,9 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     let is_like = apart <= UNLIKE_SHARE * in_windows.ln().abs() + UNLIKE_MIN;
     (cpu.matters() && in_profiles.is_finite() && !is_like).then(|| {
         format!(
-            "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows and {} times in \
-             the profiles, a pass of its own with data in another state or another load on the machine",
-            cx.its_arm().name,
+            "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows but {} times in \
+             the profiles, which were taken in a separate pass with other data or another load on the machine",
+            cx.candidate().name,
             words::number(in_windows),
             cx.base_arm().name,
             cx.operation(),
@@ -128,7 +127,7 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     })
 }
 
-/// Functions without a name are said, with the remedy that the profile's own note has.
+/// A remark on unresolved functions, with the remedy from the profile's own note.
 fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     let share = stacks.unnamed as f64 / stacks.samples.max(1) as f64;
     (share >= UNNAMED_SHARE).then(|| {
@@ -137,59 +136,28 @@ fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     })
 }
 
-/// The finding and further remarks. `alike` compares as if both arms took the same CPU time: what differs then is
-/// shares.
-fn tell(
-    cx: &Context<'_>,
-    cpu: &Quantity,
-    changes: &Changes,
-    alike: impl FnOnce() -> Changes,
-) -> (Option<Finding>, Vec<String>) {
-    let mut remarks: Vec<String> = changes.moved.iter().map(|moved| told_of_move(cx, moved)).collect();
-    if !cpu.matters() {
-        return (None, remarks);
-    }
+fn of_changes(cx: &Context<'_>, cpu: &Quantity, changes: &Changes) -> Option<Finding> {
     let change = cpu.change();
-    let along: Vec<&Changed> = changes
-        .functions
-        .iter()
-        .filter(|changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0)
-        .collect();
+    let is_along = |changed: &&Changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0;
+    let along: Vec<&Changed> = changes.functions.iter().filter(is_along).collect();
     let explained = along.iter().map(|changed| changed.spent.change_us()).sum::<f64>() / change;
-    let shares = alike();
-    if shares.functions.is_empty() && shares.moved.is_empty() {
-        remarks.push(format!(
-            "the {} us of CPU that {} takes {} per {} are spread over all functions alike: no function's share of the \
-             profile changed",
-            words::number(change.abs()),
-            cx.its_arm().name,
-            more_or_less(change),
-            cx.operation(),
-        ));
-        return (None, remarks);
-    }
     if explained < EXPLAINED_MIN && changes.place.is_none() {
-        return (None, remarks);
+        return None;
     }
-    let sentence = sentence(cx, cpu, changes, &along, explained);
-    let evidence = evidence(cx, changes, &along);
-    let finding = Finding {
+    Some(Finding {
         word: word(cx, cpu),
         cause: Cause::Function,
-        sentence,
+        sentence: sentence(cx, cpu, changes, &along, explained),
+        share: None,
         weight: explained.clamp(0.0, 1.0).max(if changes.place.is_some() { 0.5 } else { 0.0 }),
         certainty: Certainty::SinglePass,
-        evidence,
-    };
-    (Some(finding), remarks)
+        evidence: evidence(cx, changes, &along),
+    })
 }
 
 /// More CPU time for instructions that are the same is slower work.
 fn word(cx: &Context<'_>, cpu: &Quantity) -> Word {
-    let counted = |cell: Cell<'_>| {
-        Some(cell.metric("server_instructions_user").or(cell.metric(COUNTED))? / cell.operations())
-    };
-    match cx.figures.of(counted) {
+    match cx.figures.quantity(|cell| Some(cell.instructions()? / cell.operations())) {
         Some(instructions) if !(instructions.matters() && instructions.rose() == cpu.rose()) => {
             Word::speed(cpu.rose())
         }
@@ -209,10 +177,10 @@ fn sentence(
     explained: f64,
 ) -> String {
     let change = cpu.change();
-    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let (arm, base, operation) = (&cx.candidate().name, &cx.base_arm().name, cx.operation());
     let us = words::number(change.abs());
     let mut sentence = format!(
-        "a session of {arm} takes {us} us {} of CPU per {operation} than one of {base}",
+        "a session of {arm} uses {us} us {} CPU per {operation} than one of {base}",
         more_or_less(change)
     );
     if !along.is_empty() {
@@ -222,12 +190,12 @@ fn sentence(
             .map(|changed| {
                 let spent = &changed.spent;
                 let (by, of) = (words::number(spent.change_us().abs()), words::number(spent.base_us));
-                format!("{} {by} us {} (base {of})", shown(&changed.name), more_or_less(change))
+                format!("{} {by} us {} (base: {of})", shown(&changed.name), more_or_less(change))
             })
             .collect();
         let rest = match along.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
-            rest => format!(", with {rest} more functions"),
+            rest => format!(" and {rest} more functions"),
         };
         let part = words::percent(explained.min(1.0));
         sentence.push_str(&format!(": {}{rest}, {part} of the difference", words::list(&named)));
@@ -235,7 +203,7 @@ fn sentence(
     let is_said = |name: &str| along.iter().take(NAMED_MAX).any(|changed| changed.name == name);
     if let Some(place) = changes.place.as_ref().filter(|place| !is_said(&place.name)) {
         let part = words::percent((place.spent.change_us() / change).min(1.0));
-        sentence.push_str(&format!("; {part} of it in {} and what it calls", shown(&place.name)));
+        sentence.push_str(&format!("; {part} of it in {} and its callees", shown(&place.name)));
     }
     let in_kernel = changes.kernel.change_us() / change;
     if in_kernel >= KERNEL_SHARE {
@@ -262,8 +230,7 @@ fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evid
             base: Some(spent.base_us),
             arm: Some(spent.arm_us),
             noise: noise.is_finite().then_some(noise),
-            text: None,
-            shows: Shows::Itself,
+            ..Evidence::default()
         }
     };
     let place = changes.place.iter().map(|changed| (changed, "in and below"));
@@ -271,14 +238,14 @@ fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evid
     functions.chain(place).map(|(changed, what)| figure(changed, what)).collect()
 }
 
-fn told_of_move(cx: &Context<'_>, moved: &Moved) -> String {
+fn move_remark(cx: &Context<'_>, moved: &Moved) -> String {
     let names = |changed: &[Changed]| {
         let names: Vec<String> = changed.iter().take(NAMED_MAX).map(|its| shown(&its.name)).collect();
         words::list(&names)
     };
     let us = moved.to.iter().map(|its| its.spent.change_us()).sum::<f64>();
     format!(
-        "{} us of CPU per {} moved from {} into {}; {} with what it calls takes as long as before",
+        "{} us of CPU per {} moved from {} into {}; {} and its callees take as long as before",
         words::number(us),
         cx.operation(),
         names(&moved.from),

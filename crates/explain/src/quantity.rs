@@ -1,11 +1,11 @@
-//! A figure on two arms, with what it differs by and how far that is out of noise.
+//! A figure on two arms: by how much it differs, and how that compares with noise.
 
 use rqps_stats::t_upper;
 
 const CONFIDENCE: f64 = 0.99;
-/// In a single pass nothing tells noise: a difference below this share is not spoken of.
+/// A single pass does not show its noise: a difference below this share is not reported.
 const SINGLE_PASS_SHARE: f64 = 0.10;
-/// Smallest share by which anything differs that is worth a sentence: the minimum effect of interest of rates.
+/// Smallest difference that is worth a sentence, as a share: the minimum effect of interest of rates.
 const MATERIAL_SHARE: f64 = 0.02;
 
 /// A figure on base and on the arm.
@@ -42,7 +42,7 @@ impl Quantity {
         if larger > 0.0 { self.change().abs() / larger } else { 0.0 }
     }
 
-    /// Whether the difference is no noise. In a single pass: whether it is large.
+    /// Whether the difference is more than noise. In a single pass: whether it is large.
     pub fn stands_out(&self) -> bool {
         if self.half_width.is_nan() {
             self.share() >= SINGLE_PASS_SHARE
@@ -51,7 +51,7 @@ impl Quantity {
         }
     }
 
-    /// Whether the difference is no noise and large enough to be spoken of.
+    /// Whether the difference is more than noise and large enough to be reported.
     pub fn matters(&self) -> bool {
         self.stands_out() && self.share() >= MATERIAL_SHARE
     }

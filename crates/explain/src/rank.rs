@@ -1,5 +1,5 @@
-//! From everything that stands out to what is worth saying: findings of one mechanism become one, in the order of their
-//! weight, and what is left of the change is named.
+//! From everything that stands out to what is worth reporting: findings of one mechanism become one, the weightiest
+//! comes first, and the rest of the change is reported as unexplained.
 //!
 //! Counters move together: a plan that reads more blocks also executes more instructions. The finding that is nearest
 //! to a cause stays, and takes the figures of the others as its evidence. It takes CPU time only where it can account
@@ -17,39 +17,17 @@ use rqps_stats::{Detector, Metric};
 
 /// What a figure weighs whose share of the change cannot be said.
 const UNSIZED: f64 = 0.25;
-/// Share of the change that has to be left over before it is spoken of.
+/// Share of the change that has to be left over before it is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
 
-/// A finding with the share of the change in time per operation that it stands for, where that is known.
-pub(crate) struct Item {
-    pub finding: Finding,
-    /// Its share; negative where it works against the change.
-    pub share: Option<f64>,
-}
-
-impl Item {
-    /// A finding whose share of the time cannot be said.
-    pub fn of(finding: Finding) -> Self {
-        Self { finding, share: None }
-    }
-
-    /// Values of its first figure; none where that is text.
-    pub fn figure(&self) -> Option<(f64, f64)> {
-        self.finding.figure()
-    }
-
-    /// Whether it says that the arm has more of something; none for what has no direction.
-    pub fn direction(&self) -> Option<bool> {
-        self.finding.direction()
-    }
-}
-
-pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> Vec<Finding> {
-    let mut items = merge_all(cx, found, suspects);
-    same_work(cx, &mut items);
-    let left = left_over(cx, &items, suspects);
+pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
+    let mut findings = merge_all(cx, found, suspects);
+    same_work(cx, &mut findings);
+    let left = left_over(cx, &findings, suspects);
     let rose = got_more_expensive(cx);
-    let mut findings: Vec<Finding> = items.into_iter().map(|item| weighed(item, rose)).collect();
+    for finding in &mut findings {
+        finding.weight = weight(finding, rose);
+    }
     findings.extend(left);
     let place = |finding: &Finding| place(cx, finding, suspects);
     findings.sort_by(|a, b| place(a).cmp(&place(b)).then(b.weight.total_cmp(&a.weight)));
@@ -58,38 +36,20 @@ pub(crate) fn tell(cx: &Context<'_>, found: Vec<Item>, suspects: &Suspects) -> V
 
 /// What makes rates incomparable goes before everything, what is explained before what is not, and all of that before
 /// what works against the change. Where nothing but known differences was varied, what they account for goes first,
-/// and what they do not account for comes behind them: it follows from something that is not seen, or is chance.
+/// and what they do not account for comes behind them: it follows from something unseen, or is chance.
 fn place(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
-    let along = finding.weight >= 0.0;
-    if finding.word == Word::NotComparable {
-        return 0;
-    }
-    if suspects.are_alone() && finding.word == Word::TheHost && is_other_work(cx) {
-        return 2;
-    }
-    if suspects.are_alone() && finding.word != Word::TheHost {
-        return match finding.cause {
+    let against = u8::from(finding.weight < 0.0);
+    let alone = suspects.are_alone();
+    match finding.word {
+        Word::NotComparable => 0,
+        Word::TheHost if alone && is_other_work(cx) => 2,
+        word if alone && word != Word::TheHost => match finding.cause {
             Cause::Unknown => 3,
-            _ if suspects.account_for(finding) => {
-                if along {
-                    1
-                } else {
-                    2
-                }
-            }
-            _ => {
-                if along {
-                    4
-                } else {
-                    5
-                }
-            }
-        };
-    }
-    match (along, finding.word) {
-        (true, Word::NotExplained) => 2,
-        (true, _) => 1,
-        (false, _) => 4,
+            _ if suspects.account_for(finding) => 1 + against,
+            _ => 4 + against,
+        },
+        Word::NotExplained if against == 0 => 2,
+        _ => 1 + 3 * against,
     }
 }
 
@@ -99,12 +59,12 @@ fn is_other_work(cx: &Context<'_>) -> bool {
     cost.is_some_and(|cost| cost.metric == Metric::Instructions && cost.class.is_change())
 }
 
-/// Instructions that no counter goes with: said what work is the same.
-fn same_work(cx: &Context<'_>, items: &mut [Item]) {
+/// Instructions that no counter goes with: which work stayed the same.
+fn same_work(cx: &Context<'_>, findings: &mut [Finding]) {
     let same = counters::same_work(cx);
-    let its = items.iter_mut().find(|item| item.finding.cause == Cause::Instructions);
-    if let (Some(item), false) = (its, same.is_empty()) {
-        item.finding.sentence.push_str(&format!(", for the same {same}"));
+    let its = findings.iter_mut().find(|finding| finding.cause == Cause::Instructions);
+    if let (Some(finding), false) = (its, same.is_empty()) {
+        finding.sentence.push_str(&format!(", for the same {same}"));
     }
 }
 
@@ -121,46 +81,42 @@ fn time_rose(cx: &Context<'_>) -> Option<bool> {
 }
 
 /// The weight that findings are ordered by.
-fn weighed(item: Item, got_more_expensive: Option<bool>) -> Finding {
-    let is_along = item.direction().zip(got_more_expensive).is_none_or(|(more, rose)| more == rose);
-    let mut finding = item.finding;
-    finding.weight = match item.share {
+fn weight(finding: &Finding, got_more_expensive: Option<bool>) -> f64 {
+    let is_along = finding.direction().zip(got_more_expensive).is_none_or(|(more, rose)| more == rose);
+    match finding.share {
         Some(share) => share.clamp(-1.0, 1.0),
         None if matches!(finding.word, Word::AnotherPlan | Word::NotComparable) => finding.weight,
         // One of two sessions became more expensive, whatever the other and the machine made of the time.
         None if finding.cause == Cause::TailEntries => finding.weight,
         None => UNSIZED * finding.weight.clamp(0.0, 1.0) * if is_along { 1.0 } else { -1.0 },
-    };
-    finding
+    }
 }
 
 /// What no finding accounts for, where a change of the rate is to be explained.
-fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Finding> {
-    let is_comparable = !items.iter().any(|item| item.finding.word == Word::NotComparable);
+fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option<Finding> {
+    let is_comparable = found.iter().all(|finding| finding.word != Word::NotComparable);
     if !cx.changed() || !is_comparable {
         return None;
     }
-    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    let accounted = items.iter().any(|item| suspects.account_for(&item.finding));
+    let (arm, base) = cx.names();
+    let accounted = found.iter().any(|finding| suspects.account_for(finding));
     if let Some(remain) = suspects.remain(time_rose(cx)).filter(|_| !accounted) {
-        let sentence =
-            format!("no figure that was looked at accounts for how {arm} differs from {base}; {remain}");
+        let sentence = format!("no measured figure explains how {arm} differs from {base}; {remain}");
         return Some(unexplained(cx, sentence, 1.0));
     }
     let split = cx.decomposition.as_ref();
     let whole = split.and_then(|split| share_of(cx, split, split.change_us_per_op()));
     let Some((split, whole)) = split.zip(whole) else {
-        let sentence =
-            format!("nothing that was looked at differs between {arm} and {base} by more than noise");
-        return items.is_empty().then(|| unexplained(cx, sentence, 1.0));
+        let sentence = format!("no measured figure differs between {arm} and {base} by more than noise");
+        return found.is_empty().then(|| unexplained(cx, sentence, 1.0));
     };
-    let left = whole - items.iter().filter_map(|item| item.share).sum::<f64>();
+    let left = whole - found.iter().filter_map(|finding| finding.share).sum::<f64>();
     if left < LEFT_OVER || !cx.is_rate_changed() {
         return None;
     }
     let change = split.change_us_per_op();
     let sentence = format!(
-        "of the {} us that {arm} takes {} per {} than {base}, {} us ({}) could not be traced to anything beyond noise{}",
+        "{arm} takes {} us {} per {} than {base}; {} us ({}) of that is unexplained{}",
         words::number(change.abs()),
         if change > 0.0 { "longer" } else { "less" },
         cx.operation(),
@@ -173,27 +129,23 @@ fn left_over(cx: &Context<'_>, items: &[Item], suspects: &Suspects) -> Option<Fi
 
 fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
     let server = part(&split.parts, &[PartName::Server]).map_or(0.0, |part| part.change_us_per_op);
-    if server / left_us > LEFT_OVER {
-        format!(
-            "; `rqps profile {} --test {}` shows which functions of the server take it",
-            cx.run.folder.name(),
-            cx.test
-        )
-    } else {
-        String::new()
+    let (run, test) = (cx.run.folder.name(), cx.test);
+    match server / left_us > LEFT_OVER {
+        true => format!("; `rqps profile {run} --test {test}` shows which server functions take it"),
+        false => String::new(),
     }
 }
 
 fn unexplained(cx: &Context<'_>, sentence: String, weight: f64) -> Finding {
-    let certainty = cx.figures.of(time_per_op).map_or(Certainty::SinglePass, |found| cx.certainty(&found));
-    let evidence =
-        cx.figures.of(time_per_op).map(|found| Evidence::of("time per operation", cx.per_op("us"), &found));
+    let found = cx.figures.quantity(time_per_op);
+    let evidence = found.map(|found| Evidence::figure("time per operation", cx.per_op("us"), &found));
     Finding {
         word: Word::NotExplained,
         cause: Cause::Unknown,
         sentence,
         weight,
-        certainty,
+        share: None,
+        certainty: found.map_or(Certainty::SinglePass, |found| cx.certainty(&found)),
         evidence: evidence.into_iter().collect(),
     }
 }

@@ -29,13 +29,24 @@ const NOT_COMPARED: &str = "\
     version_comment version_compile_machine version_compile_os version_compile_zlib version_malloc_library \
     version_source_revision version_ssl_library warning_count";
 
-/// Units of sizes, and what they are in bytes.
-const SIZES: [(&str, i64); 5] =
+/// Units of sizes, in bytes.
+pub(crate) const SIZES: [(&str, i64); 5] =
     [("B", 1), ("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40)];
+/// Units of times, in microseconds.
+pub(crate) const TIMES: [(&str, i64); 6] = [
+    ("us", 1),
+    ("ms", 1_000),
+    ("s", 1_000_000),
+    ("min", 60_000_000),
+    ("h", 3_600_000_000),
+    ("d", 86_400_000_000),
+];
+/// Name of the difference that statements are.
+pub(crate) const AFTER_LOAD: &str = "statements after the load";
 
 /// What differs between the arms of this test.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Difference>> {
-    let (base, arm) = (cx.base_arm(), cx.its_arm());
+pub(crate) fn differences(cx: &Context<'_>) -> Result<Vec<Difference>> {
+    let (base, arm) = (cx.base_arm(), cx.candidate());
     let mut differences = versions(base, arm);
     let left_out = left_out(base, arm);
     let known = (known(cx, cx.base)?, known(cx, cx.arm)?);
@@ -127,20 +138,16 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
             true => DifferenceKind::DefaultSetting,
             false => DifferenceKind::Setting,
         };
-        let (Some((old, _)), Some((new, _))) = (before, after) else {
-            return Some(Difference { kind, name: name.clone(), base: value(before), arm: value(after) });
-        };
-        if let Some((old, new)) = switches(old, new) {
-            let is_same = old.is_empty();
-            return (!is_same).then(|| Difference {
-                kind,
-                name: name.clone(),
-                base: Some(old),
-                arm: Some(new),
-            });
+        let (mut base, mut arm) = (value(before), value(after));
+        if let (Some(old), Some(new)) = (&base, &arm) {
+            match switches(old, new) {
+                Some((old, _)) if old.is_empty() => return None,
+                Some((old, new)) => (base, arm) = (Some(old), Some(new)),
+                None if meaning(old) == meaning(new) => return None,
+                None => {}
+            }
         }
-        let is_same = meaning(old) == meaning(new);
-        (!is_same).then(|| Difference { kind, name: name.clone(), base: value(before), arm: value(after) })
+        Some(Difference { kind, name: name.clone(), base, arm })
     };
     names.into_iter().filter_map(of_name).collect()
 }
@@ -192,18 +199,8 @@ fn shown(fingerprint: &str) -> String {
     if number <= 0 {
         return number.to_string();
     }
-    let units: &[(&str, i64)] = match name {
-        "B" | "kB" | "MB" | "GB" | "TB" => &SIZES,
-        "us" | "ms" | "s" | "min" | "h" | "d" => &[
-            ("us", 1),
-            ("ms", 1_000),
-            ("s", 1_000_000),
-            ("min", 60_000_000),
-            ("h", 3_600_000_000),
-            ("d", 86_400_000_000),
-        ],
-        _ => return value.to_owned(),
-    };
+    let of_name = |units: &&[(&str, i64)]| units.iter().any(|(unit, _)| *unit == name);
+    let Some(units) = [&SIZES[..], &TIMES].into_iter().find(of_name) else { return value.to_owned() };
     let own = units.iter().find(|(unit, _)| *unit == name).map_or(1, |(_, size)| *size);
     let total = number.saturating_mul(factor).saturating_mul(own);
     let fits = units.iter().rev().find(|(_, size)| total % size == 0);
@@ -211,11 +208,12 @@ fn shown(fingerprint: &str) -> String {
 }
 
 fn versions(base: &Arm, arm: &Arm) -> Vec<Difference> {
-    let kind = DifferenceKind::Version;
-    let mut found = Vec::new();
-    found.extend(differing(kind, "program", Some(&base.dbms), Some(&arm.dbms)));
-    found.extend(differing(kind, "version", Some(&base.build_version), Some(&arm.build_version)));
+    let program = ("program", &base.dbms, &arm.dbms);
+    let version = ("version", &base.build_version, &arm.build_version);
+    let found = [program, version].into_iter();
     found
+        .filter_map(|(name, base, arm)| differing(DifferenceKind::Version, name, Some(base), Some(arm)))
+        .collect()
 }
 
 fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&str>) -> Option<Difference> {
@@ -258,7 +256,7 @@ fn environment(base: &Arm, arm: &Arm) -> Vec<Difference> {
 fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
     let text = |arm: &Arm| (!arm.after_load.is_empty()).then(|| arm.after_load.join("; "));
     let (before, after) = (text(base), text(arm));
-    differing(DifferenceKind::AfterLoad, crate::mechanisms::AFTER_LOAD, before.as_deref(), after.as_deref())
+    differing(DifferenceKind::AfterLoad, AFTER_LOAD, before.as_deref(), after.as_deref())
 }
 
 /// How the servers were built, word by word: only what differs.

@@ -4,12 +4,11 @@
 use crate::context::Context;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
-use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Part, PartName, Shows, Word};
+use crate::model::{Cause, Decomposition, Evidence, Finding, Part, PartName, Shows, Word};
 use crate::quantity::Quantity;
-use crate::rank::Item;
 use crate::words;
 
-/// Smallest change of instructions that is spoken of, as a share: the minimum effect of interest of that metric.
+/// Smallest change of instructions that is reported, as a share: the minimum effect of interest of that metric.
 const INSTRUCTIONS_SHARE: f64 = 0.005;
 /// Smallest share of the time per operation that a part has to change by.
 const SHARE_MIN: f64 = 0.02;
@@ -20,13 +19,14 @@ const MOST: f64 = 0.5;
 /// Below this change of the time per operation, as a share, shares of it mean nothing.
 const CHANGE_MIN: f64 = 0.01;
 
-pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Item> {
+pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let Some(split) = &cx.decomposition else { return Vec::new() };
     let cpu = match instructions_metric(cx.figures) {
         Some(metric) if is_counted_apart(cx.figures) => counted_apart(cx, split, metric),
         Some(metric) => {
-            let found = [instructions(cx, split, metric), kernel(cx, split)];
-            found.into_iter().flatten().chain(speed(cx, split)).collect()
+            let counted = part(&split.parts, &[PartName::Server, PartName::Instructions]);
+            let executed = counted.and_then(|part| executed(cx, split, metric, part.change_us_per_op));
+            executed.into_iter().chain(kernel(cx, split)).chain(speed(cx, split)).collect()
         }
         None => cpu_time(cx, split).into_iter().collect::<Vec<_>>(),
     };
@@ -36,7 +36,8 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Vec<Item> {
 /// Share of the change in time per operation that `change_us` is; none where that change itself is no more than noise.
 pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) -> Option<f64> {
     let whole = split.change_us_per_op();
-    let is_seen = cx.is_rate_changed() || cx.figures.of(time_per_op).is_some_and(|found| found.stands_out());
+    let is_seen =
+        cx.is_rate_changed() || cx.figures.quantity(time_per_op).is_some_and(|found| found.stands_out());
     (is_seen && whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
 }
 
@@ -54,69 +55,63 @@ fn matters(split: &Decomposition, part: &Part) -> bool {
     if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && (part.low > 0.0 || part.high < 0.0) }
 }
 
-/// A finding of that size: with its share of the change where there is one.
-fn sized(cx: &Context<'_>, split: &Decomposition, change_us: f64, clearness: f64, finding: Finding) -> Item {
-    let share = share_of(cx, split, change_us);
-    Item { finding: Finding { weight: clearness, ..finding }, share }
+/// A finding about a part of the time of an operation, with that part's share of the change.
+fn of_part(
+    cx: &Context<'_>,
+    part: &Part,
+    word: Word,
+    cause: Cause,
+    says: String,
+    evidence: Evidence,
+) -> Finding {
+    let said = quantity_of(cx, part);
+    let share = cx.decomposition.as_ref().and_then(|split| share_of(cx, split, part.change_us_per_op));
+    Finding { weight: 1.0, share, ..cx.finding(word, cause, says, &said, vec![evidence]) }
 }
 
-fn certainty(cx: &Context<'_>, part: &Part) -> Certainty {
-    let blocks = cx.figures.per_op(BACKENDS).map_or(0, |found| found.blocks);
-    if part.low.is_nan() { Certainty::SinglePass } else { Certainty::Replicated { blocks } }
-}
-
-fn instructions(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Option<Item> {
-    let change_us = part(&split.parts, &[PartName::Server, PartName::Instructions])?.change_us_per_op;
-    executed(cx, split, metric, change_us)
+fn quantity_of(cx: &Context<'_>, part: &Part) -> Quantity {
+    Quantity {
+        base: part.base_us_per_op,
+        arm: part.arm_us_per_op,
+        half_width: part.high - part.change_us_per_op,
+        blocks: cx.figures.per_op(BACKENDS).map_or(0, |found| found.blocks),
+    }
 }
 
 /// More or fewer instructions, which make up `change_us` of the time of an operation.
-fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f64) -> Option<Item> {
+fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f64) -> Option<Finding> {
     let found = cx.figures.per_op(metric)?;
-    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    (found.stands_out() && found.share() >= INSTRUCTIONS_SHARE).then(|| {
-        sized(
-            cx,
-            split,
-            change_us,
-            found.clearness(),
-            Finding {
-                word: Word::work(found.rose()),
-                cause: Cause::Instructions,
-                sentence: format!(
-                    "{arm} executes {} instructions per {}, {}",
-                    words::number(found.arm),
-                    cx.operation(),
-                    words::than(&found, base)
-                ),
-                weight: 0.0,
-                certainty: cx.certainty(&found),
-                evidence: vec![Evidence::of("instructions in user mode", cx.per_op("instructions"), &found)],
-            },
-        )
-    })
+    if !found.stands_out() || found.share() < INSTRUCTIONS_SHARE {
+        return None;
+    }
+    let (arm, base) = cx.names();
+    let sentence = format!(
+        "{arm} executes {} instructions per {}, {}",
+        words::number(found.arm),
+        cx.operation(),
+        words::than(&found, base)
+    );
+    let evidence = vec![Evidence::figure("instructions in user mode", cx.per_op("instructions"), &found)];
+    let finding = cx.finding(Word::work(found.rose()), Cause::Instructions, sentence, &found, evidence);
+    Some(Finding { share: share_of(cx, split, change_us), ..finding })
 }
 
 /// CPU time beside instructions that were counted apart from the windows. Where both moved the same way it is more or
-/// less work, and all of the CPU time's change is its; what they do not share is never said to be of the speed of that
+/// less work, and all of the CPU time's change is its; what they do not share is never attributed to the speed of that
 /// work.
-fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Item> {
+fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Finding> {
     let cpu = part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part));
     let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));
     match (counted, cpu) {
         (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
-            let said = quantity_of(cpu);
-            counted.finding.sentence.push_str(&format!(
-                "; it uses {} us of CPU, {}",
-                words::number(said.arm),
-                words::than(&said, &cx.base_arm().name)
-            ));
-            let evidence = Evidence::of("CPU time of the sessions", cx.per_op("us"), &said);
-            counted.finding.evidence.push(evidence);
+            let said = quantity_of(cx, cpu);
+            let than = words::than(&said, cx.names().1);
+            counted.sentence.push_str(&format!("; it uses {} us of CPU, {than}", words::number(said.arm)));
+            counted.evidence.push(Evidence::figure("CPU time of the sessions", cx.per_op("us"), &said));
             vec![counted]
         }
         // What CPU time does not show has no share in it.
-        (Some(counted), None) => vec![Item { share: None, ..counted }],
+        (Some(counted), None) => vec![Finding { share: None, ..counted }],
         _ => cpu_time(cx, split).into_iter().collect(),
     }
 }
@@ -130,11 +125,8 @@ fn change(cx: &Context<'_>, part: &Part) -> Evidence {
     Evidence {
         what: part.name.to_string(),
         unit: cx.per_op("us"),
-        base: None,
-        arm: None,
-        noise: None,
         text: Some(format!("{}{interval} us per {}", signed(part.change_us_per_op), cx.operation())),
-        shows: Shows::Itself,
+        ..Evidence::default()
     }
 }
 
@@ -144,34 +136,22 @@ fn signed(value: f64) -> String {
 }
 
 /// The same instructions at another speed. Processor counters tell cycles from frequency; without, both are one.
-fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Item> {
+fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
+    let of_part = |(name, cause): (PartName, Cause)| {
+        let found = part(&split.parts, &[PartName::Server, name]).filter(|part| matters(split, part))?;
+        let factor = cx.figures.quantity(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
+        let rose = found.change_us_per_op > 0.0;
+        let share = words::percent((factor.ratio() - 1.0).abs());
+        let sentence = speed_sentence(cx, name, rose, &share);
+        Some(of_part(cx, found, Word::speed(rose), cause, sentence, change(cx, found)))
+    };
     [
         (PartName::CyclesPerInstruction, Cause::Cycles),
         (PartName::TimePerCycle, Cause::Frequency),
         (PartName::TimePerInstruction, Cause::Cycles),
     ]
     .into_iter()
-    .filter_map(|(name, cause)| {
-        let found = part(&split.parts, &[PartName::Server, name]).filter(|part| matters(split, part))?;
-        let rose = found.change_us_per_op > 0.0;
-        let factor = cx.figures.of(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
-        let share = words::percent((factor.ratio() - 1.0).abs());
-        let sentence = speed_sentence(cx, name, if rose { "more" } else { "less" }, &share);
-        Some(sized(
-            cx,
-            split,
-            found.change_us_per_op,
-            1.0,
-            Finding {
-                word: Word::speed(rose),
-                cause,
-                sentence,
-                weight: 0.0,
-                certainty: certainty(cx, found),
-                evidence: vec![change(cx, found)],
-            },
-        ))
-    })
+    .filter_map(of_part)
     .collect()
 }
 
@@ -185,57 +165,37 @@ fn factor(cell: Cell<'_>, name: PartName, instructions: &str) -> Option<f64> {
     Some(cell.metric(above)? / cell.metric(below)?)
 }
 
-fn speed_sentence(cx: &Context<'_>, name: PartName, more: &str, share: &str) -> String {
-    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    let fewer = if more == "less" { "fewer" } else { more };
+fn speed_sentence(cx: &Context<'_>, name: PartName, rose: bool, share: &str) -> String {
+    let (arm, base) = cx.names();
+    let (more, fewer) = if rose { ("more", "more") } else { ("less", "fewer") };
     match name {
         PartName::CyclesPerInstruction => {
-            format!("{arm} needs {share} {fewer} cycles for an instruction than {base}")
+            format!("{arm} needs {share} {fewer} cycles per instruction than {base}")
         }
         PartName::TimePerCycle => format!(
-            "a cycle takes {arm} {share} {more} time than {base}; frequency and time in the kernel are not told apart"
+            "{arm} takes {share} {more} time per cycle than {base}; clock frequency and kernel time cannot be told apart"
         ),
         _ => format!(
-            "{arm} takes {share} {more} CPU time than {base} for the same number of instructions in user mode; caches, \
-             branches and the kernel are not told apart"
+            "{arm} takes {share} {more} CPU time than {base} for the same number of user-mode instructions; caches, \
+             branches and the kernel cannot be told apart"
         ),
     }
 }
 
-fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
+fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let found =
         part(&split.parts, &[PartName::Server, PartName::Kernel]).filter(|part| matters(split, part))?;
-    let rose = found.change_us_per_op > 0.0;
-    let said = quantity_of(found);
-    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    Some(sized(
-        cx,
-        split,
-        found.change_us_per_op,
-        1.0,
-        Finding {
-            word: Word::work(rose),
-            cause: Cause::KernelTime,
-            sentence: format!(
-                "{arm} spends {} us of CPU per {} in the kernel, {}",
-                words::number(found.arm_us_per_op),
-                cx.operation(),
-                words::than(&said, base)
-            ),
-            weight: 0.0,
-            certainty: certainty(cx, found),
-            evidence: vec![Evidence::of("CPU time in the kernel", cx.per_op("us"), &said)],
-        },
-    ))
-}
-
-fn quantity_of(part: &Part) -> Quantity {
-    Quantity {
-        base: part.base_us_per_op,
-        arm: part.arm_us_per_op,
-        half_width: part.high - part.change_us_per_op,
-        blocks: 0,
-    }
+    let said = quantity_of(cx, found);
+    let (arm, base) = cx.names();
+    let sentence = format!(
+        "{arm} spends {} us of CPU per {} in the kernel, {}",
+        words::number(said.arm),
+        cx.operation(),
+        words::than(&said, base)
+    );
+    let evidence = Evidence::figure("CPU time in the kernel", cx.per_op("us"), &said);
+    let word = Word::work(found.change_us_per_op > 0.0);
+    Some(of_part(cx, found, word, Cause::KernelTime, sentence, evidence))
 }
 
 /// The client does the same on both arms: where its CPU time moved along, the machine was not the same.
@@ -248,45 +208,36 @@ fn client_too(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
 }
 
 /// CPU time where nobody counted instructions: more work and slower work look alike.
-fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
+fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let found = part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part))?;
-    let said = quantity_of(found);
-    let (arm, base, operation) = (&cx.its_arm().name, &cx.base_arm().name, cx.operation());
+    let said = quantity_of(cx, found);
+    let (arm, base) = cx.names();
     let why = match is_counted_apart(cx.figures) {
         true => {
-            "instructions, counted in a start of their own, did not move along, so more work and slower work \
-                 are not told apart"
+            "instructions, counted in a separate start of the server, did not move the same way, so more work and \
+             slower work cannot be told apart"
         }
-        false => "without counted instructions more work and slower work look alike",
+        false => "without instruction counts more work and slower work look alike",
     };
-    let mut sentence = format!(
-        "{arm} uses {} us of CPU per {operation}, {}; {why}",
-        words::number(found.arm_us_per_op),
-        words::than(&said, base),
-    );
-    let mut evidence = vec![Evidence::of("CPU time of the sessions", cx.per_op("us"), &said)];
+    let (us, than) = (words::number(said.arm), words::than(&said, base));
+    let sentence = format!("{arm} uses {us} us of CPU per {}, {than}; {why}", cx.operation());
+    let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &said);
+    let mut finding = of_part(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
     if let Some(client) = client_too(cx, split) {
         let direction = if client.rose() { "up" } else { "down" };
         let share = words::percent((client.ratio() - 1.0).abs());
-        sentence.push_str(&format!("; the client's own, for the same work, is {direction} {share} too"));
-        evidence
-            .push(Evidence::of("CPU time of the client", cx.per_op("us"), &client).showing(Shows::ClientCpu));
+        let too = format!("; the client's CPU time, for the same work, is {direction} {share} too");
+        finding.sentence.push_str(&too);
+        let evidence = Evidence::figure("CPU time of the client", cx.per_op("us"), &client);
+        finding.evidence.push(evidence.showing(Shows::ClientCpu));
     }
-    let finding = Finding {
-        word: Word::NotExplained,
-        cause: Cause::CpuTime,
-        sentence,
-        weight: 0.0,
-        certainty: certainty(cx, found),
-        evidence,
-    };
-    Some(sized(cx, split, found.change_us_per_op, 1.0, finding))
+    Some(finding)
 }
 
 /// Time off the CPU: for what, where somebody measures it.
-fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
+fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     // Below 0 where client and backend work at the same time: nobody waits there.
-    let found = cx.figures.of(|cell| off_cpu_per_op(cell).map(|us| us.max(0.0)))?;
+    let found = cx.figures.quantity(|cell| off_cpu_per_op(cell).map(|us| us.max(0.0)))?;
     let large = found.change().abs() / split.base_us_per_op;
     let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
     if !is_seen {
@@ -304,40 +255,24 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Item> {
         })
         .filter(|(part, ..)| matters(split, part) && (part.change_us_per_op > 0.0) == found.rose())
         .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
-    let (arm, base) = (&cx.its_arm().name, &cx.base_arm().name);
-    let wait = format!(
-        "clients of {arm} wait {} us {} per {} than those of {base}, while neither they nor their sessions \
-         are on a CPU",
+    let (arm, base) = cx.names();
+    let mut sentence = format!(
+        "clients of {arm} wait {} us {} per {} than those of {base}, with neither client nor session on a CPU",
         words::number(found.change().abs()),
         if found.rose() { "longer" } else { "less" },
         cx.operation()
     );
-    let mut evidence = vec![Evidence::of("time off the CPU", cx.per_op("us"), &found)];
-    let (cause, sentence) = match measured {
-        Some((part, cause, said)) => {
-            evidence.push(Evidence::of(
-                format!("of it waiting for {said}"),
-                cx.per_op("us"),
-                &quantity_of(part),
-            ));
-            let change = words::number(part.change_us_per_op.abs());
-            let is_most = part.change_us_per_op.abs() >= MOST * found.change().abs();
-            (if is_most { cause } else { Cause::Waiting }, format!("{wait}; {change} us of it for {said}"))
+    let mut cause = Cause::Waiting;
+    let mut evidence = vec![Evidence::figure("time off the CPU", cx.per_op("us"), &found)];
+    if let Some((part, its_cause, said)) = measured {
+        let name = format!("of which waiting for {said}");
+        evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
+        let change_us = part.change_us_per_op.abs();
+        sentence.push_str(&format!("; {} us of it for {said}", words::number(change_us)));
+        if change_us >= MOST * found.change().abs() {
+            cause = its_cause;
         }
-        None => (Cause::Waiting, wait),
-    };
-    Some(sized(
-        cx,
-        split,
-        found.change(),
-        found.clearness(),
-        Finding {
-            word: Word::waiting(found.rose()),
-            cause,
-            sentence,
-            weight: 0.0,
-            certainty: cx.certainty(&found),
-            evidence,
-        },
-    ))
+    }
+    let finding = cx.finding(Word::waiting(found.rose()), cause, sentence, &found, evidence);
+    Some(Finding { share: share_of(cx, split, found.change()), ..finding })
 }

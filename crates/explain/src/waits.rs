@@ -1,5 +1,5 @@
-//! What sessions wait for, from looks at them that were taken with the CPU profiles: which kinds of waiting take
-//! another part of an operation's time than on base.
+//! What sessions wait for, sampled together with the CPU profiles: which kinds of waiting take more or less of an
+//! operation's time than on base.
 //!
 //! An operation of one client takes clients x time / operations; a state that a session was found in `found` times of
 //! `looks` x clients takes that share of it. The error of a share p of n sightings is sqrt(p (1 - p) / n) (binomial).
@@ -25,7 +25,7 @@ const RUNNING: &str = "running";
 /// A kind of waiting: its cause, what is waited for, and whether a kind and event of the server belong to it.
 type Kind = (Cause, &'static str, fn(&str, &str) -> bool);
 
-/// Kinds of waiting: what is said of them, and which events they are. The first that fits counts.
+/// Kinds of waiting: how sentences name them, and which events they are. The first that fits counts.
 const KINDS: [Kind; 7] = [
     (Cause::Fsync, "for the write-ahead log to reach the disk", is_log),
     (Cause::Fsync, "for the binary log to reach the disk", |_, event| {
@@ -63,8 +63,8 @@ struct Waited {
 }
 
 /// What waits differ between arm and base; nothing where no looks were taken.
-pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
-    let (Some(base), Some(arm)) = (profile(cx, cx.base), profile(cx, cx.arm)) else {
+pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
+    let (Some(base), Some(arm)) = (cx.profile(cx.base), cx.profile(cx.arm)) else {
         return Ok(Vec::new());
     };
     let waits = |profile: &Recorded<Profile>| cx.run.waits(profile.action.seq);
@@ -79,14 +79,6 @@ pub(crate) fn of_test(cx: &Context<'_>) -> Result<Vec<Finding>> {
         finding(kind, at(&base), at(&arm), base_us, cx.operation())
     };
     Ok((0..KINDS.len()).filter_map(finding).collect())
-}
-
-fn profile<'a>(cx: &Context<'a>, arm: usize) -> Option<&'a Recorded<Profile>> {
-    let name = &cx.run.arms[arm].name;
-    let of_test = |profile: &&Recorded<Profile>| {
-        profile.valid() && profile.action.arm == *name && profile.result.test == cx.test
-    };
-    cx.run.profiles.iter().rev().find(of_test)
 }
 
 /// Microseconds of one client per operation while the profile was taken.
@@ -116,25 +108,26 @@ fn finding(kind: usize, base: Waited, arm: Waited, base_us: f64, operation: &str
     }
     let (cause, what, _) = KINDS[kind];
     let sentence = format!(
-        "a session waits {:.1} us per {operation} {what}, base {:.1} us, as looks at the sessions show that were taken \
-         with the profile",
+        "a session waits {:.1} us per {operation} {what} (base: {:.1} us), by samples taken with the profile",
         arm.us_per_op, base.us_per_op
     );
+    let evidence = Evidence {
+        what: format!("time a session waits {what}"),
+        unit: format!("us/{operation}"),
+        base: Some(base.us_per_op),
+        arm: Some(arm.us_per_op),
+        noise: (base.us_per_op > 0.0).then(|| ERRORS_MIN * error / base.us_per_op),
+        text: None,
+        shows: Shows::SeenWaiting,
+    };
     Some(Finding {
         word: Word::waiting(change > 0.0),
         cause,
         sentence,
         weight: (change.abs() / base_us).min(1.0),
+        share: None,
         certainty: Certainty::SinglePass,
-        evidence: vec![Evidence {
-            what: format!("time a session waits {what}"),
-            unit: format!("us/{operation}"),
-            base: Some(base.us_per_op),
-            arm: Some(arm.us_per_op),
-            noise: (base.us_per_op > 0.0).then(|| ERRORS_MIN * error / base.us_per_op),
-            text: None,
-            shows: Shows::SeenWaiting,
-        }],
+        evidence: vec![evidence],
     })
 }
 

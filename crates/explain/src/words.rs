@@ -1,4 +1,4 @@
-//! How figures are said in sentences.
+//! How figures are written in sentences.
 
 use crate::quantity::Quantity;
 
@@ -20,7 +20,7 @@ pub(crate) fn number(value: f64) -> String {
     if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A number of things, of which there may be one on the average: `1.00 fsyncs`.
+/// A number of things, of which there may be one on average: `1.00 fsyncs`.
 pub(crate) fn count(value: f64) -> String {
     let text = number(value);
     if text == "1" { "1.00".to_owned() } else { text }
@@ -45,12 +45,12 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// How the arm's figure relates to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`,
-/// `against 300 on pg17`, `pg17 none`.
+/// `against 300 on pg17`, `none on pg17`.
 pub(crate) fn than(found: &Quantity, base: &str) -> String {
     let ratio = found.ratio();
     let value = number(found.base);
     if value == "0" {
-        format!("{base} none")
+        format!("none on {base}")
     } else if (0.5..2.0).contains(&ratio) {
         let word = if ratio > 1.0 { "more" } else { "less" };
         format!("{} {word} than {base} ({value})", percent((ratio - 1.0).abs()))
@@ -89,6 +89,6 @@ mod tests {
         assert_eq!(say(133.0, 412.0), "3.1 times pg17's 133");
         assert_eq!(say(300.0, 3.0), "against 300 on pg17");
         assert_eq!(say(0.0004, 1.0), "against 0.0004 on pg17");
-        assert_eq!(say(0.0, 412.0), "pg17 none");
+        assert_eq!(say(0.0, 412.0), "none on pg17");
     }
 }

@@ -1,25 +1,19 @@
 //! Made-up runs of MySQL whose causes are known: they are told in InnoDB's words and with the settings that act on
 //! them.
 
-use rqps_explain::{Asked, Cause, Explanation, Word, explain};
-use rqps_store::RunFolder;
-use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
-use rqps_verdicts::{judge_run, rules_of};
+mod common;
+
+use rqps_explain::{Cause, Explanation, Word};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
 const TEST: &str = "update-index";
 
 fn explained(spec: &Spec) -> Explanation {
-    let results = tempfile::tempdir().expect("there is a temporary directory");
-    let folder = write_run(results.path(), spec).expect("the run can be written");
-    let run = RunFolder::open(&folder).expect("the run can be read");
-    let rules = rules_of(&run).expect("the plan has rules");
-    let judged = judge_run(&run, &rules).expect("the run can be judged");
-    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![2], base: None };
-    explain(&run, Some(&judged), &asked).expect("the run can be explained").remove(0)
+    common::explained(spec, TEST, 2)
 }
 
 fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
-    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+    common::figure(TEST, what, base, arm)
 }
 
 fn status(name: &'static str) -> Observed {
@@ -101,13 +95,10 @@ fn a_long_history_at_the_start_is_a_debt_where_more_pages_are_asked_for() {
     };
     let found = explained(&spec(14.0, 1.2));
     let (_, said) = told(&found, Cause::DeadRows);
-    assert!(
-        said.starts_with("new begins with 450,000 transactions whose old row versions are not purged"),
-        "{said}"
-    );
+    assert!(said.starts_with("new starts with 450,000 transactions not yet purged"), "{said}");
     assert!(said.contains("(history list length; old: 30)"), "{said}");
     assert!(
-        said.contains("new asks the buffer pool for 14 pages per query") && !said.contains("vacuum"),
+        said.contains("new requests 14 buffer pool pages per query") && !said.contains("vacuum"),
         "{said}"
     );
     let unseen = explained(&spec(8.0, 1.0));
@@ -128,7 +119,7 @@ fn a_pool_too_small_is_told_in_pages() {
         ..mysql((0.5, 1.0), 260.0, misses)
     });
     let (_, said) = told(&found, Cause::BufferMisses);
-    assert!(said.starts_with("new reads 3 pages into the buffer pool per query, old none"), "{said}");
+    assert!(said.starts_with("new reads 3 pages into the buffer pool per query, none on old"), "{said}");
     assert!(said.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{said}");
 }
 

@@ -1,29 +1,21 @@
 //! Made-up runs whose causes are known: what is said of them, and what is not.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use rqps_explain::{Asked, Cause, Explanation, Part, Word, explain};
-use rqps_store::{Run, RunFolder};
-use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
-use rqps_verdicts::{judge_run, rules_of};
+mod common;
+
+use rqps_explain::{Cause, Explanation, Part, Word};
+use rqps_verdicts::testing::{Extra, Observed, Spec};
 
 const TEST: &str = "update-index";
 const TABLES: &str = "pg_stat_all_tables";
 const TABLES_IO: &str = "pg_statio_all_tables";
 
-/// Writes the run, judges it and explains one test of one arm.
 fn explained(spec: &Spec, arm: usize) -> Explanation {
-    let results = tempfile::tempdir().unwrap();
-    let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
-    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
-    let asked = Asked { tests: vec![TEST.to_owned()], arms: vec![arm], base: None };
-    let mut found = explain(&run, Some(&judged), &asked).unwrap();
-    assert_eq!(found.len(), 1);
-    found.remove(0)
+    common::explained(spec, TEST, arm)
 }
 
-/// The same figure on base, control and arm but for the arm's own value.
 fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
-    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test: TEST, what, per_query })
+    common::figure(TEST, what, base, arm)
 }
 
 fn counter(view: &'static str, column: &'static str) -> Observed {
@@ -143,26 +135,14 @@ fn what_a_count_and_the_windows_do_not_share_is_no_speed_of_a_write() {
 #[test]
 fn other_work_that_was_counted_is_no_speed_of_a_read() {
     let reads = "point-query";
-    let times = |base: f64, arm: f64| {
-        [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra {
-            arm,
-            test: reads,
-            what: Observed::SessionCpuUs,
-            per_query,
-        })
-    };
-    let client = Observed::Metric("client_cpu_us");
-    let client = [0, 1, 2].map(|arm| Extra { arm, test: reads, what: client, per_query: 4.0 });
+    let times = common::figure(reads, Observed::SessionCpuUs, 18.0, 50.0);
+    let client = common::figure(reads, Observed::Metric("client_cpu_us"), 4.0, 4.0);
     let made = Spec {
         effects: vec![(2, reads, 0.4, 3.9)],
-        extra: times(18.0, 50.0).into_iter().chain(client).collect(),
+        extra: times.into_iter().chain(client).collect(),
         ..Spec::default()
     };
-    let results = tempfile::tempdir().unwrap();
-    let run: Run = RunFolder::open(&write_run(results.path(), &made).unwrap()).unwrap();
-    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
-    let asked = Asked { tests: vec![reads.to_owned()], arms: vec![2], base: None };
-    let found = explain(&run, Some(&judged), &asked).unwrap().remove(0);
+    let found = common::explained(&made, reads, 2);
     let words: Vec<Word> = found.findings.iter().map(|its| its.word).collect();
     assert_eq!(words, [Word::MoreWork, Word::MoreWaiting], "{found:?}");
     assert!(found.findings[0].sentence.contains("us of CPU, 2.79 times"), "{found:?}");
@@ -198,7 +178,7 @@ fn a_pool_too_small_is_blamed_for_cpu_time_and_waiting_but_not_for_what_it_canno
     let first = &found.findings[0];
     assert_eq!((first.word, first.cause), (Word::MoreWork, Cause::BufferMisses), "{found:?}");
     assert!(
-        first.sentence.contains("8 blocks into shared buffers per query, old none"),
+        first.sentence.contains("8 blocks into shared buffers per query, none on old"),
         "{}",
         first.sentence
     );
@@ -239,7 +219,7 @@ fn a_checkpoint_in_the_windows_is_named_with_the_images_it_makes_necessary() {
     let found = explained(&spec((1.0, 1.0), 180.0, checkpoints(1e-4)), 2);
     assert_eq!(causes(&found), [(Word::MoreWork, Cause::Wal)], "{found:?}");
     let said = &found.findings[0].sentence;
-    assert!(said.contains("full-page images per operation 0.05, base 0"), "{said}");
+    assert!(said.contains("0.05 full-page images per query (base: 0)"), "{said}");
     assert!(said.contains("checkpoints in the windows: 10 on new, 0 on old"), "{said}");
 }
 

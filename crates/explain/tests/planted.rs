@@ -1,27 +1,19 @@
 //! Made-up runs in which two arms run one program and differ in one thing: it is named first where it can have acted,
 //! and not at all where it cannot.
-#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use rqps_explain::{Asked, Cause, Explanation, Finding, Word, explain};
+mod common;
+
+use common::figure;
+use rqps_explain::{Cause, Explanation, Finding, Word};
 use rqps_model::QueryPlan;
-use rqps_store::{Run, RunFolder};
-use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
-use rqps_verdicts::{judge_run, rules_of};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
 const WRITES: &str = "update-index";
 const READS: &str = "point-query";
 const TABLES_IO: &str = "pg_statio_all_tables";
 
 fn explained(spec: &Spec, test: &str) -> Explanation {
-    let results = tempfile::tempdir().unwrap();
-    let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
-    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
-    let asked = Asked { tests: vec![test.to_owned()], arms: vec![2], base: None };
-    explain(&run, Some(&judged), &asked).unwrap().remove(0)
-}
-
-fn figure(test: &'static str, what: Observed, base: f64, arm: f64) -> [Extra; 3] {
-    [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test, what, per_query })
+    common::explained(spec, test, 2)
 }
 
 /// Three arms of one build, the third slower with a fifth more instructions.
@@ -65,7 +57,7 @@ fn a_constraint_goes_before_log_that_it_cannot_have_written() {
         explained(&Spec { after_load: vec![(2, check)], ..slower(WRITES, unlike_data(WRITES)) }, WRITES);
     assert_eq!(first(&found).cause, Cause::Instructions, "{:?}", found.findings);
     let said = &first(&found).sentence;
-    assert!(said.ends_with(&format!("after the load the arm alone was given: {check}")), "{said}");
+    assert!(said.ends_with(&format!("only this arm ran after its load: {check}")), "{said}");
     assert!(!said.contains("WAL per query"), "the log is no part of it: {said}");
     assert_eq!(names(&found, check), 1, "{:?}", found.findings);
 }
@@ -186,7 +178,10 @@ fn a_statement_is_said_where_nothing_else_accounts_for_the_change() {
     let found = explained(&alone, READS);
     assert_eq!((first(&found).word, first(&found).cause), (Word::NotExplained, Cause::Unknown));
     let said = &first(&found).sentence;
-    assert!(said.contains("the arm alone was given: SELECT pg_create_logical_replication_slot"), "{said}");
+    assert!(
+        said.contains("only this arm ran after its load: SELECT pg_create_logical_replication_slot"),
+        "{said}"
+    );
     let harmless = Spec { after_load: vec![(2, "COMMENT ON TABLE sbtest1 IS 'x'")], ..alone };
     assert_eq!(names(&explained(&harmless, READS), "COMMENT"), 0);
 }

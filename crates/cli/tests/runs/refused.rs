@@ -187,11 +187,11 @@ fn a_calibration_that_cannot_be_leaves_nothing() {
     let no_test = bench.call(&["calibrate", "--tests", "point-qurey"]).expect(2);
     expect_words(&no_test, &["point-qurey", "point-query"]);
     let too_few = bench.call(&["calibrate", "--arms", "1"]).expect(2);
-    expect_words(&too_few, &["1 arms: take 2 to 14"]);
+    expect_words(&too_few, &["--arms 1: choose 2 to 14"]);
     assert_eq!(fs::read_dir(bench.work()).map_or(0, |left| left.count()), 0);
     let plan = bench.plan("", STEPS, &["18"]);
     bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let no_calibration = bench.call(&["calibrate", "--from", "last"]).expect(2);
-    expect_words(&no_calibration, &["is no calibration", "campaign.json"]);
+    expect_words(&no_calibration, &["is not a calibration run", "campaign.json"]);
     assert!(!bench.folder().join("calibration").exists());
 }

@@ -1,240 +1,107 @@
 //! Counters of Postgres that findings are made of.
 
-use super::{ALL, Entry, Per, Rise, WORK_PER_OPERATION};
-use crate::figures::Cell;
+use crate::entry::{Entry, Per, less_work, waiting, work};
+use crate::figures::{ALL, Cell};
 use crate::model::{Cause, Shows};
 
 const TABLES: &str = "pg_stat_all_tables";
 const TABLES_IO: &str = "pg_statio_all_tables";
 const INDEXES: &str = "pg_stat_all_indexes";
 
+pub(crate) const TABLE_BLOCKS: Entry = work(Cause::HeapBlocks, "table blocks touched", "blocks", 0.1)
+    .says("touches {} blocks of tables")
+    .is(table_blocks);
+pub(crate) const INDEX_BLOCKS: Entry = work(Cause::HeapBlocks, "index blocks touched", "blocks", 0.1)
+    .says("touches {} blocks of indexes")
+    .is(index_blocks);
+pub(crate) const PAGE_IMAGES: Entry = work(Cause::Wal, "full-page images in the log", "images", 0.002)
+    .says("writes {} full-page images to the WAL")
+    .showing(&Shows::FullPageImages)
+    .is(|cell| cell.counter("pg_stat_wal", "", "wal_fpi"));
+
 /// Versions count some of them in other places: what both arms have is compared.
 pub(super) static ENTRIES: [Entry; 22] = [
-    Entry {
-        cause: Cause::DeadRows,
-        what: "index entries read for each row fetched",
-        unit: "entries/row",
-        phrase: "reads {} index entries for each row that it fetches",
-        per: Per::Itself,
-        floor: 0.5,
-        value: entries_per_row,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Rows,
-        what: "rows fetched through indexes",
-        unit: "rows",
-        phrase: "fetches {} rows through indexes",
-        floor: 0.05,
-        value: |cell| cell.counter(TABLES, ALL, "idx_tup_fetch"),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Rows,
-        what: "rows read by sequential scans",
-        unit: "rows",
-        phrase: "reads {} rows by sequential scans",
-        floor: 0.05,
-        value: |cell| cell.counter(TABLES, ALL, "seq_tup_read"),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::HeapBlocks,
-        what: "table blocks touched",
-        unit: "blocks",
-        phrase: "touches {} blocks of tables",
-        floor: 0.1,
-        value: |cell| sum(cell, TABLES_IO, ["heap_blks_hit", "heap_blks_read"]),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::HeapBlocks,
-        what: "index blocks touched",
-        unit: "blocks",
-        phrase: "touches {} blocks of indexes",
-        floor: 0.1,
-        value: |cell| sum(cell, TABLES_IO, ["idx_blks_hit", "idx_blks_read"]),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::HotUpdates,
-        rise: Rise::LessWork,
-        what: "share of updates that are HOT",
-        unit: "%",
-        phrase: "does {} % of its updates as HOT updates",
-        per: Per::Itself,
-        floor: 1.0,
-        value: hot_percent,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::BufferMisses,
-        what: "blocks that were not in shared buffers",
-        unit: "blocks",
-        phrase: "reads {} blocks into shared buffers",
-        floor: 0.05,
-        value: misses,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Reads,
-        rise: Rise::Waiting,
-        what: "bytes read from storage by the server",
-        unit: "bytes",
-        phrase: "reads {} bytes from storage",
-        floor: 800.0,
-        value: |cell| cell.metric("server_read_bytes"),
-        shows: &Shows::StorageReads,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Wal,
-        what: "bytes of write-ahead log",
-        unit: "bytes",
-        phrase: "writes {} bytes of WAL",
-        floor: 16.0,
-        value: |cell| cell.metric("server_wal_bytes"),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Wal,
-        what: "records of write-ahead log",
-        unit: "records",
-        phrase: "writes {} WAL records",
-        floor: 0.05,
-        value: |cell| cell.counter("pg_stat_wal", "", "wal_records"),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Wal,
-        what: "full-page images in the log",
-        unit: "images",
-        phrase: "writes {} full-page images to the WAL",
-        floor: 0.002,
-        value: |cell| cell.counter("pg_stat_wal", "", "wal_fpi"),
-        shows: &Shows::FullPageImages,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Wal,
-        rise: Rise::Waiting,
-        what: "times that WAL buffers were full",
-        unit: "times",
-        phrase: "finds the WAL buffers full {} times",
-        floor: 0.001,
-        value: |cell| cell.counter("pg_stat_wal", "", "wal_buffers_full"),
-        shows: &Shows::LogBufferFull,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Fsync,
-        rise: Rise::Waiting,
-        what: "fsyncs of log and data",
-        unit: "fsyncs",
-        phrase: "makes {} fsyncs",
-        floor: 0.01,
-        value: |cell| cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs")),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Fsync,
-        rise: Rise::Waiting,
-        what: "fsyncs of the log",
-        unit: "fsyncs",
-        phrase: "makes {} fsyncs of the WAL",
-        floor: 0.01,
-        value: |cell| cell.counter("pg_stat_wal", "", "wal_sync"),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::BackendWrites,
-        what: "pages written by backends themselves",
-        unit: "pages",
-        phrase: "lets its backends write {} pages themselves",
-        floor: 0.005,
-        value: |cell| {
+    work(Cause::DeadRows, "index entries read for each row fetched", "entries/row", 0.5)
+        .says("reads {} index entries for each row that it fetches")
+        .per(Per::Itself)
+        .is(entries_per_row),
+    work(Cause::Rows, "rows fetched through indexes", "rows", 0.05)
+        .says("fetches {} rows through indexes")
+        .is(|cell| cell.counter(TABLES, ALL, "idx_tup_fetch")),
+    work(Cause::Rows, "rows read by sequential scans", "rows", 0.05)
+        .says("reads {} rows by sequential scans")
+        .is(|cell| cell.counter(TABLES, ALL, "seq_tup_read")),
+    TABLE_BLOCKS,
+    INDEX_BLOCKS,
+    less_work(Cause::HotUpdates, "HOT share of updates", "%", 1.0)
+        .says("makes {} % of its updates HOT")
+        .per(Per::Itself)
+        .is(hot_percent),
+    work(Cause::BufferMisses, "shared buffer misses", "blocks", 0.05)
+        .says("reads {} blocks into shared buffers")
+        .is(misses),
+    waiting(Cause::Reads, "bytes read from storage by the server", "bytes", 800.0)
+        .says("reads {} bytes from storage")
+        .showing(&Shows::StorageReads)
+        .is(|cell| cell.metric("server_read_bytes")),
+    work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
+        .says("writes {} bytes of WAL")
+        .is(|cell| cell.metric("server_wal_bytes")),
+    work(Cause::Wal, "records of write-ahead log", "records", 0.05)
+        .says("writes {} WAL records")
+        .is(|cell| cell.counter("pg_stat_wal", "", "wal_records")),
+    PAGE_IMAGES,
+    waiting(Cause::Wal, "times the WAL buffers were full", "times", 0.001)
+        .says("finds the WAL buffers full {} times")
+        .showing(&Shows::LogBufferFull)
+        .is(|cell| cell.counter("pg_stat_wal", "", "wal_buffers_full")),
+    waiting(Cause::Fsync, "fsyncs of log and data", "fsyncs", 0.01)
+        .says("makes {} fsyncs")
+        .is(|cell| cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs"))),
+    waiting(Cause::Fsync, "fsyncs of the log", "fsyncs", 0.01)
+        .says("makes {} fsyncs of the WAL")
+        .is(|cell| cell.counter("pg_stat_wal", "", "wal_sync")),
+    work(Cause::BackendWrites, "pages written by client backends", "pages", 0.005)
+        .says("writes {} pages in client backends")
+        .is(|cell| {
             cell.counter_sum("pg_stat_io", "writes", |object| object.starts_with("client backend/relation/"))
-        },
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::BackendWrites,
-        what: "pages written or added by backends themselves",
-        unit: "pages",
-        phrase: "lets its backends write or add {} pages themselves",
-        floor: 0.005,
-        value: |cell| cell.counter("pg_stat_bgwriter", "", "buffers_backend"),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::TempFiles,
-        what: "bytes of temporary files",
-        unit: "bytes",
-        phrase: "writes {} bytes of temporary files",
-        floor: 10.0,
-        value: |cell| cell.counter_sum("pg_stat_database", "temp_bytes", |_| true),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Locks,
-        rise: Rise::Waiting,
-        what: "deadlocks",
-        unit: "deadlocks",
-        phrase: "runs into {} deadlocks",
-        floor: 1e-5,
-        value: |cell| cell.counter_sum("pg_stat_database", "deadlocks", |_| true),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Checkpoint,
-        what: "checkpoints in the windows",
-        unit: "checkpoints",
-        phrase: "checkpoints in the windows: {}",
-        per: Per::Windows,
-        floor: 0.0,
-        value: checkpoints,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Autovacuum,
-        what: "tables that autovacuum finished in the windows",
-        unit: "tables",
-        phrase: "tables that autovacuum went through in the windows: {}",
-        per: Per::Windows,
-        floor: 0.0,
-        value: autovacuumed,
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Autovacuum,
-        what: "CPU time of autovacuum workers",
-        unit: "us",
-        phrase: "spends {} us of CPU in autovacuum workers",
-        floor: 0.2,
-        value: |cell| cell.roles().map(|_| cell.metric(VACUUM_ROLE).unwrap_or(0.0)),
-        ..WORK_PER_OPERATION
-    },
-    Entry {
-        cause: Cause::Checkpoint,
-        what: "CPU time of the checkpointer",
-        unit: "us",
-        phrase: "spends {} us of CPU in the checkpointer",
-        floor: 0.2,
-        value: |cell| cell.roles().map(|_| cell.metric(CHECKPOINT_ROLE).unwrap_or(0.0)),
-        ..WORK_PER_OPERATION
-    },
+        }),
+    work(Cause::BackendWrites, "pages written or added by client backends", "pages", 0.005)
+        .says("writes or adds {} pages in client backends")
+        .is(|cell| cell.counter("pg_stat_bgwriter", "", "buffers_backend")),
+    work(Cause::TempFiles, "bytes of temporary files", "bytes", 10.0)
+        .says("writes {} bytes of temporary files")
+        .is(|cell| cell.counter_sum("pg_stat_database", "temp_bytes", |_| true)),
+    waiting(Cause::Locks, "deadlocks", "deadlocks", 1e-5)
+        .says("runs into {} deadlocks")
+        .is(|cell| cell.counter_sum("pg_stat_database", "deadlocks", |_| true)),
+    work(Cause::Checkpoint, "checkpoints in the windows", "checkpoints", 0.0)
+        .says("checkpoints in the windows: {}")
+        .per(Per::Windows)
+        .is(checkpoints),
+    work(Cause::Autovacuum, "tables autovacuumed in the windows", "tables", 0.0)
+        .says("tables autovacuumed in the windows: {}")
+        .per(Per::Windows)
+        .is(autovacuumed),
+    work(Cause::Autovacuum, "CPU time of autovacuum workers", "us", 0.2)
+        .says("spends {} us of CPU in autovacuum workers")
+        .is(|cell| cell.roles_us(&["autovacuum_worker"])),
+    work(Cause::Checkpoint, "CPU time of the checkpointer", "us", 0.2)
+        .says("spends {} us of CPU in the checkpointer")
+        .is(|cell| cell.roles_us(&["checkpointer"])),
 ];
 
-const VACUUM_ROLE: &str = "server_role.autovacuum_worker_us";
-const CHECKPOINT_ROLE: &str = "server_role.checkpointer_us";
+fn table_blocks(cell: Cell<'_>) -> Option<f64> {
+    cell.sum(TABLES_IO, ALL, ["heap_blks_hit", "heap_blks_read"])
+}
 
-fn sum(cell: Cell<'_>, view: &str, columns: [&str; 2]) -> Option<f64> {
-    columns.iter().try_fold(0.0, |sum, column| Some(sum + cell.counter(view, ALL, column)?))
+fn index_blocks(cell: Cell<'_>) -> Option<f64> {
+    cell.sum(TABLES_IO, ALL, ["idx_blks_hit", "idx_blks_read"])
 }
 
 /// Blocks read into shared buffers.
 pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
-    sum(cell, TABLES_IO, ["heap_blks_read", "idx_blks_read"])
+    cell.sum(TABLES_IO, ALL, ["heap_blks_read", "idx_blks_read"])
 }
 
 pub(crate) fn autovacuumed(cell: Cell<'_>) -> Option<f64> {
@@ -243,8 +110,7 @@ pub(crate) fn autovacuumed(cell: Cell<'_>) -> Option<f64> {
 
 /// Blocks of tables and indexes touched.
 pub(super) fn blocks_touched(cell: Cell<'_>) -> Option<f64> {
-    let heap = sum(cell, TABLES_IO, ["heap_blks_hit", "heap_blks_read"])?;
-    Some(heap + sum(cell, TABLES_IO, ["idx_blks_hit", "idx_blks_read"])?)
+    Some(table_blocks(cell)? + index_blocks(cell)?)
 }
 
 /// Index entries that scans returned for each row that was then fetched: entries of dead rows are among the first only.
@@ -262,9 +128,6 @@ fn hot_percent(cell: Cell<'_>) -> Option<f64> {
 
 /// Checkpoints that were begun, as each version counts them.
 pub(crate) fn checkpoints(cell: Cell<'_>) -> Option<f64> {
-    let both = |view: &str, columns: [&str; 2]| {
-        columns.iter().try_fold(0.0, |sum, column| Some(sum + cell.counter(view, "", column)?))
-    };
-    both("pg_stat_checkpointer", ["num_timed", "num_requested"])
-        .or_else(|| both("pg_stat_bgwriter", ["checkpoints_timed", "checkpoints_req"]))
+    cell.sum("pg_stat_checkpointer", "", ["num_timed", "num_requested"])
+        .or_else(|| cell.sum("pg_stat_bgwriter", "", ["checkpoints_timed", "checkpoints_req"]))
 }

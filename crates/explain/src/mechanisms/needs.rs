@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::figures::{CLIENT_TIME, Cell};
 use crate::model::Difference;
 use crate::settings;
+use rqps_store::{Recorded, Window};
 
 use super::way;
 
@@ -42,7 +43,7 @@ pub(super) enum Needs {
     Metric(&'static str),
     /// It is off on one of the two alone: what it is set to besides makes no difference.
     Switched,
-    /// Operations take, in the mean, as long as it is set to on one of the two.
+    /// Operations take, on average, as long as it is set to on one of the two.
     LongOperations,
     /// A setting that is not the difference has this value, or is not known.
     Setting(&'static str, &'static str),
@@ -60,7 +61,7 @@ impl Needs {
                 false => Needs::Log.are_met(cx, difference)?,
             },
             Needs::Misses => is_above(cx, EVENTS_MIN, counters::misses),
-            // Where the two differ in whether it is on at all, it need not have come by before the debt is there.
+            // Where the two differ in whether it is on at all, it need not have run before the debt is there.
             Needs::Autovacuum => difference.name == "autovacuum" || autovacuum(cx)?,
             Needs::Checkpoint => is_above(cx, 0.0, counters::checkpoints),
             Needs::Jit => plans_have(cx, |plan| plan.text.contains("JIT:") || plan.json.contains("\"JIT\""))?,
@@ -107,23 +108,23 @@ fn is_above(cx: &Context<'_>, floor: f64, value: impl Fn(Cell<'_>) -> Option<f64
     })
 }
 
-/// Whether autovacuum went through a table, while the test was measured or between the load and then.
-fn autovacuum(cx: &Context<'_>) -> Result<bool> {
-    if is_above(cx, 0.0, counters::autovacuumed) {
-        return Ok(true);
-    }
-    for arm in [cx.base, cx.arm] {
-        for window in cx.windows(arm) {
-            let fingerprint = cx.run.fingerprint(window.action.seq)?;
-            let ran = |(key, value): &(String, String)| {
-                key.ends_with(".autovacuums") && value.parse::<f64>().is_ok_and(|count| count > 0.0)
-            };
-            if fingerprint.iter().any(ran) {
-                return Ok(true);
-            }
+/// Whether something holds of a window of either arm.
+fn any_window(cx: &Context<'_>, holds: impl Fn(&Recorded<Window>) -> Result<bool>) -> Result<bool> {
+    for window in [cx.base, cx.arm].into_iter().flat_map(|arm| cx.windows(arm)) {
+        if holds(window)? {
+            return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether autovacuum processed a table, while the test was measured or between the load and then.
+fn autovacuum(cx: &Context<'_>) -> Result<bool> {
+    let ran = |(key, value): &(String, String)| {
+        key.ends_with(".autovacuums") && value.parse::<f64>().is_ok_and(|count| count > 0.0)
+    };
+    let had_run = |window: &Recorded<Window>| Ok(cx.run.fingerprint(window.action.seq)?.iter().any(ran));
+    Ok(is_above(cx, 0.0, counters::autovacuumed) || any_window(cx, had_run)?)
 }
 
 /// Whether plans of either arm were kept.
@@ -141,12 +142,5 @@ pub(super) fn touches(cx: &Context<'_>, tables: &[String]) -> Result<bool> {
 }
 
 fn plans_have(cx: &Context<'_>, matches: impl Fn(&rqps_model::QueryPlan) -> bool) -> Result<bool> {
-    for arm in [cx.base, cx.arm] {
-        for window in cx.windows(arm) {
-            if cx.run.plans(window.action.seq)?.iter().any(&matches) {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
+    any_window(cx, |window| Ok(cx.run.plans(window.action.seq)?.iter().any(&matches)))
 }

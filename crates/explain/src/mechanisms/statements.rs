@@ -1,112 +1,85 @@
 //! By what a statement can act that was run on one arm alone after its load.
 
-use super::needs::Needs::{self, Autovacuum, Log, Nothing, Setting};
+use super::needs::Needs::{self, Log, Nothing, Setting};
 use super::postgres;
+use super::rule::{CODE, PLANNING, Rule};
 use super::way::Way::{self, Each, Either, Less, More};
-use crate::model::Cause;
+use crate::model::Cause::{
+    self, BackendWrites, Background, BinaryLog, BufferMisses, Checkpoint, CpuTime, Cycles, DeadRows,
+    Doublewrite, Fsync, Function, HeapBlocks, HotUpdates, Instructions, KernelTime, Locks, Planning, Purge,
+    QueryPlan, Reads, Rows, Size, Waiting, Wal,
+};
 
-const CODE: &[Cause] = &[Cause::Instructions, Cause::CpuTime, Cause::Function, Cause::Cycles];
-const PLANNING: &[Cause] =
-    &[Cause::QueryPlan, Cause::Planning, Cause::Instructions, Cause::CpuTime, Cause::Function];
 /// What is stored, where and how much of it.
 const LAYOUT: &[Cause] = &[
-    Cause::QueryPlan,
-    Cause::Planning,
-    Cause::Size,
-    Cause::HeapBlocks,
-    Cause::HotUpdates,
-    Cause::Rows,
-    Cause::DeadRows,
-    Cause::BufferMisses,
-    Cause::Reads,
-    Cause::BackendWrites,
-    Cause::Checkpoint,
-    Cause::Doublewrite,
-    Cause::Wal,
-    Cause::BinaryLog,
-    Cause::Purge,
-    Cause::Instructions,
-    Cause::CpuTime,
-    Cause::Function,
-    Cause::Cycles,
-    Cause::KernelTime,
+    QueryPlan,
+    Planning,
+    Size,
+    HeapBlocks,
+    HotUpdates,
+    Rows,
+    DeadRows,
+    BufferMisses,
+    Reads,
+    BackendWrites,
+    Checkpoint,
+    Doublewrite,
+    Wal,
+    BinaryLog,
+    Purge,
+    Instructions,
+    CpuTime,
+    Function,
+    Cycles,
+    KernelTime,
 ];
 /// What other statements that run with each change can do.
 const MORE_STATEMENTS: &[Cause] = &[
-    Cause::Rows,
-    Cause::HeapBlocks,
-    Cause::HotUpdates,
-    Cause::BufferMisses,
-    Cause::Reads,
-    Cause::Wal,
-    Cause::BinaryLog,
-    Cause::Locks,
-    Cause::Fsync,
-    Cause::Waiting,
-    Cause::KernelTime,
-    Cause::Instructions,
-    Cause::CpuTime,
-    Cause::Function,
-    Cause::Cycles,
+    Rows,
+    HeapBlocks,
+    HotUpdates,
+    BufferMisses,
+    Reads,
+    Wal,
+    BinaryLog,
+    Locks,
+    Fsync,
+    Waiting,
+    KernelTime,
+    Instructions,
+    CpuTime,
+    Function,
+    Cycles,
 ];
-const WHAT_IS_LOGGED: &[Cause] = &[
-    Cause::Wal,
-    Cause::Fsync,
-    Cause::Waiting,
-    Cause::KernelTime,
-    Cause::Instructions,
-    Cause::CpuTime,
-    Cause::Function,
-    Cause::Cycles,
-];
+const WHAT_IS_LOGGED: &[Cause] = &[Wal, Fsync, Waiting, KernelTime, Instructions, CpuTime, Function, Cycles];
 
-/// A kind of statement: words of which it has all, what it can act by, what has to be at work for that, and which
-/// way it moves it. One that takes away what another adds moves it the other way.
-type Kind = (&'static [&'static str], &'static [Cause], Needs, Way);
-
-/// Kinds of statements, the narrower first: the first that fits counts.
-static KINDS: [Kind; 40] = [
-    (&["AUTOVACUUM"], postgres::AUTOVACUUM, Autovacuum, Either),
-    (&["TRIGGER"], MORE_STATEMENTS, Log, More),
-    (&["CREATE RULE"], MORE_STATEMENTS, Nothing, Either),
+/// Kinds of statements: words of which a statement has one, with bars between them; what it can act by; what has to be
+/// at work for that; which way it moves it. One that takes away what another adds moves it the other way. The first
+/// that fits counts.
+static KINDS: [Rule; 22] = [
+    ("AUTOVACUUM", postgres::AUTOVACUUM, Needs::Autovacuum, Either),
+    ("TRIGGER", MORE_STATEMENTS, Log, More),
+    ("CREATE RULE", MORE_STATEMENTS, Nothing, Either),
     // What identifies a row is logged for logical replication alone.
-    (&["REPLICA IDENTITY"], WHAT_IS_LOGGED, Setting("wal_level", "logical"), More),
-    (&["PUBLICATION"], WHAT_IS_LOGGED, Log, More),
-    (&["UNLOGGED"], WHAT_IS_LOGGED, Log, Less),
-    (&[" SET LOGGED"], WHAT_IS_LOGGED, Log, More),
-    (&["PARALLEL_WORKERS"], &[Cause::QueryPlan, Cause::Background], Nothing, Either),
-    (&[" STATISTICS"], PLANNING, Nothing, Either),
-    (&["N_DISTINCT"], PLANNING, Nothing, Either),
-    (&["HISTOGRAM"], PLANNING, Nothing, Either),
-    (&[" STATS_"], PLANNING, Nothing, Either),
-    (&["VACUUM"], LAYOUT, Nothing, Each { more: &[], less: &[Cause::Size, Cause::DeadRows] }),
-    (&["ANALYZE"], PLANNING, Nothing, Either),
-    (&["POLICY"], PLANNING, Nothing, Either),
-    (&["ROW LEVEL SECURITY"], PLANNING, Nothing, Either),
-    (&["DROP COLUMN"], LAYOUT, Nothing, More),
-    (&["ADD COLUMN"], LAYOUT, Nothing, More),
-    (&["FOREIGN KEY"], MORE_STATEMENTS, Log, More),
-    (&[" REFERENCES "], MORE_STATEMENTS, Log, More),
-    (&["CREATE INDEX"], LAYOUT, Nothing, More),
-    (&["CREATE UNIQUE INDEX"], LAYOUT, Nothing, More),
-    (&["ADD INDEX"], LAYOUT, Nothing, More),
-    (&["DROP INDEX"], LAYOUT, Nothing, More),
-    (&["INDEX"], LAYOUT, Nothing, Either),
-    (&["UNIQUE"], LAYOUT, Nothing, More),
-    (&["PRIMARY KEY"], LAYOUT, Nothing, Either),
-    (&["DROP CONSTRAINT"], LAYOUT, Nothing, More),
-    (&[" CHECK "], CODE, Log, More),
-    (&[" NOT NULL"], CODE, Log, More),
-    (&["ALTER TABLE"], LAYOUT, Nothing, Either),
-    (&["CREATE TABLE", "PARTITION OF"], LAYOUT, Nothing, Either),
-    (&["CLUSTER"], LAYOUT, Nothing, Either),
-    (&["OPTIMIZE"], LAYOUT, Nothing, Either),
-    (&["INSERT"], LAYOUT, Nothing, Each { more: &[Cause::Size], less: &[] }),
-    (&["UPDATE"], LAYOUT, Nothing, Either),
-    (&["DELETE"], LAYOUT, Nothing, Either),
-    (&["TRUNCATE"], LAYOUT, Nothing, Either),
-    (&["COPY"], LAYOUT, Nothing, Either),
-    (&["RENAME"], LAYOUT, Nothing, Either),
+    ("REPLICA IDENTITY", WHAT_IS_LOGGED, Setting("wal_level", "logical"), More),
+    ("PUBLICATION", WHAT_IS_LOGGED, Log, More),
+    ("UNLOGGED", WHAT_IS_LOGGED, Log, Less),
+    (" SET LOGGED", WHAT_IS_LOGGED, Log, More),
+    ("PARALLEL_WORKERS", &[QueryPlan, Background], Nothing, Either),
+    (" STATISTICS|N_DISTINCT|HISTOGRAM| STATS_", PLANNING, Nothing, Either),
+    ("VACUUM", LAYOUT, Nothing, Each { more: &[], less: &[Size, DeadRows] }),
+    ("ANALYZE|POLICY|ROW LEVEL SECURITY", PLANNING, Nothing, Either),
+    ("DROP COLUMN|ADD COLUMN", LAYOUT, Nothing, More),
+    ("FOREIGN KEY| REFERENCES ", MORE_STATEMENTS, Log, More),
+    ("CREATE INDEX|CREATE UNIQUE INDEX|ADD INDEX|DROP INDEX", LAYOUT, Nothing, More),
+    ("INDEX", LAYOUT, Nothing, Either),
+    ("UNIQUE", LAYOUT, Nothing, More),
+    ("PRIMARY KEY", LAYOUT, Nothing, Either),
+    ("DROP CONSTRAINT", LAYOUT, Nothing, More),
+    (" CHECK | NOT NULL", CODE, Log, More),
+    ("ALTER TABLE| PARTITION OF |CLUSTER|OPTIMIZE", LAYOUT, Nothing, Either),
+    ("INSERT", LAYOUT, Nothing, Each { more: &[Size], less: &[] }),
+    ("UPDATE|DELETE|TRUNCATE|COPY|RENAME", LAYOUT, Nothing, Either),
 ];
 
 /// Beginnings of statements that change nothing of what measured statements do.
@@ -143,7 +116,7 @@ pub(super) enum Statement {
 }
 
 impl Statement {
-    pub fn of(sql: &str) -> Self {
+    pub fn parse(sql: &str) -> Self {
         let text = upper(sql);
         let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         if begins(&WITHOUT_EFFECT) || text.starts_with("SELECT ") && !text.contains('(') {
@@ -161,7 +134,7 @@ impl Statement {
             return Statement::Nothing;
         }
         let padded = format!(" {text} ");
-        let kind = KINDS.iter().find(|(words, ..)| words.iter().all(|word| padded.contains(word)));
+        let kind = KINDS.iter().find(|(words, ..)| words.split('|').any(|word| padded.contains(word)));
         kind.map_or(Statement::Unknown, |(_, causes, needs, way)| Statement::Kind(causes, *needs, *way))
     }
 }
@@ -234,14 +207,14 @@ mod tests {
     use super::*;
 
     fn acts_by(sql: &str, cause: Cause) -> bool {
-        matches!(Statement::of(sql), Statement::Kind(causes, ..) if causes.contains(&cause))
+        matches!(Statement::parse(sql), Statement::Kind(causes, ..) if causes.contains(&cause))
     }
 
     #[test]
     fn a_check_acts_by_code_and_not_by_the_log() {
         let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
         assert!(acts_by(check, Cause::Instructions) && !acts_by(check, Cause::Wal));
-        assert_eq!(Statement::of("alter table t add check(k>0)"), Statement::Kind(CODE, Log, More));
+        assert_eq!(Statement::parse("alter table t add check(k>0)"), Statement::Kind(CODE, Log, More));
     }
 
     #[test]
@@ -272,11 +245,14 @@ mod tests {
             "CREATE TABLE other (id int PRIMARY KEY)",
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'begin return new; end'",
         ] {
-            assert_eq!(Statement::of(sql), Statement::Nothing, "{sql}");
+            assert_eq!(Statement::parse(sql), Statement::Nothing, "{sql}");
         }
-        assert_eq!(Statement::of("SELECT pg_create_logical_replication_slot('a', 'b')"), Statement::Unknown);
         assert_eq!(
-            Statement::of("ALTER DATABASE bench SET synchronous_commit = on"),
+            Statement::parse("SELECT pg_create_logical_replication_slot('a', 'b')"),
+            Statement::Unknown
+        );
+        assert_eq!(
+            Statement::parse("ALTER DATABASE bench SET synchronous_commit = on"),
             Statement::Settings(vec!["synchronous_commit".into()])
         );
     }

@@ -1,7 +1,8 @@
 //! The way that a difference moves what it acts by: a setting that makes work is no cause of less.
 
-use super::fits;
+use super::rule::fits;
 use crate::model::Cause;
+use crate::settings::{SIZES, TIMES};
 
 /// Which way what a rule acts by moves where its setting is switched on or rises, or its statement was given.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,24 +55,6 @@ const SELDOM: [(&str, f64); 3] =
 
 const OFF: [&str; 8] = ["off", "none", "no", "false", "disabled", "minimal", "0", "-1"];
 
-/// Units of sizes in bytes, of times in microseconds.
-const UNITS: [(&str, f64); 14] = [
-    ("", 1.0),
-    ("b", 1.0),
-    ("k", 1024.0),
-    ("kb", 1024.0),
-    ("m", 1_048_576.0),
-    ("mb", 1_048_576.0),
-    ("g", 1_073_741_824.0),
-    ("gb", 1_073_741_824.0),
-    ("us", 1.0),
-    ("ms", 1e3),
-    ("s", 1e6),
-    ("min", 6e7),
-    ("h", 3.6e9),
-    ("d", 8.64e10),
-];
-
 /// Whether a setting's value was switched on, or rose, from one to the other; none where that can't be said.
 pub(super) fn rose(setting: &str, before: &str, after: &str) -> Option<bool> {
     if let Some((_, order)) = ORDERS.iter().find(|(pattern, _)| is_of(pattern, setting)) {
@@ -119,8 +102,14 @@ fn differs<T: PartialOrd>(before: T, after: T) -> Option<bool> {
 fn number(value: &str) -> Option<f64> {
     let end = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
     let (number, unit) = value.split_at(end);
-    let (_, size) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()))?;
-    number.trim().parse::<f64>().ok().map(|number| number * size)
+    let unit = unit.trim();
+    // MySQL leaves the B of a size out, and a number alone has no unit.
+    let is_its = |(name, _): &&(&str, i64)| {
+        let short = name.strip_suffix('B').unwrap_or(name);
+        name.eq_ignore_ascii_case(unit) || short.eq_ignore_ascii_case(unit)
+    };
+    let (_, size) = SIZES.iter().chain(&TIMES).find(is_its)?;
+    number.trim().parse::<f64>().ok().map(|number| number * *size as f64)
 }
 
 #[cfg(test)]

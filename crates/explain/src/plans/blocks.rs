@@ -78,7 +78,7 @@ fn of_field(name: &str, inner: &Value) -> Vec<Node> {
         ("table", Some(fields)) => vec![table(fields)],
         ("block-nl-join", Some(fields)) => {
             let kind = fields.get("join_type").and_then(Value::as_str).unwrap_or_default();
-            vec![around(join_buffer(kind), below(inner))]
+            vec![Node::step(join_buffer(kind), below(inner))]
         }
         ("nested_loop", _) => match below(inner) {
             nodes if nodes.len() > 1 => vec![join(nodes)],
@@ -92,7 +92,7 @@ fn of_field(name: &str, inner: &Value) -> Vec<Node> {
             }
             steps(name, fields).into_iter().rev().fold(nodes, |nodes, step| match nodes.is_empty() {
                 true => nodes,
-                false => vec![around(step, nodes)],
+                false => vec![Node::step(step, nodes)],
             })
         }
     }
@@ -172,15 +172,11 @@ fn table(fields: &Map<String, Value>) -> Node {
         [("update", "update"), ("delete", "delete")].into_iter().find(|(field, _)| is_set(fields, field));
     let temporary = is_set(fields, "using_temporary_table").then_some("temporary table");
     let around_it = [buffer, temporary, written.map(|(_, step)| step)];
-    around_it.into_iter().flatten().fold(way, |node, step| around(step, vec![node]))
+    around_it.into_iter().flatten().fold(way, |node, step| Node::step(step, vec![node]))
 }
 
 fn join_buffer(kind: &str) -> &'static str {
     JOIN_BUFFERS.iter().find(|(name, _)| *name == kind).map_or("join buffer", |(_, name)| name)
-}
-
-fn around(step: &str, inputs: Vec<Node>) -> Node {
-    Node::step(step, inputs)
 }
 
 fn join(inputs: Vec<Node>) -> Node {

@@ -1,9 +1,9 @@
-//! What became of a plan, in the words in which one would say it.
+//! Describes how a plan changed.
 //!
 //! Ways to a table are held against each other table by table, in the order in which the plan names them; then the
 //! nodes between them; then parallel workers; and only where all these are alike, conditions.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::tree::{Node, Tree};
 use crate::model::PlanPart;
@@ -22,13 +22,13 @@ pub(super) struct Change {
 }
 
 impl Change {
-    fn of(said: String, parts: Vec<PlanPart>) -> Self {
+    fn new(said: String, parts: Vec<PlanPart>) -> Self {
         Self { said, parts }
     }
 
     /// Nodes of these kinds came, went or became others.
     pub fn of_nodes(said: String, kinds: &[&str]) -> Self {
-        Self::of(said, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
+        Self::new(said, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<Change> {
         changes.extend(of_conditions(&base.nodes(), &arm.nodes()));
     }
     if changes.is_empty() && base.canonical() != arm.canonical() {
-        changes.push(Change::of("the same steps come in another order".to_owned(), Vec::new()));
+        changes.push(Change::new("the same steps in another order".to_owned(), Vec::new()));
     }
     changes
 }
@@ -58,9 +58,8 @@ struct Way {
 }
 
 impl Way {
-    fn is_like(&self, other: &Way) -> bool {
-        let names = |way: &Way| way.indexes.iter().map(|(stem, _)| stem.clone()).collect::<Vec<_>>();
-        self.kind == other.kind && self.table == other.table && names(self) == names(other)
+    fn has_indexes_of(&self, other: &Way) -> bool {
+        self.indexes.iter().map(|(stem, _)| stem).eq(other.indexes.iter().map(|(stem, _)| stem))
     }
 
     fn indexes(&self) -> String {
@@ -79,17 +78,11 @@ impl Way {
         }
     }
 
-    /// In the second half of a sentence whose first half is `before` in full.
+    /// In the second half of a sentence whose first half is `before`, of the same table, in full.
     fn after(&self, before: &Way) -> String {
-        if self.table != before.table {
-            return self.full();
-        }
-        let same_index = self.indexes.len() == before.indexes.len()
-            && self.indexes.iter().zip(&before.indexes).all(|(a, b)| a.0 == b.0);
-        if same_index && self.kind != before.kind {
-            self.kind.clone()
-        } else {
-            format!("{}{}", self.kind, self.by())
+        match self.kind != before.kind && self.has_indexes_of(before) {
+            true => self.kind.clone(),
+            false => format!("{}{}", self.kind, self.by()),
         }
     }
 }
@@ -100,18 +93,11 @@ fn ways(tree: &Tree) -> Vec<Way> {
     let of_node = |node: &Node| {
         let mut indexes: Vec<(String, String)> = node.index.iter().cloned().collect();
         if node.kind.starts_with("Bitmap") {
-            below(node, &mut |input| indexes.extend(input.index.clone()));
+            indexes.extend(node.nodes().iter().skip(1).filter_map(|input| input.index.clone()));
         }
         Way { kind: node.kind.clone(), table: node.table.clone().unwrap_or_default(), indexes }
     };
     tree.nodes().into_iter().filter(is_way).map(of_node).collect()
-}
-
-fn below(node: &Node, visit: &mut impl FnMut(&Node)) {
-    for input in &node.inputs {
-        visit(input);
-        below(input, visit);
-    }
 }
 
 fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
@@ -126,7 +112,7 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
     if reordered {
         let (now, then) = (order(after).join(", "), order(before).join(", "));
         let said = format!("tables are read in the order {now} instead of {then}");
-        changes.push(Change::of(said, Vec::new()));
+        changes.push(Change::new(said, Vec::new()));
     }
     let mut left: Vec<&Way> = after.iter().collect();
     let mut gone = Vec::new();
@@ -135,7 +121,7 @@ fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
         match left.iter().position(|other| other.table == way.table) {
             Some(at) => {
                 let other = left.remove(at);
-                if !way.is_like(other) {
+                if way.kind != other.kind || !way.has_indexes_of(other) {
                     let said = format!("{} became {}", way.full(), other.after(way));
                     changes.push(Change::of_nodes(said, &[&way.kind, &other.kind]));
                 }
@@ -162,24 +148,15 @@ fn steps(tree: &Tree) -> Vec<String> {
 
 /// Nodes that went and nodes that came, innermost first, as rows pass them.
 fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
-    let mut count: BTreeMap<&str, i64> = BTreeMap::new();
-    for step in before {
-        *count.entry(step).or_default() += 1;
-    }
+    let (mut gone, mut new) = (before.to_vec(), Vec::new());
     for step in after {
-        *count.entry(step).or_default() -= 1;
-    }
-    let mut take = |steps: &[String], sign: i64| {
-        let mut taken: Vec<String> = Vec::new();
-        for step in steps.iter().rev() {
-            if let Some(left) = count.get_mut(step.as_str()).filter(|left| **left * sign > 0) {
-                *left -= sign;
-                taken.push(step.clone());
-            }
+        match gone.iter().position(|other| other == step) {
+            Some(at) => drop(gone.remove(at)),
+            None => new.push(step.clone()),
         }
-        taken
-    };
-    let (gone, new) = (take(before, 1), take(after, -1));
+    }
+    gone.reverse();
+    new.reverse();
     let (went, came) = (gone.join(" + "), new.join(" + "));
     let said = match (gone.is_empty(), new.is_empty()) {
         (true, true) => return None,
@@ -188,7 +165,7 @@ fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
         (false, false) => format!("{went} became {came}"),
     };
     let parts = gone.into_iter().chain(new).map(PlanPart::Node).collect();
-    Some(Change::of(said, parts))
+    Some(Change::new(said, parts))
 }
 
 fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
@@ -201,16 +178,16 @@ fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
     };
     let were = if before == 0 { "none".to_owned() } else { before.to_string() };
     (before != after)
-        .then(|| Change::of(format!("{} ({were} before)", planned(after)), vec![PlanPart::Workers]))
+        .then(|| Change::new(format!("{} ({were} before)", planned(after)), vec![PlanPart::Workers]))
 }
 
 fn of_jit(before: bool, after: bool) -> Option<Change> {
     let said = match (before, after) {
-        (false, true) => "it is compiled when it runs (JIT), and was not before",
-        (true, false) => "it is no longer compiled when it runs (JIT)",
+        (false, true) => "now JIT-compiled",
+        (true, false) => "no longer JIT-compiled",
         _ => return None,
     };
-    Some(Change::of(said.to_owned(), vec![PlanPart::Jit]))
+    Some(Change::new(said.to_owned(), vec![PlanPart::Jit]))
 }
 
 fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
@@ -225,7 +202,7 @@ fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
             let said = format!("a part of the index condition of {} became a filter", after.kind);
             changes.push(Change::of_nodes(said, &[&after.kind]));
         } else {
-            changes.extend(of_keys(before, after).into_iter().map(|said| Change::of(said, Vec::new())));
+            changes.extend(of_keys(before, after).into_iter().map(|said| Change::new(said, Vec::new())));
         }
     }
     changes.dedup();
@@ -233,11 +210,9 @@ fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
 }
 
 fn of_keys(before: &Node, after: &Node) -> Vec<String> {
-    let mut labels: Vec<&str> = before.keys.keys().chain(after.keys.keys()).copied().collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let of_label = |label: &str| {
-        let (old, new) = (before.keys.get(label), after.keys.get(label));
+    let labels: BTreeSet<&&str> = before.keys.keys().chain(after.keys.keys()).collect();
+    let of_label = |label: &&str| {
+        let (old, new) = (before.keys.get(*label), after.keys.get(*label));
         let name = label.to_lowercase().replace(" cond", " condition");
         match (old, new) {
             (Some(old), Some(new)) if old != new => {

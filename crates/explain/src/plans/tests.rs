@@ -27,13 +27,18 @@ fn plan(json: String) -> QueryPlan {
     QueryPlan { statement: "statement".into(), sql: String::new(), text: String::new(), json }
 }
 
-fn golden(version: &str) -> BTreeMap<String, QueryPlan> {
-    let (_, lines) = VERSIONS.iter().find(|(name, _)| *name == version).unwrap();
+/// A version's plans by name, from the contents of its golden file.
+pub(super) fn golden_of(versions: &[(&str, &str)], version: &str) -> BTreeMap<String, QueryPlan> {
+    let (_, lines) = versions.iter().find(|(name, _)| *name == version).unwrap();
     let plan = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
         (line["name"].as_str().unwrap().to_owned(), plan(line["json"].to_string()))
     };
     lines.lines().map(plan).collect()
+}
+
+fn golden(version: &str) -> BTreeMap<String, QueryPlan> {
+    golden_of(&VERSIONS, version)
 }
 
 fn of(version: &str, name: &str) -> QueryPlan {

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use rqps_model::QueryPlan;
-use serde_json::Value;
 
 use super::*;
 
@@ -23,14 +22,7 @@ const VERSIONS: [(&str, &str); 9] = [
 ];
 
 fn golden(version: &str) -> BTreeMap<String, QueryPlan> {
-    let (_, lines) = VERSIONS.iter().find(|(name, _)| *name == version).unwrap();
-    let plan = |line: &str| {
-        let line: Value = serde_json::from_str(line).unwrap();
-        let json = line["json"].to_string();
-        let plan = QueryPlan { statement: "s".into(), sql: String::new(), text: String::new(), json };
-        (line["name"].as_str().unwrap().to_owned(), plan)
-    };
-    lines.lines().map(plan).collect()
+    super::tests::golden_of(&VERSIONS, version)
 }
 
 /// Statements whose plans differ, as what is said of each.

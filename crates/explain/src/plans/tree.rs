@@ -79,13 +79,7 @@ impl Tree {
 
     /// All nodes, each before its inputs.
     pub(super) fn nodes(&self) -> Vec<&Node> {
-        let mut nodes = vec![&self.root];
-        let mut next = 0;
-        while let Some(node) = nodes.get(next).copied() {
-            next += 1;
-            nodes.splice(next..next, &node.inputs);
-        }
-        nodes
+        self.root.nodes()
     }
 
     /// One line a node, indented, with everything that makes the plan what it is.
@@ -101,6 +95,11 @@ impl Node {
     pub(super) fn step(kind: impl Into<String>, inputs: Vec<Node>) -> Self {
         let (table, index, keys) = (None, None, BTreeMap::new());
         Self { kind: kind.into(), parallel: false, table, index, workers: 0, keys, role: None, inputs }
+    }
+
+    /// It and all below it, each before its inputs.
+    pub(super) fn nodes(&self) -> Vec<&Node> {
+        [self].into_iter().chain(self.inputs.iter().flat_map(Node::nodes)).collect()
     }
 
     /// Whether it finds rows of a table.

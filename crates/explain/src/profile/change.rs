@@ -19,7 +19,7 @@ const ERRORS_MIN: f64 = 4.0;
 /// Share of base's CPU time that it must be beyond.
 const SHARE_MIN: f64 = 0.005;
 /// What is around a function changed along if by this share of the function's own change; it is as before if by less
-/// than that share. Between the two nothing is said.
+/// than that share. Between the two nothing is concluded.
 const ALONG: f64 = 0.5;
 const AS_BEFORE: f64 = 0.3;
 /// Samples that a function needs in both profiles for being compared with itself.
