@@ -1,4 +1,4 @@
-//! What the load engine needs of any DBMS's client, and nothing more.
+//! The little that the load engine needs from any DBMS's client.
 
 use crate::{Encoding, Error, Params};
 

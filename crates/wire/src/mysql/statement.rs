@@ -5,8 +5,8 @@ use std::cell::Cell;
 use super::decode::Reader;
 use super::packet::{self, HEADER_BYTES, Packets, seal};
 use super::query::is_eof;
-use super::reply::{Reply, Trouble};
 use super::{Connection, Params};
+use crate::channel::{Exchange, ReplyError};
 use crate::error::shorten;
 use crate::{Error, Outcome, ParamType, Session};
 
@@ -51,9 +51,8 @@ impl Connection {
                 remedy: "prepare once and execute often, or connect anew",
             });
         }
-        self.ask(packet::PREPARE, sql)?;
-        let reply = self.read_prepared();
-        let prepared = match self.conclude(reply, sql) {
+        self.send_command(packet::PREPARE, sql)?;
+        let prepared = match self.read_prepared().map_err(|error| self.failure(error, sql)) {
             Ok((number, params)) if params == types.len() => Some(Prepared::new(number, types)),
             Ok((_, params)) => return Err(miscounted(types.len(), params, sql)),
             Err(error) if error.code() == Some(NOT_PREPARABLE) && types.is_empty() => None,
@@ -64,8 +63,8 @@ impl Connection {
     }
 
     /// Reads the reply to a preparation: the statement's number and how many parameters it has.
-    fn read_prepared(&mut self) -> Result<Reply<(u32, usize)>, Trouble> {
-        let mut packets = Packets { next: packet::reply_number(self.outbox.len()) };
+    fn read_prepared(&mut self) -> Result<(u32, usize), ReplyError> {
+        let mut packets = Packets { next: packet::reply_number(self.channel.outbox.len()) };
         let start = self.next_packet(&mut packets)?;
         let mut reader = Reader(&start);
         reader.bytes(1)?;
@@ -76,7 +75,7 @@ impl Connection {
                 while !is_eof(&self.next_packet(&mut packets)?) {}
             }
         }
-        Ok(Reply { result: (number, params), status: self.status })
+        Ok((number, params))
     }
 
     /// See [`Session::execute`].
@@ -92,9 +91,9 @@ impl Connection {
         if params.len() != statement.params {
             return Err(miscounted(params.len(), statement.params, &statement.sql));
         }
-        prepared.execution(&mut self.outbox, params);
-        if self.outbox.len() - HEADER_BYTES >= self.packet_bytes_max {
-            return Err(self.too_long(self.outbox.len()));
+        prepared.execution(&mut self.channel.outbox, params);
+        if self.channel.outbox.len() - HEADER_BYTES >= self.packet_bytes_max {
+            return Err(self.too_long(self.channel.outbox.len()));
         }
         let outcome = self.exchange(&statement.sql)?;
         prepared.bound.set(true);
@@ -145,5 +144,5 @@ impl Prepared {
 
 #[cold]
 fn miscounted(given: usize, expected: usize, sql: &str) -> Error {
-    Error::Misuse(format!("{given} parameters for a statement of {expected}: {}", shorten(sql)))
+    Error::Misuse(format!("{given} parameters given, the statement has {expected}: {}", shorten(sql)))
 }
