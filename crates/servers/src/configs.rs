@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
                     // A few files that include each other many times would come to any length.
                     if self.text.len() as u64 > TEXT_BYTES_MAX {
                         let reason =
-                            format!("with what it includes the config has more than {TEXT_BYTES_MAX} bytes");
+                            format!("with its includes the config has more than {TEXT_BYTES_MAX} bytes");
                         return Err(syntax_error(reason));
                     }
                     if depth >= INCLUDE_DEPTH_MAX {

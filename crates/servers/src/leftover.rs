@@ -69,7 +69,10 @@ impl DataDir {
         if record.process.alive() {
             return Err(Error::InUse {
                 path: self.path.clone(),
-                holder: format!("pid {}, left by an earlier rqps, which cannot be ended", record.process.pid),
+                holder: format!(
+                    "pid {}, left by an earlier rqps, which cannot be killed",
+                    record.process.pid
+                ),
             });
         }
         self.clear_record();
@@ -159,7 +162,7 @@ fn end(process: &Identity, signals: Signals) {
 fn end_makers(staging: &Path) {
     let deadline = Instant::now() + ORPHAN_PATIENCE;
     loop {
-        let makers = process::working_below(staging);
+        let makers = process::working_in(staging, true);
         if makers.is_empty() || Instant::now() >= deadline {
             return;
         }

@@ -74,9 +74,9 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let (from, to) = (DataDir::at(from)?, DataDir::at(to)?);
     let cannot = |reason: &str| Error::NotCopied { path: from.path.clone(), reason: reason.to_owned() };
     if from.path.starts_with(&to.path) || to.path.starts_with(&from.path) {
-        return Err(cannot("it cannot be copied into itself: name a directory beside it"));
+        return Err(cannot("it cannot be copied into itself: name a directory outside it"));
     }
-    let marker = from.marker().ok_or_else(|| cannot("there is no data directory made by rqps"))?;
+    let marker = from.marker().ok_or_else(|| cannot("it is not a data directory made by rqps"))?;
     let _from_lock = from.lock()?;
     from.reap()?;
     systems::of(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
@@ -96,7 +96,7 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     };
     let copied = to.keep_password(&password).and_then(|()| copying.whole(&marker, &to.staging()));
     if let Err(error) = copied {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _cleaned = to.remove().and_then(|()| to.remove_lock());
         return Err(error);
     }
@@ -141,9 +141,8 @@ impl Copying<'_> {
                 FileType::Socket => {}
                 _ => {
                     let path = from.path().join(name);
-                    return Err(
-                        self.cannot(format!("{} is neither file nor directory: remove it", path.display()))
-                    );
+                    return Err(self
+                        .cannot(format!("{} is neither a file nor a directory: remove it", path.display())));
                 }
             }
         }
@@ -170,8 +169,8 @@ impl Copying<'_> {
             Some(_) if text.is_relative() => Ok(text),
             Some(inside) => Ok(self.to.join(inside)),
             None => Err(self.cannot(format!(
-                "{} leads out of it, to {}, which two copies would share: make the data directory without tablespaces \
-                 and without WAL elsewhere",
+                "{} points outside, to {}, which two copies would share: create the data directory without tablespaces and \
+                 with its WAL inside",
                 link.display(),
                 text.display()
             ))),

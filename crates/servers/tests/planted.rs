@@ -118,7 +118,7 @@ fn no_start_reads_or_changes_a_file_elsewhere() {
         let copy =
             || snapshot(&scene.spec.data_dir, &to, &NEVER).map(|_| ()).map_err(|error| error.to_string());
         let message = scene.with("base/planted", hard, copy).unwrap_err();
-        assert!(["leads out of it", "another name"].iter().any(|words| message.contains(words)), "{message}");
+        assert!(["points outside", "another name"].iter().any(|words| message.contains(words)), "{message}");
     }
     scene.start_and_stop().unwrap();
 }

@@ -95,7 +95,7 @@ impl ThreadCounter {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         self.user.apply(&mut command);
-        let mut child = command.spawn().map_err(|cause| failed(format!("can't run vgdb: {cause}")))?;
+        let mut child = command.spawn().map_err(|cause| failed(format!("cannot run vgdb: {cause}")))?;
         let since = Instant::now();
         loop {
             match child.try_wait() {

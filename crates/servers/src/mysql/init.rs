@@ -10,14 +10,15 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rqps_builds::Error as BuildError;
 use rqps_builds::guard::{DeathSignal, Guarded};
 use rqps_builds::mysql::Layout;
-use rqps_builds::{Error as BuildError, held_dir};
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use super::settings::{self, Settings};
 use super::start::{SOCKET, is_ready, note_shut_down};
+use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
 use crate::log::TAIL_LINES;
 use crate::making::{Making, PASSED, passed};
@@ -40,8 +41,7 @@ const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
 pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
     let layout = Layout::find(&making.spec.build.root)?;
     let temp_dir = making.staging.join("tmp");
-    fs::create_dir(&temp_dir).map_err(Error::file("create", &temp_dir))?;
-    held_dir::give(&temp_dir, making.user)?;
+    make_private_dir(&temp_dir, making.user)?;
     let settings = Settings {
         build: &making.spec.build,
         layout: &layout,
@@ -94,7 +94,7 @@ impl Work<'_> {
     fn by_script(&self) -> Result<()> {
         let missing = || BuildError::NotABuild {
             path: self.layout.basedir.clone(),
-            reason: "it has no mariadb-install-db, nor mysql_install_db".to_owned(),
+            reason: "it has neither mariadb-install-db nor mysql_install_db".to_owned(),
         };
         let script = self.layout.install_db.as_ref().ok_or_else(missing)?;
         let mut guarded = Guarded::new(script, self.making.user, DeathSignal::Kill)?;
@@ -110,8 +110,7 @@ impl Work<'_> {
 
     fn by_bootstrap(&self) -> Result<()> {
         let database = self.making.staged.join("mysql");
-        fs::create_dir(&database).map_err(Error::file("create", &database))?;
-        held_dir::give(&database, self.making.user)?;
+        make_private_dir(&database, self.making.user)?;
         let mut sql = "USE mysql;\n".to_owned();
         for name in SYSTEM_TABLES {
             let path = self.layout.share_dir.join(name);

@@ -87,7 +87,7 @@ impl Settings<'_> {
         applied::sort_out(config, self.build, &OWN_OPTIONS, |option| {
             let of_extension = option.contains('.');
             let is_known = of_extension || listed.contains(option) || self.answers_to(option)?;
-            Ok((!is_known).then(|| format!("PostgreSQL {version} does not know it")))
+            Ok((!is_known).then(|| format!("unknown to PostgreSQL {version}")))
         })
     }
 
