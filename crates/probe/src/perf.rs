@@ -1,13 +1,12 @@
 //! Hardware counters of the server: instructions and cycles, the figures that repeat best from run to run. Counters
 //! are opened once on the server's processes and inherited by every process it forks later. At most four events, so
-//! that no event has to share a hardware register; should that happen all the same, it is said and nothing is scaled.
+//! that no event has to share a hardware register; if that happens anyway, it is reported and nothing is scaled.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perf_event::events::{Event, Hardware, Software};
 use perf_event::{Builder, Counter};
-use serde::{Deserialize, Serialize};
 
 use crate::process::children_of;
 use crate::threads::threads_of;
@@ -15,7 +14,7 @@ use crate::threads::threads_of;
 /// An event counted for less than its whole time, by more than one part in this many, shared its register.
 const MULTIPLEXED_PART: u64 = 1000;
 
-/// Attempts to open counters at a moment when the server forks nothing.
+/// Attempts to open counters while the server forks nothing.
 const ATTACH_ATTEMPTS: usize = 20;
 
 /// Open counters of a server's processes, present and future. Clones share the same counters.
@@ -31,7 +30,7 @@ pub struct PerfReading {
 }
 
 /// What the server's processes executed in a stretch of time, processes that ended in it included.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PerfCost {
     /// Instructions executed in user space.
     pub instructions_user: Option<u64>,
@@ -104,8 +103,7 @@ struct Totals {
 
 impl PerfCounters {
     /// Opens the counters on the process `pid`, its threads and its children, best right after the server has started.
-    /// Never fails:
-    /// an event that the host does not have, or does not let us count, is reported with its reason in every cost.
+    /// Never fails: every cost reports events that the host lacks or does not permit, with the reason.
     pub fn attach(pid: u32) -> Self {
         let events =
             EVENTS.iter().map(|&event| OpenEvent { event, counters: open_tree(event, pid) }).collect();
@@ -144,7 +142,7 @@ impl OpenEvent {
     }
 }
 
-/// Whether this host lets us count instructions of user space, tried on this very thread.
+/// Whether instructions of user space can be counted on this host, tried on the calling thread.
 ///
 /// # Errors
 /// Why not, as a phrase.
@@ -152,7 +150,7 @@ pub fn counts_instructions() -> std::result::Result<(), String> {
     counts(PerfEvent::InstructionsUser, Hardware::INSTRUCTIONS)
 }
 
-/// Whether this host lets us count cycles of user space.
+/// Whether cycles of user space can be counted on this host.
 pub(crate) fn counts_cycles() -> bool {
     counts(PerfEvent::CyclesUser, Hardware::CPU_CYCLES).is_ok()
 }
@@ -164,15 +162,14 @@ fn counts(event: PerfEvent, counted: Hardware) -> std::result::Result<(), String
         .build()
         .map_err(|error| reason(event, &error))?;
     match counter.read() {
-        Ok(0) => Err(format!("{}: the counter stands still on this host", event.name())),
+        Ok(0) => Err(format!("{}: the counter does not advance on this host", event.name())),
         Ok(_) => Ok(()),
         Err(error) => Err(reason(event, &error)),
     }
 }
 
-/// Opens one event on every thread of the server's first process and of every child it already has. One that begins
-/// between the listing and the opening would be counted twice or not at all, so the list must be the same before and
-/// after.
+/// Opens one event on every thread of the server's main process and of its existing children. A thread that starts
+/// between listing and opening would be counted twice or not at all, so the list must be the same before and after.
 fn open_tree(event: PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, String> {
     let mut counters = Vec::new();
     for _ in 0..ATTACH_ATTEMPTS {
@@ -199,7 +196,7 @@ fn tasks_of(pid: u32) -> Vec<u32> {
     processes.flat_map(threads_of).collect()
 }
 
-/// Why the kernel did not open an event, in words.
+/// Why the kernel did not open an event.
 fn reason(event: PerfEvent, error: &io::Error) -> String {
     let name = event.name();
     match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {

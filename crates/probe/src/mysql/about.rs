@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell};
+use super::ask;
+use crate::cells::cell;
 use crate::error::Result;
 use rqps_model::ServerSetting;
 

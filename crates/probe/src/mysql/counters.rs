@@ -23,7 +23,8 @@
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Error as WireError, Table};
 
-use super::{ask, cell, innodb_status, number};
+use super::{ask, innodb_status};
+use crate::cells::{cell, number};
 use crate::counters::{CounterSet, CounterValue, sums};
 use crate::error::{Error, Result};
 

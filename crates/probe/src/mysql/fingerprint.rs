@@ -3,11 +3,11 @@
 
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
-use serde::{Deserialize, Serialize};
 
 use super::innodb_status::{self, CHECKPOINT_AGE_BYTES, DIRTY_PAGES, HISTORY_LIST_LENGTH};
 use super::settle::{figure, unpurged};
-use super::{about, ask, cell, number};
+use super::{about, ask};
+use crate::cells::{cell, number};
 use crate::error::{Error, Result};
 use rqps_model::ServerSetting;
 
@@ -50,7 +50,7 @@ const NOT_STATE: [&str; 22] = [
 ];
 
 /// State of the database just before a step.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fingerprint {
     /// Each table of the database, by name.
     pub tables: Vec<TableState>,
@@ -72,7 +72,7 @@ pub struct Fingerprint {
 }
 
 /// State of one table, by the server's statistics.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableState {
     pub name: String,
     /// Rows, estimated.

@@ -3,7 +3,8 @@
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell};
+use super::ask;
+use crate::cells::cell;
 use crate::error::{Error, Result};
 
 /// Figures that a line has, in the order of the line. A line is known by words that it contains; a version whose line

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell, number, roles, watches_itself};
+use super::{ask, roles, watches_itself};
+use crate::cells::{cell, number};
 use crate::error::Result;
 
 /// First versions whose performance_schema has the kernel's ids: of MySQL, of MariaDB.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell, number, watches_itself};
+use super::{ask, watches_itself};
+use crate::cells::{cell, number};
 use crate::error::Result;
 use crate::waits::{Look, RUNNING};
 

@@ -3,13 +3,14 @@
 
 use rqps_wire::Table;
 use rqps_wire::postgres::Connection;
-use serde::{Deserialize, Serialize};
 
 use super::{ask, ask_number, understand};
+use crate::cells::{cell, text};
 use crate::error::Result;
+use rqps_model::ServerSetting;
 
 /// State of the database just before a step.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fingerprint {
     /// Each table of schema public, by name.
     pub tables: Vec<TableState>,
@@ -23,11 +24,11 @@ pub struct Fingerprint {
     pub wal_files: Option<u64>,
     /// Settings that are not at their default, by name; those of the asking session and
     /// the places of files are left out.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<ServerSetting>,
 }
 
 /// State of one table. Row counts are the server's estimates.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableState {
     pub name: String,
     pub live_rows: u64,
@@ -51,18 +52,6 @@ pub struct TableState {
     pub statistics: String,
 }
 
-/// A server setting that is not at its default.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    pub name: String,
-    /// Value, in units of `unit`.
-    pub setting: String,
-    /// Unit, such as `8kB`; none for plain numbers and words.
-    pub unit: Option<String>,
-    /// Where it comes from, such as `configuration file`.
-    pub source: String,
-}
-
 /// A partitioned table has no pages of its own, which its entry tells as -1; its partitions have entries of theirs.
 const TABLES_SQL: &str = "\
     SELECT s.relname, coalesce(s.n_live_tup, 0), coalesce(s.n_dead_tup, 0), pg_relation_size(c.oid), \
@@ -77,7 +66,7 @@ const TABLES_SQL: &str = "\
     WHERE s.schemaname = 'public' ORDER BY s.relname";
 
 const SETTINGS_SQL: &str = "\
-    SELECT name, setting, unit, source FROM pg_settings \
+    SELECT name, setting || coalesce(' x ' || unit, ''), source FROM pg_settings \
     WHERE source NOT IN ('default', 'client', 'session') AND name NOT LIKE 'transaction_%' \
       AND name NOT IN ('config_file', 'data_directory', 'hba_file', 'ident_file') ORDER BY name";
 
@@ -117,7 +106,7 @@ fn wal_files(connection: &mut Connection) -> Result<Option<u64>> {
 
 fn tables(table: &Table) -> Result<Vec<TableState>> {
     let state = |row: &Vec<Option<String>>| -> Result<TableState> {
-        let figure = |at: usize| understand("table states", row.get(at).and_then(Option::as_deref));
+        let figure = |at: usize| understand("table states", cell(row, at));
         Ok(TableState {
             name: text(row, 0),
             live_rows: figure(1)?,
@@ -137,17 +126,9 @@ fn tables(table: &Table) -> Result<Vec<TableState>> {
     table.rows.iter().map(state).collect()
 }
 
-fn setting(row: &[Option<String>]) -> Setting {
-    Setting {
-        name: text(row, 0),
-        setting: text(row, 1),
-        unit: row.get(2).cloned().flatten(),
-        source: text(row, 3),
-    }
-}
-
-fn text(row: &[Option<String>], at: usize) -> String {
-    row.get(at).cloned().flatten().unwrap_or_default()
+/// With its unit in the value.
+fn setting(row: &[Option<String>]) -> ServerSetting {
+    ServerSetting { name: text(row, 0), value: text(row, 1), source: text(row, 2), default: false }
 }
 
 impl Fingerprint {
@@ -183,11 +164,10 @@ impl Fingerprint {
             facts.extend(table.figures().map(named));
             facts.push((format!("table.{}.statistics", table.name), table.statistics.clone()));
         }
-        for setting in &self.settings {
-            let unit = setting.unit.as_deref().map(|unit| format!(" x {unit}")).unwrap_or_default();
-            let value = format!("{}{unit} ({})", setting.setting, setting.source);
-            facts.push((format!("setting.{}", setting.name), value));
-        }
+        let setting = |setting: &ServerSetting| {
+            (format!("setting.{}", setting.name), format!("{} ({})", setting.value, setting.source))
+        };
+        facts.extend(self.settings.iter().map(setting));
         facts
     }
 }

@@ -3,7 +3,6 @@
 
 use rqps_wire::Error as WireError;
 use rqps_wire::postgres::Connection;
-use serde::{Deserialize, Serialize};
 
 use super::{ask, ask_number};
 use crate::error::{Error, Result};
@@ -13,7 +12,7 @@ use crate::host;
 const SUMMARY_SINCE: u32 = 160_000;
 
 /// A server's debt at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SettleFacts {
     /// Dead row versions in schema public, by the server's estimate.
     pub dead_rows: u64,

@@ -3,6 +3,7 @@
 use rqps_wire::postgres::Connection;
 
 use super::ask;
+use crate::cells::text;
 use crate::waits::{Look, RUNNING};
 
 /// Looks at the sessions of these processes through `connection`.
@@ -10,11 +11,7 @@ pub fn look(mut connection: Connection, pids: &[u32]) -> impl Look {
     let sql = sql(pids);
     move || {
         let table = ask(&mut connection, "what sessions wait for", &sql)?;
-        let pair = |row: Vec<Option<String>>| {
-            let mut cells = row.into_iter().map(Option::unwrap_or_default);
-            (cells.next().unwrap_or_default(), cells.next().unwrap_or_default())
-        };
-        Ok(table.rows.into_iter().map(pair).collect())
+        Ok(table.rows.iter().map(|row| (text(row, 0), text(row, 1))).collect())
     }
 }
 
