@@ -31,14 +31,14 @@ pub fn published(dbms: Dbms) -> Result<Option<Vec<Published>>> {
     products::of(dbms).published()
 }
 
-/// Refuses what can be seen to be no build without asking anybody and without running anything: a version of a series
-/// that rqps does not work with, a directory without a server program.
+/// Rejects what is not a build, without network access and without running anything: a version of an unsupported
+/// series, a directory without a server program.
 pub fn check_known(spec: &BuildSpec) -> Result<()> {
     let product = products::of(spec.dbms);
     match &spec.source {
         BuildSource::Version(request) => product.check_version(request),
         BuildSource::Path(path) => product.check_directory(path),
-        BuildSource::Source(source) => source::check(product.source_code(), spec.dbms, source),
+        BuildSource::Source(source) => source::check(product, spec.dbms, source),
     }
 }
 
@@ -49,9 +49,9 @@ pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
     Watch::nobody(|watch| resolve_watched(dirs, spec, watch))
 }
 
-/// As [`resolve`], with somebody who watches and may end builds from source.
+/// As [`resolve`], with an observer that may stop builds from source.
 pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<Build> {
-    watch.builds_nothing();
+    watch.report_idle();
     match &spec.source {
         BuildSource::Version(request) => install(dirs, spec.dbms, request),
         BuildSource::Path(path) => products::of(spec.dbms).directory(path),

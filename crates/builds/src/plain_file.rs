@@ -21,7 +21,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
         (kind.is_dir(), "a directory"),
         (kind.is_fifo(), "a pipe"),
         (kind.is_char_device() || kind.is_block_device(), "a device"),
-        (!kind.is_file(), "no file"),
+        (!kind.is_file(), "not a file"),
     ];
     if let Some((_, what)) = unlike.iter().find(|(is, _)| *is) {
         return Err(Error::other(format!("it is {what}: name a regular file")));
@@ -49,7 +49,7 @@ pub fn read_text(path: &Path) -> Result<String> {
     let (at, what) = match std::str::from_utf8(&content) {
         Err(error) => (error.valid_up_to(), "is not UTF-8: save it as UTF-8"),
         Ok(text) => match text.find('\0') {
-            Some(at) => (at, "is in no text: is it the right file?"),
+            Some(at) => (at, "is not text: is it the right file?"),
             None => return Ok(text.to_owned()),
         },
     };
@@ -97,11 +97,7 @@ mod tests {
         fs::write(&path, b"\xff").unwrap();
         assert!(refused(&path).starts_with("line 1, column 1: byte 0xff"), "{}", refused(&path));
         fs::write(&path, b"a = 1\nb = \0").unwrap();
-        assert!(
-            refused(&path).starts_with("line 2, column 5: byte 0x00 is in no text"),
-            "{}",
-            refused(&path)
-        );
+        assert!(refused(&path).starts_with("line 2, column 5: byte 0x00 is not text"), "{}", refused(&path));
         // A character that the end of the file cuts off.
         fs::write(&path, b"ab\xc3").unwrap();
         assert!(refused(&path).starts_with("line 1, column 3: byte 0xc3"), "{}", refused(&path));

@@ -13,6 +13,13 @@ use crate::error::{Error, Result};
 /// The name of the user that root creates for its servers.
 const SERVER_USER: &str = "rqps";
 
+/// The remedy for a build that the servers' user cannot reach.
+pub(crate) const MOVE_BUILD: &str =
+    "move the build to a directory that everybody can enter (set RQPS_CACHE for the cache)";
+
+/// The remedy for a cache that the servers' user cannot reach.
+pub(crate) const MOVE_CACHE: &str = "set RQPS_CACHE to a directory that everybody can enter";
+
 /// The user servers run as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUser {

@@ -57,7 +57,7 @@ impl Repository {
         {
             return Ok(repository);
         }
-        watch.says(&spec.place, FETCHING);
+        watch.report_phase(&spec.place, FETCHING);
         if path.is_dir() {
             fetch(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
         } else {

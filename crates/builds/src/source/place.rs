@@ -73,14 +73,14 @@ impl Source {
             return Source::of_tarball(path);
         }
         if what.is_file() {
-            return Err(not_source("only git repositories have references: leave out `@REF`".to_owned()));
+            return Err(not_source("only git repositories have references: remove `@REF`".to_owned()));
         }
         if spec.reference.is_some() || git::is_bare(path) {
             return Source::of_git(Repository::local(dirs, path, spec.reference.as_deref())?);
         }
         if let Some(left) = BUILT_IN.iter().find(|left| path.join(left).exists() && !git::is_checkout(path)) {
             let remedy = "run `make distclean` in it, or name a fresh copy or a git repository";
-            return Err(not_source(format!("{left} shows that it was built in: {remedy}")));
+            return Err(not_source(format!("it contains {left} from an earlier build: {remedy}")));
         }
         Source::of_directory(dirs, path, &not_source)
     }
@@ -116,7 +116,7 @@ impl Source {
         };
         if files.len() > FILES_MAX {
             return Err(not_source(format!(
-                "it holds more than {FILES_MAX} files: name the source's own folder"
+                "it holds more than {FILES_MAX} files: name the source directory itself"
             )));
         }
         let at = twin.and_then(|twin| twin.description());

@@ -15,7 +15,7 @@ use super::flavour::Flavour;
 use super::tools;
 use super::watch::{BuildProgress, Watch};
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
+use crate::guard::Guarded;
 use crate::log_tail::tail;
 use crate::user::ServerUser;
 
@@ -51,7 +51,7 @@ impl Runner<'_, '_> {
             .map_err(Error::file("write", &self.log))?;
         let path = tools::search_path(self.flavour);
         let program = tools::find(&step.program, path).unwrap_or_else(|| PathBuf::from(&step.program));
-        let mut guarded = Guarded::new(&program, self.user, DeathSignal::Kill)?;
+        let mut guarded = Guarded::new(&program, self.user, Signal::KILL)?;
         let error_log = log.try_clone().map_err(Error::file("write", &self.log))?;
         let start = log.metadata().map_or(0, |meta| meta.len());
         guarded

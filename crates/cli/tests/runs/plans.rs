@@ -36,7 +36,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     // Too old for rqps, which no registry has to be asked about; a file and a name that are not there.
     let plan = bench.plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(2);
-    assert!(ended.stderr.contains("works with 9.6 and later"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("supports 9.6 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
     assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
     let ended = bench.call(&["run", "dmeo"]).expect(2);
