@@ -15,7 +15,7 @@ pub(crate) type Options = Vec<(String, String)>;
 
 /// Options of a config that a build accepts, and those left out: `own` are those that rqps sets, `refusal` says why
 /// the build cannot have one.
-pub(crate) fn sort_out(
+pub(crate) fn select_options(
     config: &Config,
     build: &Build,
     own: &[&str],
@@ -48,7 +48,12 @@ pub(crate) fn sort_out(
 
 impl Applied {
     /// Raises `max_connections` if it is too low; `kept` are the config's options. True if it did.
-    pub(crate) fn make_room(&mut self, kept: &Options, listen: &Listen, connections: u32) -> bool {
+    pub(crate) fn raise_max_connections(
+        &mut self,
+        kept: &Options,
+        listen: &Listen,
+        connections: u32,
+    ) -> bool {
         let needed = listen.clients_max + CONNECTIONS_EXTRA;
         if connections >= needed {
             return false;

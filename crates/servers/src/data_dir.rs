@@ -160,7 +160,7 @@ impl DataDir {
         PathBuf::from(format!("/tmp/rqps-sock-{}", &digest[..16]))
     }
 
-    /// Creates the socket directory anew, for the server's user alone. Call with the lock held, which says
+    /// Recreates the socket directory, for the server's user alone. Call with the lock held, which says
     /// that no server is using it.
     pub fn create_socket_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.socket_dir();
@@ -179,7 +179,7 @@ impl DataDir {
         Ok(path)
     }
 
-    /// Creates anew a directory for the server's temporary files, on the disk of its data.
+    /// Recreates the directory for the server's temporary files, on the disk of its data.
     pub fn create_temp_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.temp_dir();
         if path.is_dir() {
@@ -195,7 +195,7 @@ impl DataDir {
 
     /// Notes which process serves this directory.
     pub fn write_record(&self, pid: u32) -> Result<()> {
-        let Some(process) = Identity::of(pid) else {
+        let Some(process) = Identity::read(pid) else {
             return Ok(());
         };
         let record = Record { process };

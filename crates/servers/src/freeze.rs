@@ -45,7 +45,7 @@ pub(crate) fn freeze(main_pid: u32) -> Result<()> {
     }
 }
 
-/// Lets all processes of a server go on, the main one last, so that it finds the others at work.
+/// Resumes all processes of a server, the main one last, so that it finds the others running.
 pub(crate) fn thaw(main_pid: u32) {
     for member in family(main_pid).iter().rev() {
         // It can only fail when the process has just ended.

@@ -1,4 +1,4 @@
-//! Making a data directory: filled beside its place as the DBMS needs it, and renamed when complete.
+//! Creating a data directory: filled beside its place as the DBMS needs it, and renamed when complete.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::data_dir::{DataDir, Marker, make_private_dir, prepare_parent, write_marker};
 use crate::error::{Error, Result};
 use crate::launch::listen;
-use crate::making::Making;
+use crate::new_data_dir::NewDataDir;
 use crate::server::Server;
 use crate::spec::{Applied, Listen, ServerSpec};
 use crate::system::System;
@@ -21,7 +21,7 @@ use crate::systems;
 /// A key of what the content of a data directory depends on: arms with equal keys can share one. Only the start shows
 /// whether a build can really read another's: builds from source may differ in what they write.
 pub fn data_key(build: &Build, config: &Config) -> String {
-    systems::of(build.dbms).data_key(build, config)
+    systems::get(build.dbms).data_key(build, config)
 }
 
 impl Server {
@@ -66,11 +66,11 @@ fn init(
     DirBuilder::new().mode(0o755).create(&staging).map_err(Error::file("create", &staging))?;
     write_marker(&staging, &marker, user)?;
     make_private_dir(&staged, user)?;
-    let making =
-        Making { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
-    let system = systems::of(spec.build.dbms);
-    let applied = system.fill(&making).map_err(|error| with_hint(error, system))?;
-    let Making { staging, staged, .. } = making;
+    let new =
+        NewDataDir { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
+    let system = systems::get(spec.build.dbms);
+    let applied = system.fill(&new).map_err(|error| with_hint(error, system))?;
+    let NewDataDir { staging, staged, .. } = new;
     write_marker(&staged, &marker, user)?;
     data_dir.keep_password(&password)?;
     fs::rename(&staged, &data_dir.path)

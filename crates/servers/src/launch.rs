@@ -29,7 +29,7 @@ const STARTS_MAX: u32 = 10;
 
 impl Server {
     /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions.
-    /// The config is applied anew, so it may be another than at init.
+    /// The config is applied again, so it may differ from the one at init.
     pub fn start(spec: &ServerSpec) -> Result<Server> {
         Server::start_unless(spec, &AtomicBool::new(false))
     }
@@ -60,7 +60,7 @@ impl Server {
                 ),
             });
         }
-        let system = systems::of(spec.build.dbms);
+        let system = systems::get(spec.build.dbms);
         system.check_data_dir(&data_dir, &spec.build, &marker)?;
         let password = data_dir.password()?;
         let launch =
@@ -68,7 +68,7 @@ impl Server {
         let mut attempt = 1;
         loop {
             match launch.once() {
-                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.may_retry(&tail) => {
+                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.is_transient(&tail) => {
                     attempt += 1;
                     thread::sleep(Duration::from_millis(500));
                 }
@@ -82,7 +82,7 @@ impl Server {
 pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
     Ok(Listen {
         socket_dir,
-        port: if spec.tcp { free_port()? } else { systems::of(spec.build.dbms).socket_port() },
+        port: if spec.tcp { free_port()? } else { systems::get(spec.build.dbms).socket_port() },
         tcp: spec.tcp,
         clients_max: spec.clients_max,
     })
@@ -156,7 +156,7 @@ impl Launch<'_> {
     }
 
     fn system(&self) -> &'static dyn System {
-        systems::of(self.spec.build.dbms)
+        systems::get(self.spec.build.dbms)
     }
 
     /// The program, after what sets its environment and what it is run under.

@@ -25,7 +25,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// The process that has this pid now; none when there is none, it is a zombie, or its program cannot be read.
-    pub fn of(pid: u32) -> Option<Identity> {
+    pub fn read(pid: u32) -> Option<Identity> {
         let stat = stat_of(pid)?;
         if stat.state == 'Z' || stat.state == 'X' {
             return None;
@@ -36,7 +36,7 @@ impl Identity {
 
     /// Whether this very process still lives.
     pub fn alive(&self) -> bool {
-        Identity::of(self.pid).as_ref() == Some(self)
+        Identity::read(self.pid).as_ref() == Some(self)
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn an_ended_process_is_not_alive() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let identity = Identity::of(child.id()).unwrap();
+        let identity = Identity::read(child.id()).unwrap();
         assert!(identity.alive());
         let other = Identity { start_ticks: identity.start_ticks + 1, ..identity.clone() };
         assert!(!other.alive());

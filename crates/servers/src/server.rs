@@ -74,7 +74,7 @@ impl Server {
     /// A handle for other threads; none when it has exited.
     pub fn handle(&self) -> Option<ServerHandle> {
         let pid = self.child.id();
-        let process = Identity::of(pid)?;
+        let process = Identity::read(pid)?;
         Some(ServerHandle { pid, process, log: self.log.clone(), data_dir: self.data_dir.path.clone() })
     }
 
@@ -97,8 +97,8 @@ impl Server {
         self.exit.map(|status| status.to_string())
     }
 
-    /// Restricts sessions that begin from now on to these CPUs. Existing background processes stay where they are; those
-    /// that the main process starts later, such as autovacuum and parallel workers, go with the sessions.
+    /// Restricts sessions that begin from now on to these CPUs. Existing background processes stay where they are;
+    /// those that the main process starts later, such as autovacuum and parallel workers, go with the sessions.
     ///
     /// # Errors
     /// When the server has ended, or none of these CPUs is there.
@@ -106,8 +106,8 @@ impl Server {
         Ok(cpus.place(self.pid())?)
     }
 
-    /// Suspends all its processes until [`Server::thaw`]; returns when none of them runs. What was due meanwhile, such as
-    /// a checkpoint, is due when they resume.
+    /// Suspends all its processes until [`Server::thaw`]; returns when none of them runs. What was due meanwhile, such
+    /// as a checkpoint, is due when they resume.
     ///
     /// # Errors
     /// When a process cannot be stopped within half a minute; all resume then.
@@ -178,7 +178,7 @@ impl Server {
         let status = self.exit.map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
         let clean = how.is_none() && self.exit.is_some_and(|status| status.success());
         if clean {
-            return systems::of(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
+            return systems::get(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
         }
         Err(Error::UncleanStop {
             path: self.data_dir.path.clone(),
@@ -189,7 +189,7 @@ impl Server {
     }
 
     fn signals(&self) -> Signals {
-        systems::of(self.dbms).signals()
+        systems::get(self.dbms).signals()
     }
 
     /// The child has not been waited for, so its pid is still its own.

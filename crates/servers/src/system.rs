@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rqps_builds::guard::DeathSignal;
 use rqps_builds::{Build, ServerUser};
 use rustix::process::Signal;
 
@@ -13,7 +12,7 @@ use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
 use crate::error::Result;
 use crate::host::HostLimits;
-use crate::making::Making;
+use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::spec::{Applied, Listen, ServerSpec};
 
@@ -33,7 +32,7 @@ pub(crate) trait System: Sync {
     fn line(&self, section: &mut String, line: &str) -> std::result::Result<Line, String>;
 
     /// Fills an empty directory with a new cluster that has the superuser, the database for the work and the config.
-    fn fill(&self, making: &Making<'_>) -> Result<Applied>;
+    fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied>;
 
     /// What the content of a data directory depends on: builds with equal keys can read each other's, and would have
     /// written the same.
@@ -42,7 +41,8 @@ pub(crate) trait System: Sync {
     /// Refuses a data directory that this build cannot serve. Call when no server is running.
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()>;
 
-    /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is running.
+    /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is
+    /// running.
     fn check_shut_down(&self, data_dir: &Path) -> std::result::Result<(), String>;
 
     /// Records a clean shutdown, where the server's own files do not.
@@ -51,7 +51,7 @@ pub(crate) trait System: Sync {
     }
 
     /// The pid of the server running on a data directory.
-    fn server_at_work(&self, data_dir: &Path) -> Option<u32>;
+    fn running_server(&self, data_dir: &Path) -> Option<u32>;
 
     /// The port of servers that listen on their Unix socket alone: each has a directory of its own.
     fn socket_port(&self) -> u16;
@@ -68,7 +68,7 @@ pub(crate) trait System: Sync {
     /// Messages in the log after which a failed start is worth another try.
     fn transient_failures(&self) -> &'static [&'static str];
 
-    fn may_retry(&self, tail: &str) -> bool {
+    fn is_transient(&self, tail: &str) -> bool {
         self.transient_failures().iter().any(|message| tail.contains(message))
     }
 
@@ -107,7 +107,7 @@ pub(crate) struct Signals {
     /// At once, without leaving anything of the server behind: the next start recovers.
     pub quick: Signal,
     /// The same, when it is the kernel that sends it at our death.
-    pub death: DeathSignal,
+    pub death: Signal,
 }
 
 /// Messages of which one shows the cause, and what to do about it.

@@ -9,7 +9,6 @@ mod start;
 
 use std::path::{Path, PathBuf};
 
-use rqps_builds::guard::DeathSignal;
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
 use rqps_model::Dbms;
@@ -20,7 +19,7 @@ use crate::data_dir::{DataDir, Marker};
 use crate::error::{Error, Result};
 use crate::host::HostLimits;
 use crate::instrument;
-use crate::making::Making;
+use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::process;
 use crate::spec::Applied;
@@ -109,8 +108,8 @@ impl System for Mysql {
         conf::parse_line(section, line, self.is_mariadb())
     }
 
-    fn fill(&self, making: &Making<'_>) -> Result<Applied> {
-        init::fill(making)
+    fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
+        init::fill(new)
     }
 
     /// Much of a config acts on the files, and a newer build changes those of an older one.
@@ -148,7 +147,7 @@ impl System for Mysql {
     }
 
     /// A server that works in the directory, whoever started it.
-    fn server_at_work(&self, data_dir: &Path) -> Option<u32> {
+    fn running_server(&self, data_dir: &Path) -> Option<u32> {
         let is_server = |exe: PathBuf| {
             let named = exe.file_name().is_some_and(|name| SERVERS.iter().any(|server| name == *server));
             named || instrument::is_instrument(&exe)
@@ -199,7 +198,7 @@ impl System for Mysql {
 
     /// A server is one process; the next start recovers.
     fn signals(&self) -> Signals {
-        Signals { clean: Signal::TERM, quick: Signal::KILL, death: DeathSignal::Kill }
+        Signals { clean: Signal::TERM, quick: Signal::KILL, death: Signal::KILL }
     }
 }
 

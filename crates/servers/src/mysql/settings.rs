@@ -93,7 +93,7 @@ impl Settings<'_> {
     /// Writes the server's options to `path` and has the build read them.
     pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
         let known = options::known(self.build, self.layout, self.user)?;
-        let (kept, left_out) = self.sort_out(config, &known)?;
+        let (kept, left_out) = self.select_options(config, &known)?;
         let mut applied = Applied {
             left_out,
             added: self.own_settings(listen, &known, &kept),
@@ -102,7 +102,7 @@ impl Settings<'_> {
         let taken = self.write(path, config, &kept, &mut applied)?;
         let connections: u32 =
             taken.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
-        if applied.make_room(&kept, listen, connections) {
+        if applied.raise_max_connections(&kept, listen, connections) {
             self.write(path, config, &kept, &mut applied)?;
         }
         Ok(applied)
@@ -140,8 +140,8 @@ impl Settings<'_> {
     }
 
     /// Options that the build takes, and those left out.
-    fn sort_out(&self, config: &Config, known: &Known) -> Result<(Options, Vec<LeftOut>)> {
-        let (kept, mut left_out) = applied::sort_out(config, self.build, &OWN_OPTIONS, |option| {
+    fn select_options(&self, config: &Config, known: &Known) -> Result<(Options, Vec<LeftOut>)> {
+        let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
             Ok(if !known.has(option) {
                 Some(format!("unknown to {} {}", self.build.dbms, self.build.version))
             } else {

@@ -12,7 +12,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use rqps_builds::guard::DeathSignal;
 use rqps_builds::held_dir::HeldDir;
 use rqps_builds::{Build, server_user};
 use rustix::process::Signal;
@@ -22,7 +21,7 @@ use crate::data_dir::{DataDir, Marker};
 use crate::error::{Error, Result};
 use crate::host::HostLimits;
 use crate::instrument;
-use crate::making::Making;
+use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::private::read_private;
 use crate::process::{self, end_stragglers};
@@ -109,8 +108,8 @@ impl System for Postgres {
         conf::parse_line(line)
     }
 
-    fn fill(&self, making: &Making<'_>) -> Result<Applied> {
-        init::fill(making)
+    fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
+        init::fill(new)
     }
 
     /// The major version, and the options that the files depend on.
@@ -157,7 +156,7 @@ impl System for Postgres {
     }
 
     /// The process that `postmaster.pid` names, if it is a Postgres.
-    fn server_at_work(&self, data_dir: &Path) -> Option<u32> {
+    fn running_server(&self, data_dir: &Path) -> Option<u32> {
         let pid = postmaster_pid(&data_dir.join(PID_FILE))?;
         let exe = process::exe_of(pid)?;
         let is_server = exe.file_name().is_some_and(|name| name == "postgres" || name == "postmaster");
@@ -198,7 +197,7 @@ impl System for Postgres {
 
     /// A fast and an immediate shutdown.
     fn signals(&self) -> Signals {
-        Signals { clean: Signal::INT, quick: Signal::QUIT, death: DeathSignal::Quit }
+        Signals { clean: Signal::INT, quick: Signal::QUIT, death: Signal::QUIT }
     }
 }
 
