@@ -14,6 +14,10 @@ const RETRYABLE: [&str; 3] = ["40P01", "23505", "40001"];
 /// Longest part of a statement that an error message shows, in characters.
 const SHOWN_SQL_CHARS: usize = 200;
 
+/// Most statements that one connection prepares. A MySQL server's own limit for all is 16,382 unless set; the names of
+/// Postgres's statements have room for more digits.
+pub(crate) const STATEMENTS_MAX: u32 = 10_000;
+
 /// A failure of a connection or of a statement on it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -120,6 +124,14 @@ fn notes(detail: &Option<Box<str>>, hint: &Option<Box<str>>) -> String {
         }
     }
     notes
+}
+
+pub(crate) fn too_many_statements() -> Error {
+    Error::Limit {
+        what: "one more prepared statement".to_owned(),
+        limit: format!("{STATEMENTS_MAX} per connection"),
+        remedy: "prepare once and execute often, or reconnect",
+    }
 }
 
 /// A statement as error messages show it.

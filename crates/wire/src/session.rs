@@ -54,7 +54,7 @@ pub trait Session: Send {
     /// when it is NULL. Not for the hot path.
     ///
     /// # Errors
-    /// As for [`Session::execute`], and when the value is no integer of 64 bits.
+    /// As for [`Session::execute`], and when the value is not a 64-bit integer.
     fn number(&mut self, sql: &str) -> Result<Option<i64>, Error>;
 
     /// The server's own number for this connection; for Postgres the backend's process id,

@@ -46,7 +46,7 @@ mod version;
 use std::io::Write;
 
 use crate::channel::{Channel, Exchange, ReplyError};
-use crate::{Error, Outcome, ParamType, Session};
+use crate::{Error, Outcome};
 use reply::collect;
 use version::Version;
 
@@ -120,34 +120,6 @@ impl Exchange for Connection {
     fn collect(&mut self) -> Result<Outcome, ReplyError> {
         let number = packet::reply_number(self.channel.outbox.len());
         collect(&mut self.channel.inbox, &mut self.channel.socket, number)
-    }
-}
-
-impl Session for Connection {
-    type Statement = Statement;
-    type Encoding = Binary;
-
-    fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
-        self.prepare_statement(sql, types)
-    }
-
-    #[inline]
-    fn execute(&mut self, statement: &Statement, params: &Params) -> Result<Outcome, Error> {
-        self.execute_statement(statement, params)
-    }
-
-    #[inline]
-    fn simple(&mut self, sql: &str) -> Result<Outcome, Error> {
-        self.send_command(packet::QUERY, sql)?;
-        self.count_reply(sql)
-    }
-
-    fn number(&mut self, sql: &str) -> Result<Option<i64>, Error> {
-        self.query(sql)?.number(sql)
-    }
-
-    fn backend_id(&self) -> u32 {
-        self.connection_id
     }
 }
 

@@ -27,7 +27,7 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
 use crate::channel::{Channel, Exchange, ReplyError};
-use crate::error::shorten;
+use crate::error::{STATEMENTS_MAX, shorten, too_many_statements};
 use crate::{Error, Outcome, ParamType, Session};
 use message::HEAD_BYTES;
 use reply::collect;
@@ -82,12 +82,8 @@ impl Session for Connection {
     type Encoding = Text;
 
     fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
-        if self.statements == message::STATEMENTS_MAX {
-            return Err(Error::Limit {
-                what: "one more prepared statement".to_owned(),
-                limit: format!("{} a connection", message::STATEMENTS_MAX),
-                remedy: "prepare once and execute often, or connect anew",
-            });
+        if self.statements == STATEMENTS_MAX {
+            return Err(too_many_statements());
         }
         let name = message::statement_name(self.statements);
         let oids = types.iter().map(|kind| match kind {

@@ -1,5 +1,5 @@
 //! One reply from first byte to ReadyForQuery: the scan keeps counting, and what it can't skip
-//! (errors, notices, parameter changes) is looked at here, off the hot path.
+//! (errors, notices, parameter changes) is read here, off the hot path.
 
 use std::io::{self, Read, Write};
 
