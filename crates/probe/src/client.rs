@@ -65,7 +65,7 @@ impl ClientSnapshot {
     }
 }
 
-/// By thread; threads that the kernel does not tell of are left out.
+/// By thread; threads without scheduler statistics are left out.
 fn queued_ns(pid: u32) -> HashMap<i32, u64> {
     let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
         return HashMap::new();

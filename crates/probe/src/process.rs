@@ -64,7 +64,7 @@ pub struct ServerIo {
 
 impl ServerIo {
     /// A process's total so far, none without permission. A process that has ended has none.
-    pub(crate) fn of(process: &Process) -> Option<Self> {
+    pub(crate) fn read(process: &Process) -> Option<Self> {
         match process.io() {
             Ok(io) => Some(ServerIo {
                 read_bytes: io.read_bytes,
@@ -108,7 +108,7 @@ impl CpuCost {
 }
 
 impl ProcessCounters {
-    fn of(stat: &Stat) -> Self {
+    fn from_stat(stat: &Stat) -> Self {
         ProcessCounters {
             user_ticks: stat.utime,
             system_ticks: stat.stime,
@@ -132,7 +132,7 @@ impl ProcessCounters {
             self.voluntary_switches = status.voluntary_ctxt_switches.unwrap_or(0);
             self.involuntary_switches = status.nonvoluntary_ctxt_switches.unwrap_or(0);
         }
-        self.io = ServerIo::of(process);
+        self.io = ServerIo::read(process);
     }
 
     /// Own CPU since `before`, microseconds; from zero when the process is younger than that.
@@ -183,7 +183,7 @@ impl TreeSnapshot {
         let mut steady = true;
         for pid in tree(&stats, root_pid) {
             let stat = &stats[&pid];
-            let mut counters = ProcessCounters::of(stat);
+            let mut counters = ProcessCounters::from_stat(stat);
             match Process::new(pid as i32) {
                 Ok(process) => counters.read_details(&process, stat.num_threads),
                 Err(_) => steady = false,

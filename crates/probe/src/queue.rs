@@ -1,5 +1,5 @@
-//! What the state of a table that is a queue is told by: its size, and what planning a statement takes. The files of
-//! each DBMS return these.
+//! The state of a table that is used as a queue: its size, and the cost of planning a statement. The files of each DBMS
+//! return these.
 
 /// Sizes of all tables of the database together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub(crate) struct ThreadCounters {
 
 impl ThreadCounters {
     /// None when the thread has ended.
-    fn of(task: &Task) -> Option<(TaskKey, Self)> {
+    fn read(task: &Task) -> Option<(TaskKey, Self)> {
         let stat = task.stat().ok()?;
         let times = task.schedstat().ok()?;
         let status = task.status().ok()?;
@@ -66,11 +66,11 @@ impl ThreadsSnapshot {
         let gone = || Error::ServerGone { pid };
         let process = Process::new(pid as i32).map_err(|_| gone())?;
         let tasks = process.tasks().map_err(|_| gone())?;
-        let threads = tasks.flatten().filter_map(|task| ThreadCounters::of(&task)).collect();
+        let threads = tasks.flatten().filter_map(|task| ThreadCounters::read(&task)).collect();
         let stat = process.stat().map_err(|_| gone())?;
         Ok(ThreadsSnapshot {
             threads,
-            io: ServerIo::of(&process),
+            io: ServerIo::read(&process),
             cpu_ns: process_cpu_ns(pid).ok_or_else(gone)?,
             user_ticks: stat.utime,
             system_ticks: stat.stime,

@@ -25,10 +25,10 @@ pub struct Waits {
     pub found: Vec<(String, String, u64)>,
 }
 
-/// One look at the sessions: the state of each, as in [`Waits::found`].
-pub trait Look: FnMut() -> Result<Vec<(String, String)>> + Send + 'static {}
+/// A query for the state of each session, as in [`Waits::found`].
+pub trait StateQuery: FnMut() -> Result<Vec<(String, String)>> + Send + 'static {}
 
-impl<F: FnMut() -> Result<Vec<(String, String)>> + Send + 'static> Look for F {}
+impl<F: FnMut() -> Result<Vec<(String, String)>> + Send + 'static> StateQuery for F {}
 
 /// Samples sessions until it is stopped.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl WaitSampler {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn start(look: impl Look) -> Result<Self> {
-        Ok(Self(Background::start("rqps-waits", "waiting sessions", |stopped| look_on(look, stopped))?))
+    pub fn start(query: impl StateQuery) -> Result<Self> {
+        Ok(Self(Background::start("rqps-waits", "waiting sessions", |stopped| sample(query, stopped))?))
     }
 
     /// Stops sampling.
@@ -52,7 +52,7 @@ impl WaitSampler {
     }
 }
 
-fn look_on(mut look: impl Look, stopped: &Receiver<()>) -> Result<Waits> {
+fn sample(mut query: impl StateQuery, stopped: &Receiver<()>) -> Result<Waits> {
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
     let mut looks = 0;
     let start = Instant::now();
@@ -62,7 +62,7 @@ fn look_on(mut look: impl Look, stopped: &Receiver<()>) -> Result<Waits> {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
         }
-        for state in look()? {
+        for state in query()? {
             *found.entry(state).or_default() += 1;
         }
         looks += 1;

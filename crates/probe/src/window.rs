@@ -74,7 +74,7 @@ impl WindowProbe {
     /// Measures a window that the server shares in turns with others, with these threads of this process as the client.
     /// Returns the clocks of its sessions, in their order.
     pub fn in_turns(&mut self, client_threads: Vec<u32>) -> Result<Vec<Arc<CpuClock>>> {
-        let clocks = SliceClocks::of(&self.server, &self.sessions)?;
+        let clocks = SliceClocks::open(&self.server, &self.sessions)?;
         let sessions = clocks.sessions.clone();
         self.client_threads = Some(client_threads);
         self.slices = Some(Slices { clocks, began: None, host: None, elapsed: Duration::ZERO });

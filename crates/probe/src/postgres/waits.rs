@@ -4,10 +4,10 @@ use rqps_wire::postgres::Connection;
 
 use super::ask;
 use crate::cells::text;
-use crate::waits::{Look, RUNNING};
+use crate::waits::{RUNNING, StateQuery};
 
-/// Looks at the sessions of these processes through `connection`.
-pub fn look(mut connection: Connection, pids: &[u32]) -> impl Look {
+/// Queries the sessions of these processes through `connection`.
+pub fn state_query(mut connection: Connection, pids: &[u32]) -> impl StateQuery {
     let sql = sql(pids);
     move || {
         let table = ask(&mut connection, "what sessions wait for", &sql)?;
