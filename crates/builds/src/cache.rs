@@ -1,8 +1,8 @@
 //! The build cache: `<cache>/<dbms>/<version>-<hash>/` with a manifest beside it, written only once complete.
 //!
-//! A build is unpacked into a temporary directory, hashed, renamed, and only then gets its manifest; a directory without
-//! a manifest is left from an interrupted install, and the next one removes it. Installs run one at a time. Content is
-//! hashed when a build is used; a list of builds checks only times and sizes.
+//! A build is unpacked into a temporary directory, hashed, renamed, and only then gets its manifest; a directory
+//! without a manifest is left from an interrupted install, and the next one removes it. Installs run one at a time.
+//! Content is hashed when a build is used; a list of builds checks only times and sizes.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -55,12 +55,12 @@ impl Manifest {
 }
 
 impl Cache {
-    pub fn of(dirs: &Dirs, dbms: Dbms) -> Cache {
+    pub fn published(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join(dbms.name()) }
     }
 
     /// The builds that were made here from source.
-    pub fn of_sources(dirs: &Dirs, dbms: Dbms) -> Cache {
+    pub fn compiled(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join("source").join(dbms.name()) }
     }
 
@@ -261,7 +261,7 @@ fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
     path.strip_prefix(from).map_or_else(|_| to.join("bin"), |relative| to.join(relative))
 }
 
-/// None for what is no manifest of ours.
+/// None unless it is a valid manifest.
 fn read_manifest(path: &Path) -> Option<Manifest> {
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
     (manifest.format == FORMAT).then_some(manifest)
@@ -327,7 +327,7 @@ mod tests {
     fn a_build_that_was_fitted_to_its_place_is_found_there_only() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = |cache: &str| Dirs { cache: dir.path().join(cache), work: dir.path().join("work") };
-        let cache = Cache::of(&dirs("one"), Dbms::Postgres);
+        let cache = Cache::published(&dirs("one"), Dbms::Postgres);
         let lock = cache.lock().unwrap();
         let unpacked = cache.partial().unwrap().path.join("build");
         let build = unpacked_build(&unpacked);
@@ -341,7 +341,7 @@ mod tests {
         drop(lock);
         assert_eq!(kept.hash, hash);
         std::os::unix::fs::symlink(dir.path().join("one"), dir.path().join("link")).unwrap();
-        let found = |cache: &str| Cache::of(&dirs(cache), Dbms::Postgres).find("18.1").unwrap();
+        let found = |cache: &str| Cache::published(&dirs(cache), Dbms::Postgres).find("18.1").unwrap();
         assert_eq!(found("one"), Some(kept));
         assert!(found("link").is_some());
         fs::rename(dir.path().join("one"), dir.path().join("two")).unwrap();
@@ -352,7 +352,7 @@ mod tests {
     fn a_damaged_build_is_not_found_a_copied_one_is() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = Dirs { cache: dir.path().to_path_buf(), work: dir.path().join("work") };
-        let cache = Cache::of(&dirs, Dbms::Postgres);
+        let cache = Cache::published(&dirs, Dbms::Postgres);
         assert!(cache.find("18.1").unwrap().is_none());
         let build = kept_build(&cache);
         assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));

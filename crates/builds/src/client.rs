@@ -14,7 +14,7 @@ const TIMEOUT: &str = "timeout";
 /// What `timeout` returns when the time is up.
 const TIMED_OUT: i32 = 124;
 
-/// What it returns when there is no such program.
+/// Exit code of `timeout` for a missing program.
 const NOT_FOUND: i32 = 127;
 
 /// Lines of a program's output that are shown when it failed.
@@ -40,7 +40,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Runs it and returns its output. The inner error is the program's own; the outer one says that it is not installed.
+    /// Runs it and returns its output. The inner error is the program's own; the outer one says that it is not
+    /// installed.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<std::result::Result<String, Failure>> {
         let output = self.command()?.args(arguments).output();
         let output = output.map_err(|_| self.absent(TIMEOUT, "coreutils"))?;

@@ -1,5 +1,5 @@
-//! Which files of a directory make up a build: all of its own prefix, or only what belongs to the DBMS in a prefix that it
-//! shares with other programs, such as `/usr`.
+//! Which files of a directory make up a build: all of its own prefix, or only what belongs to the DBMS in a prefix that
+//! it shares with other programs, such as `/usr`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! Directories held open by their descriptor. Code that runs as the server's user can create a symbolic link anywhere in
-//! that user's directories, or a hard link to somebody else's file; when root then opens a file by its path or changes
-//! its owner, it could be any file of the system. So nothing here follows a link below a held directory, and a file is
-//! read or changes its owner only after that very file was checked.
+//! Directories held open by their descriptor. Code that runs as the server's user can create a symbolic link anywhere
+//! in that user's directories, or a hard link to somebody else's file; when root then opens a file by its path or
+//! changes its owner, it could be any file of the system. So nothing here follows a link below a held directory, and a
+//! file is read or changes its owner only after that very file was checked.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -145,7 +145,7 @@ impl HeldDir {
         renameat(&self.fd, new, &self.fd, name).map_err(|error| at("write", &path, error))
     }
 
-    /// Removes a file or link; one that is not there is no error.
+    /// Removes a file or link; a missing one is not an error.
     pub fn remove_file(&self, name: &Path) -> Result<()> {
         match unlinkat(&self.fd, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -217,7 +217,8 @@ pub fn give(path: &Path, user: &ServerUser) -> Result<()> {
     give_at((CWD, Path::new("")), path, (user.uid, user.gid), user.uid)
 }
 
-/// What is given is what was looked at: no link's target, and no other name of a file that has several.
+/// Changes the owner of exactly the file that was checked: not of a link's target or of another user's hard-linked
+/// file.
 fn give_at(
     (dir, dir_path): (BorrowedFd<'_>, &Path),
     name: &Path,
@@ -241,7 +242,7 @@ fn chown(held: BorrowedFd<'_>, path: &Path, uid: u32, gid: u32) -> Result<()> {
     given.map_err(|error| at("change the owner of", path, error))
 }
 
-/// Refuses what is no regular file, and a further name of a file that belongs to somebody else.
+/// Refuses everything but regular files, and hard links to another user's file.
 fn check_own(path: &Path, stat: &Stat, owner: Option<u32>) -> Result<()> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         let reason = "it is not a file: remove it";

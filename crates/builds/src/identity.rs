@@ -30,7 +30,8 @@ struct Stamp {
 }
 
 impl ProgramFiles {
-    /// All files in the existing ones of these subdirectories of `root`; none if there are too many for one build. Links are followed to files outside of `root`, not to directories.
+    /// All files in the existing ones of these subdirectories of `root`; none if there are too many for one build.
+    /// Links are followed to files outside of `root`, not to directories.
     pub fn collect(root: &Path, subdirectories: &[&str]) -> Result<Option<ProgramFiles>> {
         let root = &fs::canonicalize(root).map_err(Error::file("examine", root))?;
         let mut files = BTreeMap::new();
@@ -46,7 +47,7 @@ impl ProgramFiles {
                 let kind = entry.file_type().map_err(Error::file("examine", entry.path()))?;
                 if kind.is_dir() {
                     open.push(path);
-                } else if let Some(stamp) = Stamp::of(root, &entry.path())? {
+                } else if let Some(stamp) = Stamp::read(root, &entry.path())? {
                     files.insert(path, stamp);
                 }
             }
@@ -60,7 +61,7 @@ impl ProgramFiles {
     /// Adds one file by its path relative to the root.
     pub fn add(&mut self, relative: &Path) -> Result<()> {
         let path = self.root.join(relative);
-        if let Some(stamp) = Stamp::of(&self.root, &path)? {
+        if let Some(stamp) = Stamp::read(&self.root, &path)? {
             self.files.insert(relative.to_path_buf(), stamp);
         }
         Ok(())
@@ -104,7 +105,7 @@ impl ProgramFiles {
 
 impl Stamp {
     /// None for what is not a file, nor a link to one. `root` has no links in it.
-    fn of(root: &Path, path: &Path) -> Result<Option<Stamp>> {
+    fn read(root: &Path, path: &Path) -> Result<Option<Stamp>> {
         let own = fs::symlink_metadata(path).map_err(Error::file("examine", path))?;
         let meta = if own.is_symlink() {
             let (Ok(meta), Ok(target)) = (fs::metadata(path), fs::canonicalize(path)) else {

@@ -1,5 +1,5 @@
-//! Reading files that a user names: a plan, a config, a flavour, source code. A name may turn out to be a device that
-//! never ends, or a pipe that nobody writes to; and a text may be anything.
+//! Reading files that a user names: a plan, a config, a flavour, source code. The file may be an endless device or a
+//! pipe without a writer, and its content may not be text.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Bytes of a text that a user writes by hand: `postgresql.conf` as it is shipped has 30 KB, a plan of 64 arms 10 KB.
+/// Most bytes of a text that a user writes: the stock `postgresql.conf` has 30 KB, a plan of 64 arms 10 KB.
 pub const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 /// The content of a regular file of at most `bytes_max`.
@@ -43,7 +43,7 @@ pub(crate) fn content(file: File, bytes_max: u64) -> Result<Vec<u8>> {
 /// The text of a regular file of at most [`TEXT_BYTES_MAX`].
 ///
 /// # Errors
-/// Says what else it is, or where it is no text.
+/// Names the kind of a special file, or the place of the first byte that is not text.
 pub fn read_text(path: &Path) -> Result<String> {
     let content = read(path, TEXT_BYTES_MAX)?;
     let (at, what) = match std::str::from_utf8(&content) {

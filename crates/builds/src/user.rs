@@ -99,7 +99,7 @@ impl ServerUser {
         }
     }
 
-    /// Gives an open file or directory to this user. `path` is its name for people.
+    /// Makes this user the owner of an open file or directory. `path` is its name in errors.
     pub fn give_open(&self, open: impl AsFd, path: &Path) -> Result<()> {
         if self.switches {
             fchown(open, Some(self.uid), Some(self.gid)).map_err(Error::file("change the owner of", path))?;

@@ -1,6 +1,6 @@
-//! Packages of Debian suites other than this machine's, through the machine's own apt: with separate state, so nothing on
-//! the machine changes, and with the mirrors and keys configured on it. apt checks the archive's signature, and the sum
-//! of each package against it.
+//! Packages of Debian suites other than this machine's, through the machine's own apt: with separate state, so nothing
+//! on the machine changes, and with the mirrors and keys configured on it. apt checks the archive's signature, and the
+//! sum of each package against it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) struct Apt {
 
 impl Apt {
     /// With lists of packages that are at most an hour old. The inner error says why there are none.
-    pub fn of_suite(dirs: &Dirs, suite: &str) -> Result<std::result::Result<Apt, String>> {
+    pub fn open(dirs: &Dirs, suite: &str) -> Result<std::result::Result<Apt, String>> {
         let apt = Apt { suite: suite.to_owned(), dir: dirs.cache.join("apt").join(suite) };
         for part in ["sources", "lists/partial", "archives/partial"] {
             create_open_dir(&apt.dir.join(part))?;

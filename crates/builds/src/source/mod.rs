@@ -55,7 +55,7 @@ pub(crate) fn build(
     let flavour = Flavour::load(&spec.flavour, dbms, product.systems())?;
     // The system may have lost a library that a cached build needs.
     let checked = |build: Build| product.directory(&build.root).map(|_again| build);
-    let cache = Cache::of_sources(dirs, dbms);
+    let cache = Cache::compiled(dirs, dbms);
     // A built commit is found without its repository, which may be gone when a run is resumed.
     if let Some(identity) = place::identity_by_name(spec)
         && let Some(build) = cache.find_made_from(&key_of(dbms, &identity, &flavour)?)?
@@ -151,7 +151,7 @@ impl Job<'_> {
         }
     }
 
-    /// Removes what builds left that were cut off with their process: those whose lock nobody holds, and our own place.
+    /// Removes leftovers of builds whose process was killed: those with a free lock, and the directory of this build.
     fn remove_leftovers(&self, own_key: &str) -> Result<()> {
         let entries = fs::read_dir(self.cache.dir()).map_err(Error::file("list", self.cache.dir()))?;
         for entry in entries.flatten() {

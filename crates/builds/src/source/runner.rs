@@ -19,7 +19,7 @@ use crate::guard::Guarded;
 use crate::log_tail::tail;
 use crate::user::ServerUser;
 
-/// Between two looks at a program that works.
+/// How often a running program is polled.
 const POLL: Duration = Duration::from_millis(200);
 
 /// What a build's programs get to end by themselves, so that their own children go first.
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const TAIL_LINES: usize = 25;
 
 pub(crate) struct Runner<'a, 'w> {
-    /// What it is, for people.
+    /// What is built, for messages.
     pub what: &'a str,
     pub flavour: &'a Flavour,
     pub user: &'a ServerUser,
@@ -129,7 +129,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Progress is no reason to fail: what cannot be read is not counted.
+    /// A log that cannot be read is no reason to fail: it is not counted.
     fn look(&mut self, log: &Path) {
         let mut new = Vec::new();
         let read = File::open(log).and_then(|mut file| {

@@ -1,5 +1,5 @@
-//! A repository of our own on the objects and names of another: git opens it, and not the other, so that nothing the
-//! other is set up with is in force. It belongs to the server's user, as whom git runs.
+//! A private repository that shares the objects and refs of another one. Git opens only this one, so the other one's
+//! configuration has no effect. It belongs to the server's user, and git runs as that user.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -43,7 +43,7 @@ pub(crate) struct Twin {
 
 impl Twin {
     /// The twin of a checkout or bare repository.
-    pub fn of(dirs: &Dirs, path: &Path) -> Result<Twin> {
+    pub fn create(dirs: &Dirs, path: &Path) -> Result<Twin> {
         let user = server_user()?;
         let no_repository = || Error::Git {
             action: "open",
