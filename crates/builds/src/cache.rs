@@ -1,8 +1,8 @@
 //! The build cache: `<cache>/<dbms>/<version>-<hash>/` with a manifest beside it, written only once complete.
 //!
-//! A build is unpacked in a directory of another name, hashed, renamed, and only then gets its manifest; without a
-//! manifest a directory is rubbish of an interrupted install and is removed by the next one. One install
-//! works at a time. Who takes a build to run it has its content hashed; a list of builds looks at times and sizes only.
+//! A build is unpacked into a temporary directory, hashed, renamed, and only then gets its manifest; a directory
+//! without a manifest is left from an interrupted install, and the next one removes it. Installs run one at a time.
+//! Content is hashed when a build is used; a list of builds checks only times and sizes.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use rqps_model::Dbms;
 use serde::{Deserialize, Serialize};
 
 use crate::build::Build;
-use crate::dirs::{Dirs, create_open_dir};
+use crate::dirs::{Dirs, create_open_dir, lock_file};
 use crate::error::{Error, Result};
 use crate::family;
 use crate::identity::ProgramFiles;
@@ -55,12 +55,12 @@ impl Manifest {
 }
 
 impl Cache {
-    pub fn of(dirs: &Dirs, dbms: Dbms) -> Cache {
+    pub fn published(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join(dbms.name()) }
     }
 
     /// The builds that were made here from source.
-    pub fn of_sources(dirs: &Dirs, dbms: Dbms) -> Cache {
+    pub fn compiled(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join("source").join(dbms.name()) }
     }
 
@@ -68,14 +68,14 @@ impl Cache {
         &self.dir
     }
 
-    /// The cached build that was made from exactly this, when it is whole.
+    /// The intact cached build that was made from exactly this.
     pub fn find_made_from(&self, sha256: &str) -> Result<Option<Build>> {
         let is_made_from =
             |path: &PathBuf| read_manifest(path).is_some_and(|manifest| manifest.archive_sha256 == sha256);
         Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load_whole(path)))
     }
 
-    /// All whole builds; those whose directory is gone or damaged are passed over.
+    /// All intact builds; those whose directory is gone or damaged are skipped.
     pub fn builds(&self) -> Result<Vec<Build>> {
         let mut builds = Vec::new();
         for path in self.manifests()? {
@@ -86,12 +86,12 @@ impl Cache {
         Ok(builds)
     }
 
-    /// The cached build of exactly this version, when it is whole.
+    /// The intact cached build of exactly this version.
     pub fn find(&self, version: &str) -> Result<Option<Build>> {
         Ok(self.manifests_of(version)?.iter().find_map(|path| self.load_whole(path)))
     }
 
-    /// Whether the content of a build from a list is what it was when it was kept.
+    /// Whether the content of a listed build is unchanged.
     pub fn is_whole(&self, build: &Build) -> bool {
         build.root.file_name().is_some_and(|name| {
             let mut name = name.to_os_string();
@@ -112,13 +112,24 @@ impl Cache {
         Ok(paths)
     }
 
-    /// Keeps other installs, of this and other rqps processes, out until the returned file is dropped.
+    /// Locks out other installs, of this and other rqps processes, until the returned file is dropped.
     pub fn lock(&self) -> Result<File> {
         create_open_dir(&self.dir)?;
-        let path = self.dir.join(".lock");
-        let file = File::create(&path).map_err(Error::file("create", &path))?;
-        file.lock().map_err(Error::file("lock", &path))?;
-        Ok(file)
+        lock_file(&self.dir.join(".lock"))
+    }
+
+    /// A build that `find` finds in the cache, else one that `make` makes with the lock held.
+    pub fn find_or_make(
+        &self,
+        find: impl Fn() -> Result<Option<Build>>,
+        make: impl FnOnce() -> Result<Build>,
+    ) -> Result<Build> {
+        if let Some(build) = find()? {
+            return Ok(build);
+        }
+        let _lock = self.lock()?;
+        // Another process may have made it meanwhile.
+        find()?.map_or_else(make, Ok)
     }
 
     /// An empty directory to unpack into, on the file system of the cache. Leftovers of interrupted installs
@@ -250,7 +261,7 @@ fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
     path.strip_prefix(from).map_or_else(|_| to.join("bin"), |relative| to.join(relative))
 }
 
-/// None for what is no manifest of ours.
+/// None unless it is a valid manifest.
 fn read_manifest(path: &Path) -> Option<Manifest> {
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
     (manifest.format == FORMAT).then_some(manifest)
@@ -263,7 +274,7 @@ pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
     })
 }
 
-/// A directory that is removed unless its content was moved away.
+/// A directory that is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub path: PathBuf,
@@ -277,7 +288,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // What stays is removed by the next install.
+        // The next install or build removes what is left.
         let _left = fs::remove_dir_all(&self.path);
     }
 }
@@ -316,7 +327,7 @@ mod tests {
     fn a_build_that_was_fitted_to_its_place_is_found_there_only() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = |cache: &str| Dirs { cache: dir.path().join(cache), work: dir.path().join("work") };
-        let cache = Cache::of(&dirs("one"), Dbms::Postgres);
+        let cache = Cache::published(&dirs("one"), Dbms::Postgres);
         let lock = cache.lock().unwrap();
         let unpacked = cache.partial().unwrap().path.join("build");
         let build = unpacked_build(&unpacked);
@@ -330,7 +341,7 @@ mod tests {
         drop(lock);
         assert_eq!(kept.hash, hash);
         std::os::unix::fs::symlink(dir.path().join("one"), dir.path().join("link")).unwrap();
-        let found = |cache: &str| Cache::of(&dirs(cache), Dbms::Postgres).find("18.1").unwrap();
+        let found = |cache: &str| Cache::published(&dirs(cache), Dbms::Postgres).find("18.1").unwrap();
         assert_eq!(found("one"), Some(kept));
         assert!(found("link").is_some());
         fs::rename(dir.path().join("one"), dir.path().join("two")).unwrap();
@@ -341,7 +352,7 @@ mod tests {
     fn a_damaged_build_is_not_found_a_copied_one_is() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = Dirs { cache: dir.path().to_path_buf(), work: dir.path().join("work") };
-        let cache = Cache::of(&dirs, Dbms::Postgres);
+        let cache = Cache::published(&dirs, Dbms::Postgres);
         assert!(cache.find("18.1").unwrap().is_none());
         let build = kept_build(&cache);
         assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));

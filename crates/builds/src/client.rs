@@ -1,11 +1,12 @@
-//! Programs of this system that fetch and unpack builds: the ordinary clients of the places where builds are published.
-//! They know from the machine's own settings where those places are, so rqps need not.
+//! Programs of this system that fetch and unpack builds: the ordinary clients of the registries. The machine's own
+//! settings tell them where those are, so rqps need not know.
 
 use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
 
 use crate::error::{Error, Result};
-use crate::guard::{self, DeathSignal};
+use crate::guard;
+use rustix::process::Signal;
 
 /// Ends a program that hangs; of coreutils, which every system has.
 const TIMEOUT: &str = "timeout";
@@ -13,7 +14,7 @@ const TIMEOUT: &str = "timeout";
 /// What `timeout` returns when the time is up.
 const TIMED_OUT: i32 = 124;
 
-/// What it returns when there is no such program.
+/// Exit code of `timeout` for a missing program.
 const NOT_FOUND: i32 = 127;
 
 /// Lines of a program's output that are shown when it failed.
@@ -21,9 +22,9 @@ const SHOWN_LINES_MAX: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What it returned, when it came to that.
+    /// Its exit code, if it has one.
     pub code: Option<i32>,
-    /// How it ended, and its last words.
+    /// How it ended, and its last output.
     pub reason: String,
 }
 
@@ -39,8 +40,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Runs it to its end and returns what it printed. The inner error is its own, the outer one says that it is not
-    /// here.
+    /// Runs it and returns its output. The inner error is the program's own; the outer one says that it is not
+    /// installed.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<std::result::Result<String, Failure>> {
         let output = self.command()?.args(arguments).output();
         let output = output.map_err(|_| self.absent(TIMEOUT, "coreutils"))?;
@@ -48,12 +49,12 @@ impl Client {
             Some(0) => Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned())),
             Some(NOT_FOUND) => Err(self.absent(self.program, self.package)),
             code @ Some(TIMED_OUT) => {
-                let reason = format!("`{}` was ended after {} s", self.program, self.limit_s);
+                let reason = format!("`{}` timed out after {} s", self.program, self.limit_s);
                 Ok(Err(Failure { code, reason }))
             }
             code => {
                 let how = code.map_or_else(|| "a signal".to_owned(), |code| code.to_string());
-                let reason = format!("`{}` ended with {how}: {}", self.program, last_words(&output));
+                let reason = format!("`{}` exited with {how}: {}", self.program, last_words(&output));
                 Ok(Err(Failure { code, reason }))
             }
         }
@@ -62,7 +63,7 @@ impl Client {
     /// In the foreground: Ctrl-C in a terminal reaches it. It ends with us: `timeout` passes on the signal that it gets
     /// then.
     fn command(&self) -> Result<Command> {
-        let mut command = guard::shim_command(DeathSignal::Quit)?;
+        let mut command = guard::shim_command(Signal::QUIT)?;
         command.args([TIMEOUT, "--foreground", "--kill-after=10", &self.limit_s.to_string(), self.program]);
         command.env("LC_ALL", "C").stdin(Stdio::null());
         Ok(command)
@@ -102,10 +103,13 @@ mod tests {
         assert_eq!(shell.run(&["-c", "echo out; echo err >&2"]).unwrap().unwrap(), "out\n");
         let failed = shell.run(&["-c", "echo no file at ftp://host/x >&2; exit 3"]).unwrap().unwrap_err();
         assert_eq!(failed.code, Some(3));
-        assert_eq!(failed.reason, "`sh` ended with 3: no file at its address");
+        assert_eq!(failed.reason, "`sh` exited with 3: no file at its address");
         let slow = client("sleep", 1).run(&["20"]).unwrap().unwrap_err();
-        assert_eq!(slow.reason, "`sleep` was ended after 1 s");
+        assert_eq!(slow.reason, "`sleep` timed out after 1 s");
         let absent = client("no-such-program", 20).run(&["x"]).unwrap_err().to_string();
-        assert!(absent.contains("no `no-such-program`") && absent.contains("be tested"), "{absent}");
+        assert!(
+            absent.contains("`no-such-program` is not in PATH") && absent.contains("be tested"),
+            "{absent}"
+        );
     }
 }

@@ -1,18 +1,24 @@
-//! Sums of what is read, as hexadecimal digits.
+//! SHA-256 sums as hexadecimal digits.
 
-use std::io::Read;
+use std::io::{Read, Result};
 
 use sha2::{Digest, Sha256};
 
-pub(crate) fn sha256_of(mut content: impl Read) -> std::io::Result<String> {
-    let mut hasher = Sha256::new();
+/// Hashes all that a reader has.
+pub(crate) fn feed(hasher: &mut Sha256, mut content: impl Read) -> Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         match content.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
+            0 => return Ok(()),
             read => hasher.update(&buffer[..read]),
         }
     }
+}
+
+pub(crate) fn sha256_of(content: impl Read) -> Result<String> {
+    let mut hasher = Sha256::new();
+    feed(&mut hasher, content)?;
+    Ok(hex(&hasher.finalize()))
 }
 
 pub fn sha256_hex(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! Where builds are cached and where servers keep their data.
 
 use std::env;
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ impl Dirs {
         let real = fs::canonicalize(&self.work).map_err(Error::file("examine", &self.work))?;
         let meta = fs::metadata(&real).map_err(Error::file("examine", &real))?;
         if meta.uid() != own.as_raw() {
-            return Err(bad(format!("leads to {}, which belongs to another user", real.display())));
+            return Err(bad(format!("points to {}, which belongs to another user", real.display())));
         }
         if !own.is_root() {
             return Ok(());
@@ -63,11 +63,14 @@ impl Dirs {
             let may_write = if is_work || meta.mode() & 0o1000 == 0 { meta.mode() & 0o022 } else { 0 };
             let why = match (meta.uid() == own.as_raw(), may_write) {
                 (true, 0) => continue,
-                (true, 0o020) => "is open to its group's writes: chmod g-w",
-                (true, _) => "is open to everybody's writes: chmod go-w",
+                (true, 0o020) => "is writable by its group: chmod g-w",
+                (true, _) => "is writable by everybody: chmod go-w",
                 (false, _) => "belongs to another user",
             };
-            return Err(bad(format!("can be replaced or filled by others, since {} {why}", above.display())));
+            return Err(bad(format!(
+                "can be replaced or written by others, because {} {why}",
+                above.display()
+            )));
         }
         Ok(())
     }
@@ -95,6 +98,13 @@ pub fn create_open_dir(path: &Path) -> Result<()> {
     }
 }
 
+/// Creates a file and locks it until it is dropped.
+pub(crate) fn lock_file(path: &Path) -> Result<File> {
+    let file = File::create(path).map_err(Error::file("create", path))?;
+    file.lock().map_err(Error::file("lock", path))?;
+    Ok(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,14 +128,14 @@ mod tests {
         assert!(refusal(&link).unwrap_err().contains("belongs to another user"));
         chown(&work, Some(0), None).unwrap();
         fs::set_permissions(&parent, Permissions::from_mode(0o777)).unwrap();
-        assert!(refusal(&work).unwrap_err().contains("open to everybody's writes"));
+        assert!(refusal(&work).unwrap_err().contains("writable by everybody"));
         fs::set_permissions(&parent, Permissions::from_mode(0o1777)).unwrap();
         refusal(&work).unwrap();
         for (place, mode) in [(&parent, 0o770), (&work, 0o770), (&work, 0o1777)] {
             let before = fs::metadata(place).unwrap().permissions();
             fs::set_permissions(place, Permissions::from_mode(mode)).unwrap();
-            assert!(refusal(&work).unwrap_err().contains("writes"), "{} {mode:o}", place.display());
-            assert!(refusal(&link).unwrap_err().contains("writes"), "{} {mode:o}", place.display());
+            assert!(refusal(&work).unwrap_err().contains("writable by"), "{} {mode:o}", place.display());
+            assert!(refusal(&link).unwrap_err().contains("writable by"), "{} {mode:o}", place.display());
             fs::set_permissions(place, before).unwrap();
         }
         chown(&parent, Some(4711), None).unwrap();

@@ -1,5 +1,5 @@
-//! What can go wrong with builds, and with what their programs run on: users, directories, CPUs. Every message names
-//! the place and the remedy.
+//! Errors of builds, and of what their programs need: users, directories, CPUs. Every message names the place and the
+//! remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum Error {
         source: io::Error,
     },
 
-    #[error("`{request}` is not a version of {dbms}: {remedy}")]
+    #[error("`{request}` is not a {dbms} version: {remedy}")]
     BadVersion { dbms: Dbms, request: String, remedy: String },
 
     #[error("{dbms} {request} does not exist; {nearest}")]
@@ -29,7 +29,7 @@ pub enum Error {
         nearest: String,
     },
 
-    #[error("rqps knows of no published build of {dbms} {request}; {nearest}")]
+    #[error("rqps knows no published build of {dbms} {request}; {nearest}")]
     NotPublished {
         dbms: Dbms,
         request: String,
@@ -37,11 +37,11 @@ pub enum Error {
         nearest: String,
     },
 
-    #[error("cannot install {dbms} {request}: the registry cannot be reached ({reason}); {cached}")]
+    #[error("cannot install {dbms} {request}: the registry is unreachable ({reason}); {cached}")]
     Unreachable { dbms: Dbms, request: String, reason: String, cached: String },
 
     /// The download or its check failed. The cache is as it was before.
-    #[error("the download of {dbms} {version} failed: {reason}; nothing of it was kept, try again")]
+    #[error("downloading {dbms} {version} failed: {reason}; nothing was kept, try again")]
     Download { dbms: Dbms, version: String, reason: String },
 
     #[error("{path} is not a build: {reason}")]
@@ -51,21 +51,21 @@ pub enum Error {
         reason: String,
     },
 
-    #[error("there is no `{program}` in PATH, which is needed to {purpose}: install the package {package}")]
+    #[error("`{program}` is not in PATH; it is needed to {purpose}: install the package {package}")]
     NoProgram { program: String, package: &'static str, purpose: &'static str },
 
-    #[error("the recipes of {dbms}, which are part of this program, cannot be read: {reason}; report this")]
+    #[error("the built-in recipes of {dbms} are invalid: {reason}; please report this")]
     BadRecipes { dbms: Dbms, reason: String },
 
     #[error(
-        "builds of {dbms} come from their registry: leave the address of {request} out, or unpack the file and \
-         name its directory"
+        "builds of {dbms} come from their registry: omit the address of {request}, or unpack the file and name its \
+         directory"
     )]
     NoAddress { dbms: Dbms, request: String },
 
     #[error(
-        "the sha256 of {file} is {found} and should be {wanted}: it was cut off or replaced, and was thrown away; \
-         fetch it again, or correct the sum"
+        "the sha256 of {file} is {found}, expected {wanted}: the file is truncated or has changed, and was deleted; fetch \
+         it again, or correct the sum"
     )]
     WrongSum { file: String, found: String, wanted: String },
 
@@ -76,7 +76,7 @@ pub enum Error {
     CannotRun { program: PathBuf, user: String, reason: String },
 
     #[error(
-        "user {user}, as whom servers run, cannot enter {blocked} on the way to {path}; run `chmod o+x {blocked}`, or \
+        "servers run as user {user}, who cannot enter {blocked} on the way to {path}; run `chmod o+x {blocked}`, or \
          {other_remedy}"
     )]
     NotReachable {
@@ -90,33 +90,31 @@ pub enum Error {
     #[error("work directory {path} {reason}; remove it, or set RQPS_WORK to a directory of your own")]
     BadWorkDir { path: PathBuf, reason: String },
 
-    #[error(
-        "rqps runs as root and found no other user to run servers as: create one with `useradd --system rqps`"
-    )]
+    #[error("rqps runs as root and found no user to run servers as: create one with `useradd --system rqps`")]
     NoServerUser,
 
     #[error(
-        "cannot tie a server's life to this program's: it carries no start shim and `setpriv` is not there; install util-linux, or set RQPS_SHIM to the path of an rqps program"
+        "cannot make servers exit with this program: it has no start shim, and `setpriv` is missing; install util-linux, or set RQPS_SHIM to the path of an rqps program"
     )]
     NoShim,
 
-    #[error("`{text}` is not a list of CPUs: write their numbers, such as 0 or 0-3,5")]
+    #[error("`{text}` is not a list of CPUs: write numbers such as 0 or 0-3,5")]
     BadCpus { text: String },
 
     #[error(
-        "cannot place {who} on CPUs {cpus}: {source}; `nproc --all` and `taskset -p $$` say which there are"
+        "cannot place {who} on CPUs {cpus}: {source}; see `nproc --all` and `taskset -p $$` for the available ones"
     )]
     Placing { who: String, cpus: String, source: io::Error },
 
     #[error(
-        "no flavour is called `{name}`; shipped: {shipped}; for your own write its path, such as ./{name}.toml"
+        "no flavour named `{name}`; shipped: {shipped}; for your own write its path, such as ./{name}.toml"
     )]
     UnknownFlavour { name: String, shipped: String },
 
     #[error("flavour {flavour}: {reason}")]
     BadFlavour { flavour: String, reason: String },
 
-    #[error("{place} is no source of {dbms}: {reason}")]
+    #[error("{place} is not {dbms} source code: {reason}")]
     NotSource { place: String, dbms: Dbms, reason: String },
 
     #[error("git cannot {action} {place}: {reason}")]
@@ -130,7 +128,7 @@ pub enum Error {
     #[error("{}; {log} ends with:\n{tail}", self.in_short())]
     BuildFailed { what: String, phase: &'static str, status: String, log: PathBuf, tail: String },
 
-    #[error("interrupted while building {what}; nothing of it was kept")]
+    #[error("interrupted while building {what}; nothing was kept")]
     Interrupted { what: String },
 }
 
@@ -145,7 +143,7 @@ impl Error {
         }
     }
 
-    /// Of what the system refused, if it did.
+    /// The kind of a system error, if it is one.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self {
             Self::File { source, .. } => Some(source.kind()),
@@ -153,7 +151,7 @@ impl Error {
         }
     }
 
-    /// Whether the request was at fault: a version, directory, source or flavour that a user named.
+    /// Whether the user's request was wrong: a version, directory, source or flavour.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
@@ -171,7 +169,7 @@ impl Error {
         )
     }
 
-    /// Whether it is that somebody asked to give up.
+    /// Whether somebody interrupted the work.
     pub fn is_interruption(&self) -> bool {
         matches!(self, Error::Interrupted { .. })
     }

@@ -1,5 +1,5 @@
-//! Ties the life of every server to the life of rqps: a process started here ends when rqps does, even when rqps is
-//! killed and can clean up nothing.
+//! Makes every server exit with rqps: a process started here ends when rqps does, even if rqps is killed and cannot
+//! clean up.
 //!
 //! Linux sends a process a chosen signal when its parent dies, but only the process itself can ask for that, after the
 //! fork, and a change of user would cancel it. So rqps starts itself again, as the server's user, with a hidden first
@@ -32,35 +32,8 @@ const SHIM_FAILED: i32 = 126;
 
 static CARRIES_SHIM: AtomicBool = AtomicBool::new(false);
 
-/// The signal a guarded process gets when rqps dies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeathSignal {
-    /// For servers that shut down at once on SIGQUIT and take their children along.
-    Quit,
-    /// For programs that hold nothing.
-    Kill,
-}
-
-impl DeathSignal {
-    const ALL: [DeathSignal; 2] = [DeathSignal::Quit, DeathSignal::Kill];
-
-    fn name(self) -> &'static str {
-        match self {
-            DeathSignal::Quit => "QUIT",
-            DeathSignal::Kill => "KILL",
-        }
-    }
-
-    fn signal(self) -> Signal {
-        match self {
-            DeathSignal::Quit => Signal::QUIT,
-            DeathSignal::Kill => Signal::KILL,
-        }
-    }
-}
-
-/// To be called first in `main` of a program that starts servers. When the program was started as the shim, this turns
-/// it into the server and never returns; else it notes that this program carries the shim.
+/// Call it first in `main` of a program that starts servers. If the program was started as the shim, this turns it into
+/// the server and never returns; otherwise it records that this program has the shim.
 pub fn run_shim_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != SHIM_ARGUMENT) {
@@ -72,20 +45,19 @@ pub fn run_shim_if_asked() {
     std::process::exit(SHIM_FAILED);
 }
 
-/// Arguments: pid of the parent, name of the signal, program, its arguments. Returns only on failure.
+/// Arguments: pid of the parent, number of the signal, program, its arguments. Returns only on failure.
 fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
     let mut text = || arguments.next().and_then(|argument| argument.into_string().ok());
     let parent: Option<i32> = text().and_then(|pid| pid.parse().ok());
-    let signal_name = text();
-    let signal = DeathSignal::ALL.into_iter().find(|signal| Some(signal.name()) == signal_name.as_deref());
+    let signal = text().and_then(|number| Signal::from_named_raw(number.parse().ok()?));
     let (Some(parent), Some(signal), Some(program)) = (parent, signal, arguments.next()) else {
         return "for use by rqps itself only".to_owned();
     };
-    if let Err(error) = set_parent_process_death_signal(Some(signal.signal())) {
-        return format!("cannot ask for a signal at the parent's death: {error}");
+    if let Err(error) = set_parent_process_death_signal(Some(signal)) {
+        return format!("cannot request a signal on the parent's death: {error}");
     }
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(parent) {
-        return "the program that started this one has already ended".to_owned();
+        return "the program that started this one has already exited".to_owned();
     }
     let error = Command::new(&program).args(arguments).exec();
     format!("cannot run {}: {error}", Path::new(&program).display())
@@ -101,8 +73,9 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Standard streams are closed until set with [`Guarded::command`].
-    pub fn new(program: &Path, user: &ServerUser, signal: DeathSignal) -> Result<Guarded> {
+    /// It gets `signal` when rqps dies: QUIT for servers that then shut down at once, children included, KILL for
+    /// programs without state to save. Standard streams are closed until set with [`Guarded::command`].
+    pub fn new(program: &Path, user: &ServerUser, signal: Signal) -> Result<Guarded> {
         let mut command = shim_command(signal)?;
         command
             .arg(program)
@@ -125,7 +98,7 @@ impl Guarded {
         &mut self.command
     }
 
-    /// Where it and all it starts will run, from its first instruction on.
+    /// The CPUs for it and all that it starts, from its first instruction on.
     pub fn place(&mut self, cpus: Option<&CpuSet>) {
         self.cpus = cpus.cloned();
     }
@@ -139,7 +112,7 @@ impl Guarded {
         })
     }
 
-    /// Runs it to its end and keeps what it printed.
+    /// Runs it to its end and returns its output.
     pub fn output(mut self) -> Result<Output> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = self.program.clone();
@@ -149,7 +122,7 @@ impl Guarded {
 }
 
 /// The command up to the program's own name.
-pub(crate) fn shim_command(signal: DeathSignal) -> Result<Command> {
+pub(crate) fn shim_command(signal: Signal) -> Result<Command> {
     let shim = if CARRIES_SHIM.load(Ordering::Relaxed) {
         Some(OsString::from("/proc/self/exe"))
     } else {
@@ -158,7 +131,7 @@ pub(crate) fn shim_command(signal: DeathSignal) -> Result<Command> {
     if let Some(shim) = shim {
         let mut command = Command::new(shim);
         command.arg(SHIM_ARGUMENT);
-        command.arg(std::process::id().to_string()).arg(signal.name());
+        command.arg(std::process::id().to_string()).arg(signal.as_raw().to_string());
         return Ok(command);
     }
     let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"]
@@ -166,7 +139,9 @@ pub(crate) fn shim_command(signal: DeathSignal) -> Result<Command> {
         .find(|path| Path::new(path).exists())
         .ok_or(Error::NoShim)?;
     let mut command = Command::new(setpriv);
-    command.args(["--pdeathsig", signal.name(), "--"]);
+    // It knows signals by their names only.
+    let name = if signal == Signal::QUIT { "QUIT" } else { "KILL" };
+    command.args(["--pdeathsig", name, "--"]);
     Ok(command)
 }
 
@@ -190,7 +165,7 @@ type SpawnRequest = (Command, Option<CpuSet>, Sender<Spawned>);
 /// Hands the command to the thread that starts everything.
 fn keeper_spawn(command: Command, cpus: Option<CpuSet>) -> Spawned {
     static KEEPER: OnceLock<Mutex<Sender<SpawnRequest>>> = OnceLock::new();
-    let gone = || Ok(Err(io::Error::other("the thread that starts processes has ended")));
+    let gone = || Ok(Err(io::Error::other("the thread that starts processes has exited")));
     let keeper = KEEPER.get_or_init(|| {
         let (requests, inbox) = channel::<SpawnRequest>();
         // Without the thread the channel is closed, and every request below is answered with an error.

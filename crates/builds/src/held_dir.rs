@@ -1,7 +1,7 @@
-//! Directories held by their descriptor. Whoever runs code as the server's user can put a link anywhere in directories
-//! of that user, or make a hard link to a file of somebody else; as root, a file that is opened or given away by its
-//! path could then be any file of the system. So nothing here follows a link below a directory that is held, and what
-//! is read or given away is what was looked at.
+//! Directories held open by their descriptor. Code that runs as the server's user can create a symbolic link anywhere
+//! in that user's directories, or a hard link to somebody else's file; when root then opens a file by its path or
+//! changes its owner, it could be any file of the system. So nothing here follows a link below a held directory, and a
+//! file is read or changes its owner only after that very file was checked.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,13 +19,13 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::user::ServerUser;
 
-/// More than any file has that is read as a whole; what a link to an endless device would give is not.
+/// More than any file that is read as a whole; an endless device would have more.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// How a directory is opened.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// How a file is: nobody waits for the other end of a pipe.
+/// How a file is opened: without waiting for the other end of a pipe.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct HeldDir {
     path: PathBuf,
 }
 
-/// What lies in one, as it was when it was listed.
+/// An entry of a directory, as it was when listed.
 pub struct Entry {
     pub name: OsString,
     pub stat: Stat,
@@ -64,7 +64,7 @@ impl HeldDir {
         Ok(HeldDir { fd: fd.map_err(|error| at("open directory", &path, error))?, path })
     }
 
-    /// A new directory in it, which must not be there.
+    /// Creates a directory in it, which must not exist.
     pub fn make_dir(&self, name: impl AsRef<Path>, mode: u32) -> Result<HeldDir> {
         let path = self.path.join(&name);
         mkdirat(&self.fd, name.as_ref(), Mode::from_raw_mode(mode))
@@ -117,21 +117,20 @@ impl HeldDir {
         let read = file.take(READ_BYTES_MAX + 1).read_to_end(&mut content);
         read.map_err(Error::file("read", &path))?;
         if content.len() as u64 > READ_BYTES_MAX {
-            let reason =
-                format!("it has more than {} MiB: it is not what rqps put there", READ_BYTES_MAX >> 20);
+            let reason = format!("it has more than {} MiB: rqps did not write it", READ_BYTES_MAX >> 20);
             return Err(Error::file("read", &path)(io::Error::other(reason)));
         }
         Ok(content)
     }
 
-    /// A new file in it, which must not be there.
+    /// Creates a file in it, which must not exist.
     pub fn create_file(&self, name: impl AsRef<Path>, mode: u32) -> Result<File> {
         let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let file = openat(&self.fd, name.as_ref(), flags, Mode::from_raw_mode(mode));
         Ok(File::from(file.map_err(|error| at("create", &self.path.join(name), error))?))
     }
 
-    /// Puts a file in the place of whatever has this name: never into that.
+    /// Replaces whatever has this name by a new file; never writes into it.
     pub fn write(&self, name: &Path, content: &[u8], owner: Option<&ServerUser>) -> Result<()> {
         let mut new = OsString::from(".new-");
         new.push(name);
@@ -146,7 +145,7 @@ impl HeldDir {
         renameat(&self.fd, new, &self.fd, name).map_err(|error| at("write", &path, error))
     }
 
-    /// Removes a file or link; one that is not there is no error.
+    /// Removes a file or link; a missing one is not an error.
     pub fn remove_file(&self, name: &Path) -> Result<()> {
         match unlinkat(&self.fd, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -218,7 +217,8 @@ pub fn give(path: &Path, user: &ServerUser) -> Result<()> {
     give_at((CWD, Path::new("")), path, (user.uid, user.gid), user.uid)
 }
 
-/// What is given is what was looked at: no link's target, and no other name of a file that has several.
+/// Changes the owner of exactly the file that was checked: not of a link's target or of another user's hard-linked
+/// file.
 fn give_at(
     (dir, dir_path): (BorrowedFd<'_>, &Path),
     name: &Path,
@@ -242,7 +242,7 @@ fn chown(held: BorrowedFd<'_>, path: &Path, uid: u32, gid: u32) -> Result<()> {
     given.map_err(|error| at("change the owner of", path, error))
 }
 
-/// Refuses what is no regular file, and a further name of a file that belongs to somebody else.
+/// Refuses everything but regular files, and hard links to another user's file.
 fn check_own(path: &Path, stat: &Stat, owner: Option<u32>) -> Result<()> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         let reason = "it is not a file: remove it";
@@ -256,16 +256,16 @@ fn check_own(path: &Path, stat: &Stat, owner: Option<u32>) -> Result<()> {
 }
 
 fn other_name(path: &Path) -> Error {
-    let reason = "it is another name of a file of somebody else: remove it";
+    let reason = "it is a hard link to another user's file: remove it";
     Error::file("use", path)(io::Error::other(reason))
 }
 
-/// A link where there should be none has its own words: the kernel's are odd.
+/// Says so if an unexpected link is the cause: the kernel's message does not.
 fn at(action: &'static str, path: &Path, error: Errno) -> Error {
     let is_link = matches!(error, Errno::LOOP | Errno::NOTDIR)
         && std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     let source = match is_link {
-        true => io::Error::other("it is a symbolic link, which rqps never puts there: remove it"),
+        true => io::Error::other("it is a symbolic link, which rqps never creates: remove it"),
         false => error.into(),
     };
     Error::File { action, path: path.to_path_buf(), source }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::digest::hex;
+use crate::digest::{feed, hex};
 use crate::error::{Error, Result};
 
 /// More files than any build has: a directory with more is a shared prefix such as `/usr`.
@@ -31,8 +30,8 @@ struct Stamp {
 }
 
 impl ProgramFiles {
-    /// All files in the given subdirectories of `root` (those that exist), or none when there are too many to be one
-    /// build. Links are followed to files outside of `root`, not to directories.
+    /// All files in the existing ones of these subdirectories of `root`; none if there are too many for one build.
+    /// Links are followed to files outside of `root`, not to directories.
     pub fn collect(root: &Path, subdirectories: &[&str]) -> Result<Option<ProgramFiles>> {
         let root = &fs::canonicalize(root).map_err(Error::file("examine", root))?;
         let mut files = BTreeMap::new();
@@ -48,7 +47,7 @@ impl ProgramFiles {
                 let kind = entry.file_type().map_err(Error::file("examine", entry.path()))?;
                 if kind.is_dir() {
                     open.push(path);
-                } else if let Some(stamp) = Stamp::of(root, &entry.path())? {
+                } else if let Some(stamp) = Stamp::read(root, &entry.path())? {
                     files.insert(path, stamp);
                 }
             }
@@ -60,10 +59,10 @@ impl ProgramFiles {
     }
 
     /// Adds one file by its path relative to the root.
-    pub fn add(&mut self, relative: &str) -> Result<()> {
+    pub fn add(&mut self, relative: &Path) -> Result<()> {
         let path = self.root.join(relative);
-        if let Some(stamp) = Stamp::of(&self.root, &path)? {
-            self.files.insert(PathBuf::from(relative), stamp);
+        if let Some(stamp) = Stamp::read(&self.root, &path)? {
+            self.files.insert(relative.to_path_buf(), stamp);
         }
         Ok(())
     }
@@ -76,7 +75,7 @@ impl ProgramFiles {
         self.files.values().map(|stamp| stamp.size_bytes).sum()
     }
 
-    /// Changes whenever a file is added, removed, resized or rewritten: says cheaply that the hash still holds.
+    /// Changes whenever a file is added, removed, resized or rewritten: a cheap check that the hash is still valid.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for (path, stamp) in &self.files {
@@ -89,7 +88,6 @@ impl ProgramFiles {
     /// sha256 over path, size and content of every file, in the order of the paths.
     pub fn hash(&self) -> Result<String> {
         let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 1 << 18];
         for (relative, stamp) in &self.files {
             hasher.update(relative.as_os_str().as_encoded_bytes());
             hasher.update(format!("\0{}\n", stamp.size_bytes));
@@ -98,14 +96,8 @@ impl ProgramFiles {
                 continue;
             }
             let path = self.root.join(relative);
-            let mut file = File::open(&path).map_err(Error::file("open", &path))?;
-            loop {
-                let read = file.read(&mut buffer).map_err(Error::file("read", &path))?;
-                if read == 0 {
-                    break;
-                }
-                hasher.update(&buffer[..read]);
-            }
+            let file = File::open(&path).map_err(Error::file("open", &path))?;
+            feed(&mut hasher, file).map_err(Error::file("read", &path))?;
         }
         Ok(hex(&hasher.finalize()))
     }
@@ -113,7 +105,7 @@ impl ProgramFiles {
 
 impl Stamp {
     /// None for what is not a file, nor a link to one. `root` has no links in it.
-    fn of(root: &Path, path: &Path) -> Result<Option<Stamp>> {
+    fn read(root: &Path, path: &Path) -> Result<Option<Stamp>> {
         let own = fs::symlink_metadata(path).map_err(Error::file("examine", path))?;
         let meta = if own.is_symlink() {
             let (Ok(meta), Ok(target)) = (fs::metadata(path), fs::canonicalize(path)) else {

@@ -1,13 +1,14 @@
-//! Builds of databases: obtained, checked, unpacked, cached, compiled, identified; and what everything stands on that
-//! runs their programs: the user, directories, children that end with rqps.
+//! Builds of databases: obtained, checked, unpacked, cached, compiled, identified; and the basis for running their
+//! programs: the user, directories, children that exit with rqps.
 //!
-//! DBMS-neutral files lie here, what differs between DBMSs in a folder for each.
+//! Each DBMS has a folder for what differs between them.
 
 mod build;
 mod cache;
 mod client;
 mod cpus;
 mod digest;
+mod directory;
 pub mod dirs;
 mod error;
 mod family;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
+use crate::guard::Guarded;
 use crate::user::ServerUser;
+use rustix::process::Signal;
 
 /// Libraries that published builds expect of the system, and the Debian packages that hold them.
 const PACKAGES: [(&str, &str); 23] = [
@@ -43,7 +44,7 @@ pub(crate) struct Needed {
 /// What a program needs, by the loader that it asks for itself: all of it, which a run that fails does not tell. The
 /// program is given `--version`, in case it is linked statically and runs.
 pub(crate) fn needed_by(program: &Path, user: &ServerUser) -> Result<Vec<Needed>> {
-    let mut guarded = Guarded::new(Path::new("/usr/bin/env"), user, DeathSignal::Kill)?;
+    let mut guarded = Guarded::new(Path::new("/usr/bin/env"), user, Signal::KILL)?;
     guarded.command().arg("LD_TRACE_LOADED_OBJECTS=1").arg(program).arg("--version");
     let output = guarded.output()?;
     Ok(traced(&String::from_utf8_lossy(&output.stdout)))

@@ -7,7 +7,7 @@ use std::path::Path;
 /// How much is read back at most.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// The last lines of a log, of what lies behind its first bytes; an error reading them is told in their place.
+/// The last lines of a log behind its first `behind_bytes`; a read error is shown instead of them.
 pub fn tail(log: &Path, behind_bytes: u64, lines: usize) -> String {
     let read = || -> Result<Vec<u8>> {
         let mut file = File::open(log)?;

@@ -17,28 +17,28 @@ use crate::source::watch::Watch;
 /// A newest minor is asked for each time; when the registry cannot be reached, the newest cached one is taken
 /// and a note says so. MySQL and MariaDB have two numbers in a series: `8.0`, `10.11`.
 pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
-    products::of(dbms).install(dirs, request)
+    products::get(dbms).install(dirs, request)
 }
 
 /// Obtains an exact version from an address of the user's, whatever is cached of that version, unless it is the file of
 /// this sum that is.
 pub fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> Result<Build> {
-    products::of(dbms).install_from(dirs, request, from)
+    products::get(dbms).install_from(dirs, request, from)
 }
 
 /// The versions of a DBMS that rqps knows to be published, oldest first; none where only their registry knows them all.
 pub fn published(dbms: Dbms) -> Result<Option<Vec<Published>>> {
-    products::of(dbms).published()
+    products::get(dbms).published()
 }
 
-/// Refuses what can be seen to be no build without asking anybody and without running anything: a version of a series
-/// that rqps does not work with, a directory without a server program.
+/// Rejects what is not a build, without network access and without running anything: a version of an unsupported
+/// series, a directory without a server program.
 pub fn check_known(spec: &BuildSpec) -> Result<()> {
-    let product = products::of(spec.dbms);
+    let product = products::get(spec.dbms);
     match &spec.source {
         BuildSource::Version(request) => product.check_version(request),
         BuildSource::Path(path) => product.check_directory(path),
-        BuildSource::Source(source) => source::check(product.source_code(), spec.dbms, source),
+        BuildSource::Source(source) => source::check(product, spec.dbms, source),
     }
 }
 
@@ -49,27 +49,27 @@ pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
     Watch::nobody(|watch| resolve_watched(dirs, spec, watch))
 }
 
-/// As [`resolve`], with somebody who watches and may end builds from source.
+/// As [`resolve`], with an observer that may stop builds from source.
 pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<Build> {
-    watch.builds_nothing();
+    watch.report_idle();
     match &spec.source {
         BuildSource::Version(request) => install(dirs, spec.dbms, request),
-        BuildSource::Path(path) => products::of(spec.dbms).directory(path),
+        BuildSource::Path(path) => products::get(spec.dbms).directory(path),
         BuildSource::Source(source) => compile(dirs, spec.dbms, source, watch),
     }
 }
 
 /// The build of some source code: from the cache when the very same was made before, else compiled now.
 pub fn compile(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Build> {
-    source::build(dirs, products::of(dbms), dbms, spec, watch)
+    source::build(dirs, products::get(dbms), dbms, spec, watch)
 }
 
 /// The builds in the cache, by DBMS, then newest version first.
 pub fn list_builds(dirs: &Dirs) -> Result<Vec<Build>> {
     let mut builds = Vec::new();
     for dbms in Dbms::ALL {
-        let mut of_dbms = Cache::of(dirs, dbms).builds()?;
-        of_dbms.extend(Cache::of_sources(dirs, dbms).builds()?);
+        let mut of_dbms = Cache::published(dirs, dbms).builds()?;
+        of_dbms.extend(Cache::compiled(dirs, dbms).builds()?);
         of_dbms.sort_by_key(|build| std::cmp::Reverse(build.version_num()));
         builds.append(&mut of_dbms);
     }

@@ -1,5 +1,5 @@
-//! Reading files that a user names: a plan, a config, a flavour, source code. A name may turn out to be a device that
-//! never ends, or a pipe that nobody writes to; and a text may be anything.
+//! Reading files that a user names: a plan, a config, a flavour, source code. The file may be an endless device or a
+//! pipe without a writer, and its content may not be text.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Bytes of a text that a user writes by hand: `postgresql.conf` as it is shipped has 30 KB, a plan of 64 arms 10 KB.
+/// Most bytes of a text that a user writes: the stock `postgresql.conf` has 30 KB, a plan of 64 arms 10 KB.
 pub const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 /// The content of a regular file of at most `bytes_max`.
@@ -21,7 +21,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
         (kind.is_dir(), "a directory"),
         (kind.is_fifo(), "a pipe"),
         (kind.is_char_device() || kind.is_block_device(), "a device"),
-        (!kind.is_file(), "no file"),
+        (!kind.is_file(), "not a file"),
     ];
     if let Some((_, what)) = unlike.iter().find(|(is, _)| *is) {
         return Err(Error::other(format!("it is {what}: name a regular file")));
@@ -43,13 +43,13 @@ pub(crate) fn content(file: File, bytes_max: u64) -> Result<Vec<u8>> {
 /// The text of a regular file of at most [`TEXT_BYTES_MAX`].
 ///
 /// # Errors
-/// Says what else it is, or where it is no text.
+/// Names the kind of a special file, or the place of the first byte that is not text.
 pub fn read_text(path: &Path) -> Result<String> {
     let content = read(path, TEXT_BYTES_MAX)?;
     let (at, what) = match std::str::from_utf8(&content) {
         Err(error) => (error.valid_up_to(), "is not UTF-8: save it as UTF-8"),
         Ok(text) => match text.find('\0') {
-            Some(at) => (at, "is in no text: is it the right file?"),
+            Some(at) => (at, "is not text: is it the right file?"),
             None => return Ok(text.to_owned()),
         },
     };
@@ -97,11 +97,7 @@ mod tests {
         fs::write(&path, b"\xff").unwrap();
         assert!(refused(&path).starts_with("line 1, column 1: byte 0xff"), "{}", refused(&path));
         fs::write(&path, b"a = 1\nb = \0").unwrap();
-        assert!(
-            refused(&path).starts_with("line 2, column 5: byte 0x00 is in no text"),
-            "{}",
-            refused(&path)
-        );
+        assert!(refused(&path).starts_with("line 2, column 5: byte 0x00 is not text"), "{}", refused(&path));
         // A character that the end of the file cuts off.
         fs::write(&path, b"ab\xc3").unwrap();
         assert!(refused(&path).starts_with("line 1, column 3: byte 0xc3"), "{}", refused(&path));

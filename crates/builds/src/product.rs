@@ -1,5 +1,5 @@
-//! The seam between DBMSs: everything that this crate asks of one. Who implements it stands in `products`, which no
-//! implementer may use, nor anything that one needs.
+//! What this crate needs from a DBMS. The implementations are listed in `products`, which neither an implementation nor
+//! anything it depends on may use.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::source::code::SourceCode;
 
 /// A DBMS as what is published, installed and compiled.
-pub(crate) trait Product: Sync {
+pub(crate) trait Product: SourceCode {
     /// Refuses a version that rqps does not work with.
     fn check_version(&self, request: &str) -> Result<()>;
 
@@ -27,6 +27,4 @@ pub(crate) trait Product: Sync {
 
     /// A directory as a build, see [`crate::resolve`].
     fn directory(&self, path: &Path) -> Result<Build>;
-
-    fn source_code(&self) -> &'static dyn SourceCode;
 }

@@ -6,7 +6,7 @@ use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::product::Product;
 
-pub(crate) fn of(dbms: Dbms) -> &'static dyn Product {
+pub(crate) fn get(dbms: Dbms) -> &'static dyn Product {
     match dbms {
         Dbms::Postgres => &Postgres,
         Dbms::Mysql => &Mysql { dbms: Dbms::Mysql },

@@ -13,6 +13,13 @@ use crate::error::{Error, Result};
 /// The name of the user that root creates for its servers.
 const SERVER_USER: &str = "rqps";
 
+/// The remedy for a build that the servers' user cannot reach.
+pub(crate) const MOVE_BUILD: &str =
+    "move the build to a directory that everybody can enter (set RQPS_CACHE for the cache)";
+
+/// The remedy for a cache that the servers' user cannot reach.
+pub(crate) const MOVE_CACHE: &str = "set RQPS_CACHE to a directory that everybody can enter";
+
 /// The user servers run as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUser {
@@ -92,7 +99,7 @@ impl ServerUser {
         }
     }
 
-    /// Gives an open file or directory to this user. `path` is its name for people.
+    /// Makes this user the owner of an open file or directory. `path` is its name in errors.
     pub fn give_open(&self, open: impl AsFd, path: &Path) -> Result<()> {
         if self.switches {
             fchown(open, Some(self.uid), Some(self.gid)).map_err(Error::file("change the owner of", path))?;

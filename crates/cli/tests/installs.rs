@@ -55,7 +55,7 @@ fn is_empty(dir: &Path) -> bool {
 fn a_missing_client_is_named_with_its_package() {
     let bare = Bare::new().unwrap();
     let (code, said) = bare.install(&["mysql", "5.7.19"]).unwrap();
-    assert!(code == Some(3) && said.contains("no `mvn` in PATH"), "{code:?} {said}");
+    assert!(code == Some(3) && said.contains("`mvn` is not in PATH"), "{code:?} {said}");
     assert!(said.contains("install the package maven"), "{said}");
     let (code, said) = bare.install(&["mysql", "8.4.3", "--from", "http://127.0.0.1:1/"]).unwrap();
     assert!(code == Some(3) && said.contains("install the package curl"), "{code:?} {said}");

@@ -132,7 +132,7 @@ fn nothing_is_left_for_later() {
 
 /// Files that read what other programs print, and whose text it is. All others decide by fields: a better sentence must
 /// change nothing but the sentence.
-const FOREIGN_TEXT: [(&str, &str); 14] = [
+const FOREIGN_TEXT: [(&str, &str); 13] = [
     ("crates/builds/src/postgres/programs.rs", "the loader's, and Postgres' version"),
     ("crates/builds/src/source/twin.rs", "git's"),
     ("crates/executor/src/error.rs", "what servers say of a full disk, and Postgres' log"),
@@ -143,7 +143,6 @@ const FOREIGN_TEXT: [(&str, &str); 14] = [
     ("crates/plan/src/parse.rs", "the TOML parser's"),
     ("crates/probe/src/host_facts/read.rs", "the kernel's"),
     ("crates/probe/src/mysql/", "SHOW ENGINE INNODB STATUS, and thread states"),
-    ("crates/servers/src/mysql/start.rs", "MySQL's log"),
     ("crates/servers/src/postgres/", "Postgres' log"),
     ("crates/dose/", "messages of the protocols"),
     ("orasort/", "data sets"),

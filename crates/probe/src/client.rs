@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use procfs::process::Process;
 
 use crate::error::{Error, Result};
-use crate::process::{Cpu, process_cpu_ns};
+use crate::process::{CpuCost, process_cpu_ns};
 
 /// CPU counters of the client's process, all its threads included, ended ones too.
 #[derive(Debug, Clone)]
@@ -56,8 +56,8 @@ impl ClientSnapshot {
         self.queued_ns.iter().map(since).sum::<u64>() / 1000
     }
 
-    pub(crate) fn since(&self, before: &Self) -> Cpu {
-        Cpu::split(
+    pub(crate) fn since(&self, before: &Self) -> CpuCost {
+        CpuCost::split(
             self.cpu_ns.saturating_sub(before.cpu_ns) / 1000,
             self.user_ticks.saturating_sub(before.user_ticks),
             self.system_ticks.saturating_sub(before.system_ticks),
@@ -65,7 +65,7 @@ impl ClientSnapshot {
     }
 }
 
-/// By thread; threads that the kernel does not tell of are left out.
+/// By thread; threads without scheduler statistics are left out.
 fn queued_ns(pid: u32) -> HashMap<i32, u64> {
     let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
         return HashMap::new();

@@ -4,20 +4,19 @@
 use std::collections::{HashMap, HashSet};
 
 use rqps_model::Counter;
-use serde::{Deserialize, Serialize};
 
 /// Object name of the sums over all tables or indexes.
 pub const ALL: &str = "all";
 
 /// All counters at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CounterSet {
     /// In the order of the views, their rows and columns.
     pub values: Vec<CounterValue>,
 }
 
 /// One counter at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CounterValue {
     /// The view, such as `pg_stat_all_tables` or `global_status`.
     pub view: String,

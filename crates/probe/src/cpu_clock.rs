@@ -49,7 +49,7 @@ enum Others {
 
 impl SliceClocks {
     /// Of a server whose sessions are served by these processes or threads.
-    pub fn of(server: &ServerTarget, sessions: &[u32]) -> Result<Self> {
+    pub fn open(server: &ServerTarget, sessions: &[u32]) -> Result<Self> {
         let gone = |pid: u32| Error::ServerGone { pid };
         let clock_of = |pid: u32| {
             let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid as i32));

@@ -1,50 +1,36 @@
-//! What can go wrong while reading counters, in words that name the place and the remedy.
+//! Errors of reading counters. Every message names the place and the remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a figure could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file of /proc or /sys could not be read or understood.
-    #[error(
-        "cannot read {what}: {source}; the probe needs a Linux /proc it may read (not mounted with hidepid)"
-    )]
+    #[error("cannot read {what}: {source}; a readable Linux /proc is needed (not mounted with hidepid)")]
     Proc { what: String, source: Box<procfs::ProcError> },
-    /// The server's first process is gone.
-    #[error("the server process {pid} is gone; the server's log says why it ended")]
+    #[error("the server process {pid} is gone; see the server's log for the reason")]
     ServerGone { pid: u32 },
-    /// The process of the client is gone.
-    #[error("the client's process {pid} is gone; what it printed last says why it ended")]
+    #[error("the client process {pid} is gone; see its last output for the reason")]
     ClientGone { pid: u32 },
-    /// The sampler's thread could not be started or a file of it could not be opened.
     #[error("cannot sample {what} each second: {source}")]
     Sampler { what: String, source: io::Error },
-    /// The server refused a query of the probe, or the connection broke.
-    #[error("the server did not answer the probe ({what}): {source}")]
+    #[error("the query for {what} failed: {source}")]
     Database { what: String, source: Box<rqps_wire::Error> },
-    /// The server answered something else than expected.
-    #[error("the server's answer to the probe is not understood ({what}): {found}")]
+    #[error("unexpected answer to the query for {what}: {found}")]
     Answer { what: String, found: String },
-    /// A file could not be written and flushed to see how fast that is.
     #[error(
-        "cannot write and flush a file in {dir}: {source}; give the server's data a directory that can be written"
+        "cannot write and flush a file in {dir}: {source}; put the server's data in a writable directory"
     )]
     Canary { dir: PathBuf, source: io::Error },
-    /// There is no `perf`.
     #[error(
-        "no CPU profile without perf, which is not installed or does not work; install it: package linux-perf on Debian, \
+        "no CPU profile: perf is not installed or does not work; install package linux-perf on Debian, \
          linux-tools-generic on Ubuntu, perf elsewhere"
     )]
     NoPerf,
-    /// The kernel lets this user sample nothing.
     #[error("no CPU profile: kernel.perf_event_paranoid is {level}, so only root may sample; {remedy}")]
     PerfRefused { level: i64, remedy: &'static str },
-    /// `perf` failed.
-    #[error("perf did not {doing}; it said: {said}")]
+    #[error("perf did not {doing}: {said}")]
     Perf { doing: &'static str, said: String },
-    /// A statement that may not be given to EXPLAIN.
-    #[error("cannot explain `{sql}`: give one statement without a semicolon inside")]
+    #[error("cannot explain `{sql}`: it must be a single statement without semicolons inside")]
     NotOneStatement { sql: String },
 }
 

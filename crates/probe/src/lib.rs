@@ -2,11 +2,14 @@
 //! statistics, its state and its query plans. Totals are differences of counters at the two ends of a window, never
 //! averages of samples. Nothing here decides what is significant.
 
+mod background;
 pub mod canary;
+mod cells;
 mod client;
 pub mod counters;
 mod cpu_clock;
 mod error;
+mod fingerprint;
 mod host;
 mod host_facts;
 mod metrics;
@@ -28,11 +31,13 @@ pub mod work;
 pub use canary::Canaries;
 pub use cpu_clock::CpuClock;
 pub use error::{Error, Result};
-pub use host::{DeviceCost, DiskTotals, HostCost, device_of, dirty_bytes};
+pub use fingerprint::Fingerprint;
+pub use host::{DeviceCost, DiskTotals, HostCost, HostCpu, device_of, dirty_bytes};
 pub use host_facts::{Difference, HostFacts};
 pub use perf::{PerfCost, PerfCounters, PerfReading, counts_instructions};
+pub use process::{CpuCost, ServerIo};
 pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
 pub use server::FlushProcedure;
-pub use server_cost::{BackendCost, RoleCost, ServerCost, ServerIo, ServerTarget, WorkIn};
+pub use server_cost::{BackendCost, RoleCost, ServerCost, ServerTarget, WorkIn};
 pub use server_memory::ServerMemory;
-pub use window::{CpuCost, WindowCost, WindowProbe, WindowStart};
+pub use window::{WindowCost, WindowProbe, WindowStart};

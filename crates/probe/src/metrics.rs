@@ -49,11 +49,11 @@ impl WindowCost {
         let host = &self.host;
         for (name, value) in [
             ("cpus", u64::from(host.cpus)),
-            ("host_user_us", host.user_us),
-            ("host_system_us", host.system_us),
-            ("host_iowait_us", host.iowait_us),
-            ("host_steal_us", host.steal_us),
-            ("host_idle_us", host.idle_us),
+            ("host_user_us", host.cpu.user_us),
+            ("host_system_us", host.cpu.system_us),
+            ("host_iowait_us", host.cpu.iowait_us),
+            ("host_steal_us", host.cpu.steal_us),
+            ("host_idle_us", host.cpu.idle_us),
             ("host_context_switches", host.context_switches),
             ("host_forks", host.forks),
             ("host_major_faults", host.major_faults),
@@ -62,7 +62,7 @@ impl WindowCost {
         ] {
             metrics.add(name, value);
         }
-        metrics.add_disk("disk_", &host.disks);
+        metrics.add_disk("disk_", &host.disks());
         for device in host.devices.iter().filter(|device| device.totals != DiskTotals::default()) {
             metrics.add_disk(&format!("device.{}.", device.name), &device.totals);
         }

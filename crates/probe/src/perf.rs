@@ -1,13 +1,12 @@
 //! Hardware counters of the server: instructions and cycles, the figures that repeat best from run to run. Counters
 //! are opened once on the server's processes and inherited by every process it forks later. At most four events, so
-//! that no event has to share a hardware register; should that happen all the same, it is said and nothing is scaled.
+//! that no event has to share a hardware register; if that happens anyway, it is reported and nothing is scaled.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perf_event::events::{Event, Hardware, Software};
 use perf_event::{Builder, Counter};
-use serde::{Deserialize, Serialize};
 
 use crate::process::children_of;
 use crate::threads::threads_of;
@@ -15,7 +14,7 @@ use crate::threads::threads_of;
 /// An event counted for less than its whole time, by more than one part in this many, shared its register.
 const MULTIPLEXED_PART: u64 = 1000;
 
-/// Attempts to open counters at a moment when the server forks nothing.
+/// Attempts to open counters while the server forks nothing.
 const ATTACH_ATTEMPTS: usize = 20;
 
 /// Open counters of a server's processes, present and future. Clones share the same counters.
@@ -27,11 +26,11 @@ pub struct PerfCounters {
 /// Totals since the counters were opened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PerfReading {
-    values: Vec<(PerfEvent, std::result::Result<Totals, String>)>,
+    totals: Vec<std::result::Result<Totals, String>>,
 }
 
 /// What the server's processes executed in a stretch of time, processes that ended in it included.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PerfCost {
     /// Instructions executed in user space.
     pub instructions_user: Option<u64>,
@@ -47,36 +46,20 @@ pub struct PerfCost {
     pub unavailable: Vec<String>,
 }
 
-/// An event that is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PerfEvent {
-    InstructionsUser,
-    CyclesUser,
-    InstructionsKernel,
-    TaskClock,
-}
+/// The counted events, in the order of [`PerfReading::totals`].
+const EVENTS: [PerfEvent; 4] = [
+    PerfEvent { name: INSTRUCTIONS_USER, open: |pid| open(Hardware::INSTRUCTIONS, false, pid) },
+    PerfEvent { name: CYCLES_USER, open: |pid| open(Hardware::CPU_CYCLES, false, pid) },
+    PerfEvent { name: "instructions:k", open: |pid| open(Hardware::INSTRUCTIONS, true, pid) },
+    PerfEvent { name: "task-clock", open: |pid| open(Software::TASK_CLOCK, false, pid) },
+];
 
-const EVENTS: [PerfEvent; 4] =
-    [PerfEvent::InstructionsUser, PerfEvent::CyclesUser, PerfEvent::InstructionsKernel, PerfEvent::TaskClock];
+const INSTRUCTIONS_USER: &str = "instructions:u";
+const CYCLES_USER: &str = "cycles:u";
 
-impl PerfEvent {
-    fn name(self) -> &'static str {
-        match self {
-            PerfEvent::InstructionsUser => "instructions:u",
-            PerfEvent::CyclesUser => "cycles:u",
-            PerfEvent::InstructionsKernel => "instructions:k",
-            PerfEvent::TaskClock => "task-clock",
-        }
-    }
-
-    fn open(self, pid: u32) -> io::Result<Counter> {
-        match self {
-            PerfEvent::InstructionsUser => open(Hardware::INSTRUCTIONS, false, pid),
-            PerfEvent::CyclesUser => open(Hardware::CPU_CYCLES, false, pid),
-            PerfEvent::InstructionsKernel => open(Hardware::INSTRUCTIONS, true, pid),
-            PerfEvent::TaskClock => open(Software::TASK_CLOCK, false, pid),
-        }
-    }
+struct PerfEvent {
+    name: &'static str,
+    open: fn(u32) -> io::Result<Counter>,
 }
 
 fn open(event: impl Event, kernel: bool, pid: u32) -> io::Result<Counter> {
@@ -91,7 +74,7 @@ fn open(event: impl Event, kernel: bool, pid: u32) -> io::Result<Counter> {
 }
 
 struct OpenEvent {
-    event: PerfEvent,
+    name: &'static str,
     counters: std::result::Result<Vec<Counter>, String>,
 }
 
@@ -104,24 +87,24 @@ struct Totals {
 
 impl PerfCounters {
     /// Opens the counters on the process `pid`, its threads and its children, best right after the server has started.
-    /// Never fails:
-    /// an event that the host does not have, or does not let us count, is reported with its reason in every cost.
+    /// Never fails: every cost reports events that the host lacks or does not permit, with the reason.
     pub fn attach(pid: u32) -> Self {
-        let events =
-            EVENTS.iter().map(|&event| OpenEvent { event, counters: open_tree(event, pid) }).collect();
+        let events = EVENTS
+            .iter()
+            .map(|event| OpenEvent { name: event.name, counters: open_tree(event, pid) })
+            .collect();
         PerfCounters { events: Arc::new(Mutex::new(events)) }
     }
 
     /// Reads the totals of every event, live and ended processes included.
     pub fn read(&self) -> PerfReading {
-        let values = self.lock().iter_mut().map(|open| (open.event, open.read())).collect();
-        PerfReading { values }
+        PerfReading { totals: self.lock().iter_mut().map(OpenEvent::read).collect() }
     }
 
     /// Reads user instructions only; none where they are not counted.
     pub fn read_instructions_user(&self) -> Option<u64> {
         let mut events = self.lock();
-        let open = events.iter_mut().find(|open| open.event == PerfEvent::InstructionsUser)?;
+        let open = events.iter_mut().find(|open| open.name == INSTRUCTIONS_USER)?;
         open.read().ok().map(|totals| totals.count)
     }
 
@@ -135,7 +118,7 @@ impl OpenEvent {
         let counters = self.counters.as_mut().map_err(|reason| reason.clone())?;
         let mut totals = Totals::default();
         for counter in counters {
-            let data = counter.read_full().map_err(|error| format!("{}: {error}", self.event.name()))?;
+            let data = counter.read_full().map_err(|error| format!("{}: {error}", self.name))?;
             totals.count += data.count();
             totals.enabled_ns += data.time_enabled().map_or(0, |time| time.as_nanos() as u64);
             totals.running_ns += data.time_running().map_or(0, |time| time.as_nanos() as u64);
@@ -144,46 +127,45 @@ impl OpenEvent {
     }
 }
 
-/// Whether this host lets us count instructions of user space, tried on this very thread.
+/// Whether instructions of user space can be counted on this host, tried on the calling thread.
 ///
 /// # Errors
 /// Why not, as a phrase.
 pub fn counts_instructions() -> std::result::Result<(), String> {
-    counts(PerfEvent::InstructionsUser, Hardware::INSTRUCTIONS)
+    counts(INSTRUCTIONS_USER, Hardware::INSTRUCTIONS)
 }
 
-/// Whether this host lets us count cycles of user space.
+/// Whether cycles of user space can be counted on this host.
 pub(crate) fn counts_cycles() -> bool {
-    counts(PerfEvent::CyclesUser, Hardware::CPU_CYCLES).is_ok()
+    counts(CYCLES_USER, Hardware::CPU_CYCLES).is_ok()
 }
 
-fn counts(event: PerfEvent, counted: Hardware) -> std::result::Result<(), String> {
+fn counts(name: &str, counted: Hardware) -> std::result::Result<(), String> {
     let mut counter = Builder::new(counted)
         .enabled(true)
         .exclude_kernel(true)
         .build()
-        .map_err(|error| reason(event, &error))?;
+        .map_err(|error| reason(name, &error))?;
     match counter.read() {
-        Ok(0) => Err(format!("{}: the counter stands still on this host", event.name())),
+        Ok(0) => Err(format!("{name}: the counter does not advance on this host")),
         Ok(_) => Ok(()),
-        Err(error) => Err(reason(event, &error)),
+        Err(error) => Err(reason(name, &error)),
     }
 }
 
-/// Opens one event on every thread of the server's first process and of every child it already has. One that begins
-/// between the listing and the opening would be counted twice or not at all, so the list must be the same before and
-/// after.
-fn open_tree(event: PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, String> {
+/// Opens one event on every thread of the server's main process and of its existing children. A thread that starts
+/// between listing and opening would be counted twice or not at all, so the list must be the same before and after.
+fn open_tree(event: &PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, String> {
     let mut counters = Vec::new();
     for _ in 0..ATTACH_ATTEMPTS {
         let before = tasks_of(pid);
-        counters = vec![event.open(pid).map_err(|error| reason(event, &error))?];
+        counters = vec![(event.open)(pid).map_err(|error| reason(event.name, &error))?];
         let settled = tasks_of(pid).iter().all(|task| before.contains(task));
         for task in before.into_iter().filter(|&task| task != pid) {
-            match event.open(task) {
+            match (event.open)(task) {
                 Ok(counter) => counters.push(counter),
                 Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
-                Err(error) => return Err(reason(event, &error)),
+                Err(error) => return Err(reason(event.name, &error)),
             }
         }
         if settled {
@@ -199,9 +181,8 @@ fn tasks_of(pid: u32) -> Vec<u32> {
     processes.flat_map(threads_of).collect()
 }
 
-/// Why the kernel did not open an event, in words.
-fn reason(event: PerfEvent, error: &io::Error) -> String {
-    let name = event.name();
+/// Why the kernel did not open an event.
+fn reason(name: &str, error: &io::Error) -> String {
     match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
             format!(
@@ -223,7 +204,8 @@ impl PerfReading {
     /// What was executed from `before` to this reading.
     pub fn since(&self, before: &Self) -> PerfCost {
         let mut cost = PerfCost::default();
-        for ((event, after), (_, before)) in self.values.iter().zip(&before.values) {
+        let mut counts = [None; EVENTS.len()];
+        for ((after, before), count) in self.totals.iter().zip(&before.totals).zip(&mut counts) {
             let (after, before) = match (after, before) {
                 (Ok(after), Ok(before)) => (after, before),
                 (Err(why), _) | (_, Err(why)) => {
@@ -231,17 +213,13 @@ impl PerfReading {
                     continue;
                 }
             };
-            let count = after.count.saturating_sub(before.count);
+            *count = Some(after.count.saturating_sub(before.count));
             let enabled_ns = after.enabled_ns.saturating_sub(before.enabled_ns);
             let running_ns = after.running_ns.saturating_sub(before.running_ns);
             cost.multiplexed |= enabled_ns.saturating_sub(running_ns) > enabled_ns / MULTIPLEXED_PART;
-            match event {
-                PerfEvent::InstructionsUser => cost.instructions_user = Some(count),
-                PerfEvent::CyclesUser => cost.cycles_user = Some(count),
-                PerfEvent::InstructionsKernel => cost.instructions_kernel = Some(count),
-                PerfEvent::TaskClock => cost.task_clock_us = Some(count / 1000),
-            }
         }
-        cost
+        let [instructions_user, cycles_user, instructions_kernel, task_clock_ns] = counts;
+        let task_clock_us = task_clock_ns.map(|ns: u64| ns / 1000);
+        PerfCost { instructions_user, cycles_user, instructions_kernel, task_clock_us, ..cost }
     }
 }

@@ -1,4 +1,4 @@
-//! A server's tree of processes: what each of them used, and what was used by those that have already ended.
+//! A server's process tree: what each process used, and what those used that have ended.
 //!
 //! The CPU of a tree is the sum, over its live processes, of their own time and of the time of the children they have
 //! waited for. A process that ends moves its time into its parent's waited-for time, so differences of that sum lose
@@ -15,21 +15,21 @@ use procfs::process::{Process, Stat};
 use crate::error::{Error, Result};
 use crate::host::tick_us;
 
-/// Readings of the whole tree that are thrown away because a process ended while it was read.
+/// Readings of the whole tree that are discarded because a process ended meanwhile.
 const RETRIES: usize = 5;
 
 /// One reading of a server's tree of processes.
 #[derive(Debug, Clone)]
 pub(crate) struct TreeSnapshot {
-    pub processes: HashMap<ProcessKey, ProcessCounters>,
-    root: ProcessKey,
+    pub processes: HashMap<TaskKey, ProcessCounters>,
+    root: TaskKey,
 }
 
-/// A process through its whole life: ids are used again, ids with a start time are not.
+/// A process or thread through its whole life: ids are reused, ids with a start time are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ProcessKey {
-    pub pid: u32,
-    started_ticks: u64,
+pub(crate) struct TaskKey {
+    pub id: u32,
+    pub started_ticks: u64,
 }
 
 /// Cumulative counters of one live process.
@@ -46,69 +46,81 @@ pub(crate) struct ProcessCounters {
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
     /// None where the process may not be looked into.
-    pub io: Option<IoCounters>,
+    pub io: Option<ServerIo>,
 }
 
-/// Bytes a process read and wrote.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct IoCounters {
+/// Bytes that processes of the server read and wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ServerIo {
+    /// Fetched from storage.
     pub read_bytes: u64,
+    /// Sent towards storage (counted when the page cache is dirtied, taken back when it is truncated).
     pub write_bytes: u64,
+    /// Read by system calls, from the page cache or not, sockets included.
     pub read_chars: u64,
+    /// Written by system calls, sockets included.
     pub write_chars: u64,
 }
 
-impl IoCounters {
-    /// What a process did so far, none where it may not be looked into. One that has ended did nothing.
-    pub(crate) fn of(process: &Process) -> Option<Self> {
+impl ServerIo {
+    /// A process's total so far, none without permission. A process that has ended has none.
+    pub(crate) fn read(process: &Process) -> Option<Self> {
         match process.io() {
-            Ok(io) => Some(IoCounters {
+            Ok(io) => Some(ServerIo {
                 read_bytes: io.read_bytes,
                 write_bytes: io.write_bytes.saturating_sub(io.cancelled_write_bytes),
                 read_chars: io.rchar,
                 write_chars: io.wchar,
             }),
             Err(ProcError::PermissionDenied(_)) => None,
-            Err(_) => Some(IoCounters::default()),
+            Err(_) => Some(ServerIo::default()),
+        }
+    }
+
+    /// Adds what a process did between two readings.
+    pub(crate) fn plus(&self, after: &Self, before: &Self) -> Self {
+        ServerIo {
+            read_bytes: self.read_bytes + after.read_bytes.saturating_sub(before.read_bytes),
+            write_bytes: self.write_bytes + after.write_bytes.saturating_sub(before.write_bytes),
+            read_chars: self.read_chars + after.read_chars.saturating_sub(before.read_chars),
+            write_chars: self.write_chars + after.write_chars.saturating_sub(before.write_chars),
         }
     }
 }
 
-/// CPU used in a stretch of time, microseconds.
+/// CPU of some processes, microseconds. The total is exact; the split is by the kernel's clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Cpu {
-    pub total_us: u64,
+pub struct CpuCost {
+    /// User and system time together.
+    pub cpu_us: u64,
     pub user_us: u64,
+    pub system_us: u64,
 }
 
-impl Cpu {
-    /// Splits a precise total by the shares that ticks give. Without any tick all is user time, as the kernel does.
-    pub(crate) fn split(total_us: u64, user_ticks: u64, system_ticks: u64) -> Self {
+impl CpuCost {
+    /// Splits an exact total in proportion to the ticks. Without any tick all is user time, as in the kernel.
+    pub(crate) fn split(cpu_us: u64, user_ticks: u64, system_ticks: u64) -> Self {
         let ticks = user_ticks + system_ticks;
         let user_us =
-            if ticks == 0 { total_us } else { (total_us as f64 * user_ticks as f64 / ticks as f64) as u64 };
-        Cpu { total_us, user_us }
-    }
-
-    pub(crate) fn system_us(&self) -> u64 {
-        self.total_us - self.user_us
+            if ticks == 0 { cpu_us } else { (cpu_us as f64 * user_ticks as f64 / ticks as f64) as u64 };
+        CpuCost { cpu_us, user_us, system_us: cpu_us - user_us }
     }
 }
 
 impl ProcessCounters {
-    fn of(stat: &Stat) -> Self {
+    fn from_stat(stat: &Stat) -> Self {
         ProcessCounters {
             user_ticks: stat.utime,
             system_ticks: stat.stime,
-            io: Some(IoCounters::default()),
+            io: Some(ServerIo::default()),
             waited_user_ticks: stat.cutime.max(0) as u64,
             waited_system_ticks: stat.cstime.max(0) as u64,
             ..ProcessCounters::default()
         }
     }
 
-    /// Adds what takes more files to read. A process that ended in between keeps what its stat said.
-    fn look_closer(&mut self, process: &Process, threads: i64) {
+    /// Reads the remaining files. A process that ended in between keeps the figures of its stat.
+    fn read_details(&mut self, process: &Process, threads: i64) {
         if threads == 1 {
             let times = process.schedstat().ok();
             self.queued_ns = times.as_ref().map(|times| times.run_delay);
@@ -120,7 +132,7 @@ impl ProcessCounters {
             self.voluntary_switches = status.voluntary_ctxt_switches.unwrap_or(0);
             self.involuntary_switches = status.nonvoluntary_ctxt_switches.unwrap_or(0);
         }
-        self.io = IoCounters::of(process);
+        self.io = ServerIo::read(process);
     }
 
     /// Own CPU since `before`, microseconds; from zero when the process is younger than that.
@@ -155,28 +167,28 @@ impl TreeSnapshot {
         loop {
             let (snapshot, steady) = Self::try_take(root_pid)?;
             attempt += 1;
-            // On a server that never stands still the last reading is off by one process at most.
+            // On a server that starts processes all the time the last reading is off by at most one process.
             if steady || attempt > RETRIES {
                 return Ok(snapshot);
             }
         }
     }
 
-    /// One pass; the flag says that no process ended under our eyes.
+    /// One pass; the flag says that no process ended during it.
     fn try_take(root_pid: u32) -> Result<(Self, bool)> {
         let stats = all_stats()?;
         let root_stat = stats.get(&root_pid).ok_or(Error::ServerGone { pid: root_pid })?;
-        let root = ProcessKey { pid: root_pid, started_ticks: root_stat.starttime };
+        let root = TaskKey { id: root_pid, started_ticks: root_stat.starttime };
         let mut processes = HashMap::new();
         let mut steady = true;
         for pid in tree(&stats, root_pid) {
             let stat = &stats[&pid];
-            let mut counters = ProcessCounters::of(stat);
+            let mut counters = ProcessCounters::from_stat(stat);
             match Process::new(pid as i32) {
-                Ok(process) => counters.look_closer(&process, stat.num_threads),
+                Ok(process) => counters.read_details(&process, stat.num_threads),
                 Err(_) => steady = false,
             }
-            processes.insert(ProcessKey { pid, started_ticks: stat.starttime }, counters);
+            processes.insert(TaskKey { id: pid, started_ticks: stat.starttime }, counters);
         }
         let root_now = Process::new(root_pid as i32).and_then(|process| process.stat());
         let root_now = root_now.map_err(|_| Error::ServerGone { pid: root_pid })?;
@@ -185,21 +197,21 @@ impl TreeSnapshot {
     }
 
     /// Whether `pid` is the first process of the tree.
-    pub(crate) fn is_root(&self, key: &ProcessKey) -> bool {
+    pub(crate) fn is_root(&self, key: &TaskKey) -> bool {
         *key == self.root
     }
 
     pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
-        self.processes.keys().map(|key| key.pid)
+        self.processes.keys().map(|key| key.id)
     }
 
     /// CPU of the whole tree since `before`, ended processes included.
-    pub(crate) fn cpu_since(&self, before: &Self) -> Cpu {
+    pub(crate) fn cpu_since(&self, before: &Self) -> CpuCost {
         let user = |tree: &Self| tree.sum(|process| process.user_ticks + process.waited_user_ticks);
         let system = |tree: &Self| tree.sum(|process| process.system_ticks + process.waited_system_ticks);
         let live_us: u64 =
             self.processes.iter().map(|(key, process)| process.own_since_us(before.processes.get(key))).sum();
-        Cpu::split(
+        CpuCost::split(
             live_us + self.ended_since_us(before),
             user(self).saturating_sub(user(before)),
             system(self).saturating_sub(system(before)),
@@ -240,9 +252,8 @@ pub(crate) fn tree_of(root_pid: u32) -> Result<Vec<u32>> {
 
 /// The title of a process: its command line without padding; empty when it has ended.
 pub(crate) fn title_of(pid: u32) -> String {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words: Vec<_> = bytes.split(|&byte| byte == 0).filter(|word| !word.is_empty()).collect();
-    String::from_utf8_lossy(&words.join(&b' ')).trim().to_string()
+    let words = Process::new(pid as i32).and_then(|process| process.cmdline()).unwrap_or_default();
+    words.join(" ").trim().to_string()
 }
 
 /// CPU of a process since it began, nanoseconds: all its threads, ended ones too, but no other process. None when it

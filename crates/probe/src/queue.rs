@@ -1,10 +1,8 @@
-//! What the state of a table that is a queue is told by: its size, and what planning a statement takes. The files of
-//! each DBMS return these.
-
-use serde::{Deserialize, Serialize};
+//! The state of a table that is used as a queue: its size, and the cost of planning a statement. The files of each DBMS
+//! return these.
 
 /// Sizes of all tables of the database together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Rows, with what is free among them, bytes. In InnoDB the primary key is part of it.
     pub table_bytes: u64,
@@ -13,7 +11,7 @@ pub struct Sizes {
 }
 
 /// What planning one statement took.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planning {
     /// Buffers that the planner looked into, found in memory or read; none where the server does not tell.
     pub buffers: Option<u64>,

@@ -1,20 +1,19 @@
-//! A series of the host's figures, one sample a second from the start of a window, taken by one thread that keeps its
-//! files open and its samples in memory. It shows how a window went; totals never come from it.
+//! A time series of the host, one sample a second from the start of a window, taken by one thread that keeps its files
+//! open and its samples in memory. It shows how a window went; totals never come from it.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use procfs::prelude::*;
 use procfs::{DiskStats, KernelStats, Meminfo};
-use serde::{Deserialize, Serialize};
 
+use crate::background::Background;
 use crate::error::{Error, Result};
-use crate::host::{CpuTicks, DiskTotals, is_whole_disk, tick_us};
+use crate::host::{DiskTotals, HostCpu, SINCE, SUM, is_whole_disk};
 use crate::perf::PerfCounters;
 
 /// Samples kept: 24 hours. Later ones are dropped and the series says that it was cut.
@@ -24,13 +23,10 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// A last sample over less time than this says nothing and is left out.
 const LAST_SAMPLE_MIN: Duration = Duration::from_millis(500);
 
-/// A running sampler. Dropping it stops its thread and loses the samples.
-pub struct Sampler {
-    stop: Sender<()>,
-    thread: JoinHandle<Result<Series>>,
-}
+/// A running sampler. Dropping it loses the samples.
+pub struct Sampler(Background<Series>);
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
     /// One sample a second, in order.
     pub samples: Vec<Sample>,
@@ -40,26 +36,19 @@ pub struct Series {
     pub cut: bool,
 }
 
-/// What happened in one interval. CPU times are summed over all CPUs, disk figures over whole disks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// What happened in one interval. Disk figures are summed over whole disks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
     /// End of the interval, microseconds after the sampler was started.
     pub at_us: u64,
     /// Length of the interval, microseconds: a second, or what was left of it.
     pub interval_us: u64,
-    /// CPU in user space, microseconds.
-    pub user_us: u64,
-    /// CPU in the kernel, microseconds.
-    pub system_us: u64,
-    /// Idle CPU while a task waited for a disk, microseconds.
-    pub iowait_us: u64,
-    /// CPU the hypervisor gave to others, microseconds.
-    pub steal_us: u64,
+    pub cpu: HostCpu,
     pub context_switches: u64,
     pub disks: DiskTotals,
     /// Memory waiting to be written to disks at the end of the interval, units of 1024 bytes.
     pub dirty_kb: u64,
-    /// Memory that could be had without swapping at the end of the interval, units of 1024 bytes.
+    /// Memory available without swapping at the end of the interval, units of 1024 bytes.
     pub available_kb: u64,
     /// Instructions of the server in user space; none where they are not counted.
     pub server_instructions_user: Option<u64>,
@@ -73,6 +62,22 @@ pub struct Column {
     /// Such as `cpus` (CPU seconds per second), `1/s`, `KB/s`, `KB`.
     pub unit: &'static str,
     pub values: Vec<f64>,
+}
+
+impl Sample {
+    /// The change since an earlier reading; memory is as now.
+    fn since(&self, before: &Self, at: Duration, interval: Duration) -> Sample {
+        let instructions = self.server_instructions_user.zip(before.server_instructions_user);
+        Sample {
+            at_us: at.as_micros() as u64,
+            interval_us: interval.as_micros() as u64,
+            cpu: self.cpu.combine(&before.cpu, SINCE),
+            context_switches: self.context_switches.saturating_sub(before.context_switches),
+            disks: self.disks.combine(&before.disks, SINCE),
+            server_instructions_user: instructions.map(|(after, before)| after.saturating_sub(before)),
+            ..*self
+        }
+    }
 }
 
 impl Series {
@@ -89,10 +94,10 @@ impl Series {
             column(name, unit, &|sample| value(sample) / seconds(sample))
         };
         let mut columns = vec![
-            rate("host_user", "cpus", &|sample| sample.user_us as f64 / 1e6),
-            rate("host_system", "cpus", &|sample| sample.system_us as f64 / 1e6),
-            rate("host_iowait", "cpus", &|sample| sample.iowait_us as f64 / 1e6),
-            rate("host_steal", "cpus", &|sample| sample.steal_us as f64 / 1e6),
+            rate("host_user", "cpus", &|sample| sample.cpu.user_us as f64 / 1e6),
+            rate("host_system", "cpus", &|sample| sample.cpu.system_us as f64 / 1e6),
+            rate("host_iowait", "cpus", &|sample| sample.cpu.iowait_us as f64 / 1e6),
+            rate("host_steal", "cpus", &|sample| sample.cpu.steal_us as f64 / 1e6),
             rate("host_context_switches", "1/s", &|sample| sample.context_switches as f64),
             rate("disk_reads", "1/s", &|sample| sample.disks.reads as f64),
             rate("disk_read_kb", "KB/s", &|sample| sample.disks.read_kb),
@@ -116,26 +121,17 @@ impl Sampler {
         let mut source = Source::open(perf)?;
         let started = Instant::now();
         let first = source.read()?;
-        let (stop, stopped) = mpsc::channel();
-        let thread = std::thread::Builder::new()
-            .name("rqps-sampler".to_string())
-            .spawn(move || run(source, first, started, &stopped))
-            .map_err(|source| Error::Sampler { what: "the host".to_string(), source })?;
-        Ok(Sampler { stop, thread })
+        let sample = move |stopped: &Receiver<()>| run(source, first, started, stopped);
+        Ok(Sampler(Background::start("rqps-sampler", "the host", sample)?))
     }
 
-    /// Takes the last reading, ends the thread and hands over what it saw.
+    /// Takes the last reading, ends the thread and returns the samples.
     pub fn stop(self) -> Result<Series> {
-        // An error means that the thread has ended by itself; its result says why.
-        let _ = self.stop.send(());
-        self.thread.join().unwrap_or_else(|_| {
-            let source = io::Error::other("the sampler's thread panicked");
-            Err(Error::Sampler { what: "the host".to_string(), source })
-        })
+        self.0.stop()
     }
 }
 
-fn run(mut source: Source, first: Reading, started: Instant, stopped: &Receiver<()>) -> Result<Series> {
+fn run(mut source: Source, first: Sample, started: Instant, stopped: &Receiver<()>) -> Result<Series> {
     let mut series = Series::default();
     let mut last = first;
     let mut last_at = started;
@@ -169,38 +165,6 @@ fn thread_cpu_us() -> u64 {
     time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
 }
 
-/// Cumulative counters at one moment.
-struct Reading {
-    cpu: CpuTicks,
-    context_switches: u64,
-    disks: DiskTotals,
-    dirty_kb: u64,
-    available_kb: u64,
-    instructions_user: Option<u64>,
-}
-
-impl Reading {
-    fn since(&self, before: &Self, at: Duration, interval: Duration) -> Sample {
-        let cpu = self.cpu.since(&before.cpu);
-        Sample {
-            at_us: at.as_micros() as u64,
-            interval_us: interval.as_micros() as u64,
-            user_us: cpu.user * tick_us(),
-            system_us: cpu.system * tick_us(),
-            iowait_us: cpu.iowait * tick_us(),
-            steal_us: cpu.steal * tick_us(),
-            context_switches: self.context_switches.saturating_sub(before.context_switches),
-            disks: self.disks.since(&before.disks),
-            dirty_kb: self.dirty_kb,
-            available_kb: self.available_kb,
-            server_instructions_user: self
-                .instructions_user
-                .zip(before.instructions_user)
-                .map(|(after, before)| after.saturating_sub(before)),
-        }
-    }
-}
-
 /// The open files, and what is known of the disks.
 struct Source {
     stat: ProcFile,
@@ -223,23 +187,22 @@ impl Source {
         })
     }
 
-    fn read(&mut self) -> Result<Reading> {
+    fn read(&mut self) -> Result<Sample> {
         let stats = KernelStats::from_read(self.stat.read()?, procfs::current_system_info());
         let stats = stats.map_err(Error::proc("/proc/stat"))?;
         let DiskStats(disks) =
             DiskStats::from_read(self.diskstats.read()?).map_err(Error::proc("/proc/diskstats"))?;
         let memory = Meminfo::from_read(self.meminfo.read()?).map_err(Error::proc("/proc/meminfo"))?;
-        let mut totals = DiskTotals::default();
-        for disk in disks.iter().filter(|disk| self.whole_disks.contains(&disk.name)) {
-            totals.add(&DiskTotals::since_boot(disk));
-        }
-        Ok(Reading {
-            cpu: CpuTicks::of(&stats),
+        let whole = disks.iter().filter(|disk| self.whole_disks.contains(&disk.name));
+        let totals = whole.map(DiskTotals::since_boot);
+        Ok(Sample {
+            cpu: HostCpu::since_boot(&stats),
             context_switches: stats.ctxt,
-            disks: totals,
+            disks: totals.fold(DiskTotals::default(), |sum, disk| sum.combine(&disk, SUM)),
             dirty_kb: (memory.dirty + memory.writeback) / 1024,
             available_kb: memory.mem_available.unwrap_or(memory.mem_free) / 1024,
-            instructions_user: self.perf.as_ref().and_then(PerfCounters::read_instructions_user),
+            server_instructions_user: self.perf.as_ref().and_then(PerfCounters::read_instructions_user),
+            ..Sample::default()
         })
     }
 }

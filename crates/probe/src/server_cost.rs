@@ -3,13 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Result;
-use crate::process::{IoCounters, TreeSnapshot, title_of};
+use crate::process::{CpuCost, ServerIo, TreeSnapshot, title_of};
 use crate::server_memory::{ServerMemory, server_memory};
 use crate::threads::ThreadsSnapshot;
-use crate::window::CpuCost;
 use crate::{mysql, postgres};
 
 /// Role under which the CPU of processes and threads is kept that ended within the window.
@@ -36,12 +33,12 @@ pub enum WorkIn {
 
 /// What the server's processes used, or the threads of its one process. CPU includes those that ended within the
 /// window; context switches know only those that lived at its end, and so does the I/O of processes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCost {
     pub cpu: CpuCost,
     /// Context switches because a process waited.
     pub voluntary_switches: u64,
-    /// Context switches because a process had to make room.
+    /// Context switches because a process was preempted.
     pub involuntary_switches: u64,
     /// I/O; none where the server's processes may not be looked into.
     pub io: Option<ServerIo>,
@@ -53,21 +50,8 @@ pub struct ServerCost {
     pub background: Vec<RoleCost>,
 }
 
-/// Bytes the server's processes read and wrote.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerIo {
-    /// Fetched from storage.
-    pub read_bytes: u64,
-    /// Sent towards storage (when the page cache was dirtied; taken back when it was truncated).
-    pub write_bytes: u64,
-    /// Read by system calls, from the page cache or not, sockets included.
-    pub read_chars: u64,
-    /// Written by system calls, sockets included.
-    pub write_chars: u64,
-}
-
 /// CPU of the server's process or thread behind one client's session.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BackendCost {
     /// Id of the process or kernel thread; 0 when the server does not tell.
     pub pid: u32,
@@ -78,7 +62,7 @@ pub struct BackendCost {
 }
 
 /// CPU of the server's processes or threads of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RoleCost {
     /// What they are for, such as `checkpointer`.
     pub role: String,
@@ -131,14 +115,14 @@ impl ServerSnapshot {
 
 impl ServerCost {
     fn add_processes(&mut self, now: &TreeSnapshot, before: &TreeSnapshot) {
-        self.cpu = now.cpu_since(before).into();
+        self.cpu = now.cpu_since(before);
         self.memory = server_memory(now.pids());
         self.io = Some(ServerIo::default());
         self.add_background(ENDED, 0, now.ended_since_us(before));
         for (key, process) in &now.processes {
             let earlier = before.processes.get(key);
             let used = Used {
-                id: key.pid,
+                id: key.id,
                 cpu_us: process.own_since_us(earlier),
                 queued_us: process.queued_since_us(earlier),
             };
@@ -146,8 +130,8 @@ impl ServerCost {
                 if now.is_root(key) {
                     return Some(postgres::roles::POSTMASTER.to_owned());
                 }
-                // Without a title it has ended and is only not yet waited for.
-                let title = Some(title_of(key.pid)).filter(|title| !title.is_empty())?;
+                // Without a title it is a zombie.
+                let title = Some(title_of(key.id)).filter(|title| !title.is_empty())?;
                 Some(postgres::roles::role_of(&title).to_owned())
             });
             self.add_switches(
@@ -164,7 +148,7 @@ impl ServerCost {
         before: &ThreadsSnapshot,
         (pid, roles): (u32, &BTreeMap<u32, String>),
     ) {
-        self.cpu = now.cpu_since(before).into();
+        self.cpu = now.cpu_since(before);
         self.memory = server_memory([pid].into_iter());
         self.io = Some(ServerIo::default());
         self.add_io(now.io, Some(before.io));
@@ -172,11 +156,11 @@ impl ServerCost {
         for (key, thread) in &now.threads {
             let earlier = before.threads.get(key);
             let used = Used {
-                id: key.tid,
+                id: key.id,
                 cpu_us: thread.own_since_us(earlier),
                 queued_us: Some(thread.queued_since_us(earlier)),
             };
-            self.add(&used, || Some(thread_role(pid, roles, key.tid, &thread.name)));
+            self.add(&used, || Some(thread_role(pid, roles, key.id, &thread.name)));
             self.add_switches(
                 (thread.voluntary_switches, thread.involuntary_switches),
                 earlier.map(|thread| (thread.voluntary_switches, thread.involuntary_switches)),
@@ -184,7 +168,7 @@ impl ServerCost {
         }
     }
 
-    /// Counts what was used for the session it served, else for its role; none when it has ended.
+    /// Attributes the use to the measured session it served, else to its role; a role of none has ended.
     fn add(&mut self, used: &Used, role: impl FnOnce() -> Option<String>) {
         let session = self.backends.iter_mut().find(|backend| backend.pid == used.id);
         match session {
@@ -219,10 +203,10 @@ impl ServerCost {
         self.involuntary_switches += after.1.saturating_sub(before.1);
     }
 
-    /// Adds I/O of a process; `before` is none for a younger process. What may not be looked into makes all unknown.
-    fn add_io(&mut self, after: Option<IoCounters>, before: Option<Option<IoCounters>>) {
+    /// Adds I/O of a process; `before` is none for a younger process. Without permission for one, all is unknown.
+    fn add_io(&mut self, after: Option<ServerIo>, before: Option<Option<ServerIo>>) {
         self.io = match (self.io, after, before) {
-            (Some(io), Some(after), None) => Some(io.plus(&after, &IoCounters::default())),
+            (Some(io), Some(after), None) => Some(io.plus(&after, &ServerIo::default())),
             (Some(io), Some(after), Some(Some(before))) => Some(io.plus(&after, &before)),
             _ => None,
         };
@@ -235,16 +219,5 @@ pub(crate) fn thread_role(pid: u32, roles: &BTreeMap<u32, String>, tid: u32, nam
         Some(role) => role.clone(),
         None if tid == pid => mysql::roles::MAIN.to_owned(),
         None => mysql::roles::role_of_name(name),
-    }
-}
-
-impl ServerIo {
-    fn plus(&self, after: &IoCounters, before: &IoCounters) -> Self {
-        ServerIo {
-            read_bytes: self.read_bytes + after.read_bytes.saturating_sub(before.read_bytes),
-            write_bytes: self.write_bytes + after.write_bytes.saturating_sub(before.write_bytes),
-            read_chars: self.read_chars + after.read_chars.saturating_sub(before.read_chars),
-            write_chars: self.write_chars + after.write_chars.saturating_sub(before.write_chars),
-        }
     }
 }

@@ -5,13 +5,12 @@
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-use serde::{Deserialize, Serialize};
 
 /// Most time spent on proportional sizes: the kernel walks every page of every process for them.
 const PROPORTIONAL_BUDGET: Duration = Duration::from_millis(250);
 
 /// Memory of a server's processes at one moment, units of 1024 bytes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerMemory {
     pub processes: u32,
     /// Private memory, summed over the processes.
@@ -47,7 +46,6 @@ pub(crate) fn server_memory(pids: impl Iterator<Item = u32>) -> ServerMemory {
 }
 
 fn proportional_kb(pid: u32) -> Option<u64> {
-    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
+    let rollup = Process::new(pid as i32).and_then(|process| process.smaps_rollup()).ok()?;
+    Some(rollup.memory_map_rollup.iter().next()?.extension.map.get("Pss")? / 1024)
 }

@@ -9,24 +9,17 @@ use std::collections::HashMap;
 use procfs::process::{Process, Task};
 
 use crate::error::{Error, Result};
-use crate::process::{Cpu, IoCounters, process_cpu_ns};
+use crate::process::{CpuCost, ServerIo, TaskKey, process_cpu_ns};
 
 /// One reading of a process and its threads.
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadsSnapshot {
-    pub threads: HashMap<ThreadKey, ThreadCounters>,
+    pub threads: HashMap<TaskKey, ThreadCounters>,
     /// None where the process may not be looked into.
-    pub io: Option<IoCounters>,
+    pub io: Option<ServerIo>,
     cpu_ns: u64,
     user_ticks: u64,
     system_ticks: u64,
-}
-
-/// A thread through its whole life: ids are used again, ids with a start time are not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct ThreadKey {
-    pub tid: u32,
-    started_ticks: u64,
 }
 
 /// Cumulative counters of one live thread.
@@ -42,7 +35,7 @@ pub(crate) struct ThreadCounters {
 
 impl ThreadCounters {
     /// None when the thread has ended.
-    fn of(task: &Task) -> Option<(ThreadKey, Self)> {
+    fn read(task: &Task) -> Option<(TaskKey, Self)> {
         let stat = task.stat().ok()?;
         let times = task.schedstat().ok()?;
         let status = task.status().ok()?;
@@ -53,7 +46,7 @@ impl ThreadCounters {
             voluntary_switches: status.voluntary_ctxt_switches.unwrap_or(0),
             involuntary_switches: status.nonvoluntary_ctxt_switches.unwrap_or(0),
         };
-        Some((ThreadKey { tid: task.tid as u32, started_ticks: stat.starttime }, counters))
+        Some((TaskKey { id: task.tid as u32, started_ticks: stat.starttime }, counters))
     }
 
     /// Own CPU since `before`, microseconds; from zero when the thread is younger than that.
@@ -73,11 +66,11 @@ impl ThreadsSnapshot {
         let gone = || Error::ServerGone { pid };
         let process = Process::new(pid as i32).map_err(|_| gone())?;
         let tasks = process.tasks().map_err(|_| gone())?;
-        let threads = tasks.flatten().filter_map(|task| ThreadCounters::of(&task)).collect();
+        let threads = tasks.flatten().filter_map(|task| ThreadCounters::read(&task)).collect();
         let stat = process.stat().map_err(|_| gone())?;
         Ok(ThreadsSnapshot {
             threads,
-            io: IoCounters::of(&process),
+            io: ServerIo::read(&process),
             cpu_ns: process_cpu_ns(pid).ok_or_else(gone)?,
             user_ticks: stat.utime,
             system_ticks: stat.stime,
@@ -86,9 +79,9 @@ impl ThreadsSnapshot {
 
     /// CPU of the whole process since `before`, ended threads included: what its clock says, but never less than its
     /// threads.
-    pub(crate) fn cpu_since(&self, before: &Self) -> Cpu {
+    pub(crate) fn cpu_since(&self, before: &Self) -> CpuCost {
         let clock_us = self.cpu_ns.saturating_sub(before.cpu_ns) / 1000;
-        Cpu::split(
+        CpuCost::split(
             clock_us.max(self.live_since_us(before)),
             self.user_ticks.saturating_sub(before.user_ticks),
             self.system_ticks.saturating_sub(before.system_ticks),
@@ -97,7 +90,7 @@ impl ThreadsSnapshot {
 
     /// CPU since `before` of threads that have ended, microseconds.
     pub(crate) fn ended_since_us(&self, before: &Self) -> u64 {
-        self.cpu_since(before).total_us - self.live_since_us(before)
+        self.cpu_since(before).cpu_us - self.live_since_us(before)
     }
 
     fn live_since_us(&self, before: &Self) -> u64 {
@@ -107,17 +100,13 @@ impl ThreadsSnapshot {
 
 /// Ids of the threads that a process has now, its own included; empty when it is gone.
 pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
-        return Vec::new();
-    };
-    tasks.flatten().map(|task| task.tid as u32).collect()
+    names_of_threads(pid).into_iter().map(|(tid, _)| tid).collect()
 }
 
 /// The threads that a process has now, with the name each gave itself; empty when it is gone.
 pub(crate) fn names_of_threads(pid: u32) -> Vec<(u32, String)> {
-    let name = |tid: u32| {
-        let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
-        Some((tid, name.trim_end().to_owned()))
+    let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
+        return Vec::new();
     };
-    threads_of(pid).into_iter().filter_map(name).collect()
+    tasks.flatten().filter_map(|task| Some((task.tid as u32, task.stat().ok()?.comm))).collect()
 }

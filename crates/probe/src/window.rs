@@ -6,14 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::client::ClientSnapshot;
 use crate::cpu_clock::{CpuClock, SliceClocks};
 use crate::error::Result;
-use crate::host::{HostCost, HostSnapshot};
+use crate::host::{HostCost, SINCE, SUM};
 use crate::perf::{PerfCost, PerfCounters, PerfReading};
-use crate::process::Cpu;
+use crate::process::CpuCost;
 use crate::server_cost::{ServerCost, ServerSnapshot, ServerTarget};
 
 /// Reads counters at the two ends of a window.
@@ -21,7 +19,7 @@ pub struct WindowProbe {
     server: ServerTarget,
     sessions: Vec<u32>,
     client_pid: u32,
-    /// The client's threads, where others of that process work for other servers.
+    /// The client's threads, if other threads of that process work for other servers.
     client_threads: Option<Vec<u32>>,
     perf: Option<PerfCounters>,
     slices: Option<Slices>,
@@ -30,10 +28,10 @@ pub struct WindowProbe {
 /// The turns that a server has in a window, while other servers have theirs between them.
 struct Slices {
     clocks: SliceClocks,
-    /// The host when the open turn began, or as the last one left it.
-    began: Option<(Instant, HostSnapshot, u64)>,
-    /// The host as it was before the first turn, and as it would be now had nothing happened between turns.
-    host: Option<(HostSnapshot, HostSnapshot)>,
+    /// Start of the open turn: time, host, CPU time of the server beside its sessions.
+    began: Option<(Instant, HostCost, u64)>,
+    /// The host over all turns.
+    host: Option<HostCost>,
     elapsed: Duration,
 }
 
@@ -41,13 +39,13 @@ struct Slices {
 pub struct WindowStart {
     server: ServerSnapshot,
     perf: Option<PerfReading>,
-    host: HostSnapshot,
+    host: HostCost,
     client: ClientSnapshot,
     at: Instant,
 }
 
 /// What a window cost. All times are microseconds of CPU, except `elapsed_us`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WindowCost {
     /// Length of the window by the wall clock; of one in turns, of the server's own. So are the host's counters.
     pub elapsed_us: u64,
@@ -55,22 +53,13 @@ pub struct WindowCost {
     pub server: ServerCost,
     /// The client's process, with all its threads.
     pub client: CpuCost,
-    /// Time that its threads were ready to run and had no CPU, microseconds.
+    /// Time that its threads were ready to run without a CPU, microseconds.
     pub client_queued_us: u64,
     /// CPU of the host that neither server nor client used. The host's CPU is sampled by the kernel's clock, the
     /// others are exact, so on short windows this may be below zero.
     pub rest_us: i64,
     /// Hardware counters of the server.
     pub perf: PerfCost,
-}
-
-/// CPU of some processes, microseconds. The total is exact; the split is by the kernel's clock ticks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuCost {
-    /// User and system time together.
-    pub cpu_us: u64,
-    pub user_us: u64,
-    pub system_us: u64,
 }
 
 impl WindowProbe {
@@ -82,38 +71,36 @@ impl WindowProbe {
         WindowProbe { server, sessions, client_pid, client_threads: None, perf, slices: None }
     }
 
-    /// These threads of this process are the client, and the server has its window in turns with others. The clocks are
-    /// those of its sessions, in their order.
+    /// Measures a window that the server shares in turns with others, with these threads of this process as the client.
+    /// Returns the clocks of its sessions, in their order.
     pub fn in_turns(&mut self, client_threads: Vec<u32>) -> Result<Vec<Arc<CpuClock>>> {
-        let clocks = SliceClocks::of(&self.server, &self.sessions)?;
+        let clocks = SliceClocks::open(&self.server, &self.sessions)?;
         let sessions = clocks.sessions.clone();
         self.client_threads = Some(client_threads);
         self.slices = Some(Slices { clocks, began: None, host: None, elapsed: Duration::ZERO });
         Ok(sessions)
     }
 
-    /// A turn begins.
+    /// Starts a turn.
     pub fn slice_begins(&mut self) -> Result<()> {
         let Some(slices) = &mut self.slices else { return Ok(()) };
-        let host = HostSnapshot::take()?;
-        slices.host.get_or_insert_with(|| (host.clone(), host.clone()));
+        let host = HostCost::since_boot()?;
         slices.began = Some((Instant::now(), host, slices.clocks.others_ns()));
         Ok(())
     }
 
-    /// It ends. Gives the CPU time that processes of the server used in it beside its sessions, microseconds.
+    /// Ends it. Returns the CPU time that the server used in it beside its sessions, microseconds.
     pub fn slice_ends(&mut self) -> Result<f64> {
         let Some(slices) = &mut self.slices else { return Ok(0.0) };
         let Some((at, before, others_ns)) = slices.began.take() else { return Ok(0.0) };
         let used = slices.clocks.others_ns().saturating_sub(others_ns);
         slices.elapsed += at.elapsed();
-        if let Some((_, host)) = &mut slices.host {
-            host.go_on(&before, &HostSnapshot::take()?);
-        }
+        let turn = HostCost::since_boot()?.combine(&before, SINCE);
+        slices.host = Some(slices.host.take().map_or_else(|| turn.clone(), |sum| sum.combine(&turn, SUM)));
         Ok(used as f64 / 1e3)
     }
 
-    /// The process `pid` is the client, which lives from before the window until after it.
+    /// Measures the process `pid` as the client; it must outlive the window.
     #[must_use]
     pub fn client(self, pid: u32) -> Self {
         WindowProbe { client_pid: pid, ..self }
@@ -123,47 +110,39 @@ impl WindowProbe {
     pub fn begin(&self) -> Result<WindowStart> {
         let server = ServerSnapshot::take(&self.server)?;
         let perf = self.perf.as_ref().map(PerfCounters::read);
-        let host = HostSnapshot::take()?;
+        let host = HostCost::since_boot()?;
         let client = self.client_now()?;
         Ok(WindowStart { server, perf, host, client, at: Instant::now() })
     }
 
-    /// Reads everything at the last end of a window, and tells the cost of it.
+    /// Reads everything at the other end of a window; returns what the window cost.
     pub fn end(&self, start: &WindowStart) -> Result<WindowCost> {
         let elapsed = start.at.elapsed();
         let own = self.client_now()?;
         let client = own.since(&start.client);
         let (elapsed, host) = match &self.slices {
-            Some(Slices { host: Some((before, after)), elapsed, .. }) => (*elapsed, after.since(before)),
-            _ => (elapsed, HostSnapshot::take()?.since(&start.host)),
+            Some(Slices { host: Some(host), elapsed, .. }) => (*elapsed, host.clone()),
+            _ => (elapsed, HostCost::since_boot()?.combine(&start.host, SINCE)),
         };
         let perf_now = self.perf.as_ref().map(PerfCounters::read);
         let server_now = ServerSnapshot::take(&self.server)?;
         let server = server_now.cost_since(&start.server, &self.server, &self.sessions);
         let perf = match (perf_now, &start.perf) {
             (Some(now), Some(before)) => now.since(before),
-            _ => PerfCost { unavailable: vec!["not asked for".to_string()], ..PerfCost::default() },
+            _ => PerfCost { unavailable: vec!["not requested".to_string()], ..PerfCost::default() },
         };
         Ok(WindowCost {
             elapsed_us: elapsed.as_micros() as u64,
-            rest_us: host.busy_us() as i64 - server.cpu.cpu_us as i64 - client.total_us as i64,
+            rest_us: host.busy_us() as i64 - server.cpu.cpu_us as i64 - client.cpu_us as i64,
             host,
             server,
-            client: client.into(),
+            client,
             client_queued_us: own.queued_since_us(&start.client),
             perf,
         })
     }
-}
 
-impl WindowProbe {
     fn client_now(&self) -> Result<ClientSnapshot> {
         ClientSnapshot::take(self.client_pid, self.client_threads.as_deref())
-    }
-}
-
-impl From<Cpu> for CpuCost {
-    fn from(cpu: Cpu) -> Self {
-        CpuCost { cpu_us: cpu.total_us, user_us: cpu.user_us, system_us: cpu.system_us() }
     }
 }

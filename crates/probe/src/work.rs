@@ -30,7 +30,7 @@ impl Work {
     }
 }
 
-/// The changes of the counters wanted; none when there is no such counter.
+/// The sum of the wanted counters' changes; none if there is no such counter.
 pub(crate) fn sum(deltas: &[Counter], wanted: impl Fn(&Counter) -> bool) -> Option<f64> {
     deltas.iter().filter(|delta| wanted(delta)).filter_map(Counter::change).reduce(|sum, change| sum + change)
 }

@@ -187,7 +187,7 @@ fn check_waits(server: &Scratch) {
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let pids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let look = waits::look(connect(server), &pids);
+    let look = waits::state_query(connect(server), &pids);
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.query("DELETE FROM t WHERE id = 7").unwrap());
         let endless = "DO $$ BEGIN LOOP END LOOP; END $$";
@@ -246,16 +246,18 @@ fn check_debt(monitor: &mut Connection) {
     let dirty = settle::facts(monitor).unwrap();
     let state = fingerprint::fingerprint(monitor).unwrap();
     assert_eq!(dirty.dead_rows, ROWS, "{dirty:?}");
-    assert_eq!((state.live_rows(), state.dead_rows()), (ROWS, ROWS), "{state:?}");
+    assert_eq!((state.number("live_rows"), state.number("dead_rows")), (Some(ROWS), Some(ROWS)), "{state:?}");
     assert!(
         dirty.dirty_buffers.clone().unwrap() > clean.dirty_buffers.clone().unwrap(),
         "{clean:?} {dirty:?}"
     );
-    assert!(state.wal_since_checkpoint_bytes > ROWS * 20, "{state:?}");
-    assert!(state.tables[0].heap_bytes >= 8192 && state.tables[0].index_bytes >= 8192, "{state:?}");
-    assert!(state.settings.iter().any(|setting| setting.name == "shared_buffers"), "{state:?}");
-    let values = state.key_values();
-    assert!(values.contains(&("table.t.dead_rows".to_string(), ROWS.to_string())), "{values:?}");
+    let wal_bytes = state.number("wal_since_checkpoint_bytes").unwrap();
+    assert!(wal_bytes > ROWS * 20, "{state:?}");
+    for figure in ["table.t.heap_bytes", "table.t.index_bytes"] {
+        assert!(state.number(figure).unwrap() >= 8192, "{figure}: {state:?}");
+    }
+    assert!(state.get("setting.shared_buffers").is_some(), "{state:?}");
+    assert_eq!(state.number("table.t.dead_rows"), Some(ROWS), "{state:?}");
 
     monitor.query("VACUUM t").unwrap();
     monitor.query("CHECKPOINT").unwrap();
@@ -268,10 +270,8 @@ fn check_debt(monitor: &mut Connection) {
     assert!(paid.dirty_buffers.clone().unwrap() < dirty.dirty_buffers.unwrap(), "{paid:?}");
     assert_eq!(paid.autovacuum_workers, 0);
     assert_ne!(paid.checkpoint_lsn, dirty.checkpoint_lsn);
-    assert!(
-        fingerprint::fingerprint(monitor).unwrap().wal_since_checkpoint_bytes
-            < state.wal_since_checkpoint_bytes
-    );
+    let after = fingerprint::fingerprint(monitor).unwrap();
+    assert!(after.number("wal_since_checkpoint_bytes").unwrap() < wal_bytes, "{after:?}");
 }
 
 /// A partitioned table has no pages, which its entry tells as -1; its rows are those of its partitions.
@@ -291,7 +291,7 @@ fn check_partitions(monitor: &mut Connection) {
     monitor.query("ANALYZE parted").unwrap();
     flush(&mut [], monitor);
     let state = fingerprint::fingerprint(monitor).unwrap();
-    assert_eq!(state.live_rows(), 2 * ROWS, "{state:?}");
+    assert_eq!(state.number("live_rows"), Some(2 * ROWS), "{state:?}");
     settle::facts(monitor).unwrap();
     monitor.query("DROP TABLE parted").unwrap();
 }

@@ -1,5 +1,5 @@
-//! How a config becomes the options of a server, whatever the DBMS: which are left out and why, room for the clients,
-//! and the text of the server's own file.
+//! How a config becomes the options of a server, whatever the DBMS: which are left out and why, enough connections, and
+//! the text of the server's own file.
 
 use rqps_builds::Build;
 use rqps_model::LeftOut;
@@ -13,9 +13,9 @@ const CONNECTIONS_EXTRA: u32 = 20;
 
 pub(crate) type Options = Vec<(String, String)>;
 
-/// Options of a config that a build takes, and those left out: `own` are those that rqps sets itself, `refusal` says
-/// why the build cannot have one.
-pub(crate) fn sort_out(
+/// Options of a config that a build accepts, and those left out: `own` are those that rqps sets, `refusal` says why
+/// the build cannot have one.
+pub(crate) fn select_options(
     config: &Config,
     build: &Build,
     own: &[&str],
@@ -23,17 +23,14 @@ pub(crate) fn sort_out(
 ) -> Result<(Options, Vec<LeftOut>)> {
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for (option, value) in &config.options {
-        let refused = if own.contains(&option.as_str()) {
-            Some("rqps sets it itself".to_owned())
-        } else {
-            refusal(option)?
-        };
+        let refused =
+            if own.contains(&option.as_str()) { Some("set by rqps".to_owned()) } else { refusal(option)? };
         let reason = if refused.is_some() {
             refused
         } else if let Some(before) = config.value_before(build, option) {
             kept.push((option.clone(), before.value.clone()));
             Some(format!(
-                "{1} is used: the config has it for versions before {0}",
+                "{1} is used, the config's value for versions before {0}",
                 before.version, before.value
             ))
         } else {
@@ -50,8 +47,13 @@ pub(crate) fn sort_out(
 }
 
 impl Applied {
-    /// Raises `max_connections` where the server would take too few; `kept` are the config's options. True when it did.
-    pub(crate) fn make_room(&mut self, kept: &Options, listen: &Listen, connections: u32) -> bool {
+    /// Raises `max_connections` if it is too low; `kept` are the config's options. True if it did.
+    pub(crate) fn raise_max_connections(
+        &mut self,
+        kept: &Options,
+        listen: &Listen,
+        connections: u32,
+    ) -> bool {
         let needed = listen.clients_max + CONNECTIONS_EXTRA;
         if connections >= needed {
             return false;

@@ -18,7 +18,7 @@ const INCLUDE_DEPTH_MAX: usize = 8;
 
 /// All configs of a DBMS that come with rqps, by name.
 pub fn shipped_configs(dbms: Dbms) -> Vec<ShippedConfig> {
-    systems::of(dbms)
+    systems::get(dbms)
         .shipped()
         .iter()
         .map(|(name, text)| ShippedConfig { name: (*name).to_owned(), summary: summary(text) })
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     fn new(dbms: Dbms, limits: &'a HostLimits) -> Reader<'a> {
         Reader {
             dbms,
-            system: systems::of(dbms),
+            system: systems::get(dbms),
             limits,
             settings: Vec::new(),
             other_sections: Vec::new(),
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
                     // A few files that include each other many times would come to any length.
                     if self.text.len() as u64 > TEXT_BYTES_MAX {
                         let reason =
-                            format!("with what it includes the config has more than {TEXT_BYTES_MAX} bytes");
+                            format!("with its includes the config has more than {TEXT_BYTES_MAX} bytes");
                         return Err(syntax_error(reason));
                     }
                     if depth >= INCLUDE_DEPTH_MAX {
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
 }
 
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
-    let mut names: Vec<&str> = systems::of(dbms).shipped().iter().map(|(name, _)| *name).collect();
+    let mut names: Vec<&str> = systems::get(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
     // Comparing takes time by the product of both lengths, and no known name is longer.
     let begins: String = name.chars().take(100).collect();

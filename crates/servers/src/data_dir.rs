@@ -30,7 +30,7 @@ pub(crate) const MARKER: &str = "rqps.json";
 /// Longest path of a socket directory: the kernel allows 107 bytes for the socket, whose own name takes some.
 const SOCKET_DIR_BYTES_MAX: usize = 90;
 
-/// How long a lock may be held by what only passes by, and how often that is looked at.
+/// How long a lock may be held by a passing holder, and how often to retry.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const LOCK_POLL: Duration = Duration::from_millis(20);
 
@@ -88,8 +88,8 @@ impl DataDir {
         self.beside(".lock")
     }
 
-    /// Keeps every other rqps off this directory until the returned file is dropped. A lock that is held for a moment
-    /// only is waited for: what another thread has just forked holds all open files until it runs its own program.
+    /// Locks out every other rqps until the returned file is dropped. A lock that is only held briefly is waited for: a
+    /// child that another thread has just forked holds all open files until it executes its own program.
     pub fn lock(&self) -> Result<File> {
         let path = self.lock_path();
         let start = Instant::now();
@@ -104,13 +104,13 @@ impl DataDir {
                 .map_err(Error::file("create", &path))?;
             match file.try_lock() {
                 Ok(()) if is_same_file(&file, &path) => return Ok(file),
-                // Who held it before has removed it with the data.
+                // Its previous holder has removed it with the data.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_WAIT => thread::sleep(LOCK_POLL),
                 Err(TryLockError::WouldBlock) => {
                     return Err(Error::InUse {
                         path: self.path.clone(),
-                        holder: "another server of this or another running rqps".to_owned(),
+                        holder: "another server of this or another rqps process".to_owned(),
                     });
                 }
                 Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
@@ -118,7 +118,7 @@ impl DataDir {
         }
     }
 
-    /// Takes the lock's file away. Call with the lock held, when nothing is left to lock.
+    /// Removes the lock file. Call with the lock held, when nothing is left to lock.
     pub fn remove_lock(&self) -> Result<()> {
         let path = self.lock_path();
         fs::remove_file(&path).map_err(Error::file("remove", &path))
@@ -136,10 +136,10 @@ impl DataDir {
         let path = self.password_path();
         let bad = |reason: &str| Error::BadDataDir {
             path: self.path.clone(),
-            reason: format!("{} {reason}: make the data directory anew", path.display()),
+            reason: format!("{} {reason}: create the data directory again", path.display()),
         };
         if fs::symlink_metadata(&path).is_err() {
-            return Err(bad("is not there"));
+            return Err(bad("is missing"));
         }
         String::from_utf8(read_private(&path, rustix::process::geteuid().as_raw())?)
             .map_err(|_| bad("holds no password"))
@@ -160,7 +160,7 @@ impl DataDir {
         PathBuf::from(format!("/tmp/rqps-sock-{}", &digest[..16]))
     }
 
-    /// Creates the socket directory anew, for the server's user alone. Call with the lock held, which says
+    /// Recreates the socket directory, for the server's user alone. Call with the lock held, which says
     /// that no server is using it.
     pub fn create_socket_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.socket_dir();
@@ -170,24 +170,22 @@ impl DataDir {
             if !meta.is_dir() || !ours {
                 return Err(Error::BadDataDir {
                     path: self.path.clone(),
-                    reason: format!("{} is in the way of its socket: remove it", path.display()),
+                    reason: format!("{} blocks its socket directory: remove it", path.display()),
                 });
             }
             fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
         }
-        DirBuilder::new().mode(0o700).create(&path).map_err(Error::file("create", &path))?;
-        held_dir::give(&path, user)?;
+        make_private_dir(&path, user)?;
         Ok(path)
     }
 
-    /// Creates anew a directory for the server's temporary files, on the disk of its data.
+    /// Recreates the directory for the server's temporary files, on the disk of its data.
     pub fn create_temp_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.temp_dir();
         if path.is_dir() {
             fs::remove_dir_all(&path).map_err(Error::file("remove", &path))?;
         }
-        DirBuilder::new().mode(0o700).create(&path).map_err(Error::file("create", &path))?;
-        held_dir::give(&path, user)?;
+        make_private_dir(&path, user)?;
         Ok(path)
     }
 
@@ -197,7 +195,7 @@ impl DataDir {
 
     /// Notes which process serves this directory.
     pub fn write_record(&self, pid: u32) -> Result<()> {
-        let Some(process) = Identity::of(pid) else {
+        let Some(process) = Identity::read(pid) else {
             return Ok(());
         };
         let record = Record { process };
@@ -207,7 +205,7 @@ impl DataDir {
         write_private(&path, text.as_bytes(), None)
     }
 
-    /// After a stop: takes away the note, the socket, temporary files and the limit of memory.
+    /// After a stop: removes the record, the socket, temporary files and the memory limit.
     pub fn clear_record(&self) {
         // Nothing depends on them; the next start replaces both.
         let _gone = fs::remove_file(self.record_path());
@@ -215,6 +213,12 @@ impl DataDir {
         let _gone = fs::remove_dir_all(self.temp_dir());
         memory::remove(&self.path);
     }
+}
+
+/// Creates a directory that only the server's user may enter.
+pub(crate) fn make_private_dir(path: &Path, user: &ServerUser) -> Result<()> {
+    DirBuilder::new().mode(0o700).create(path).map_err(Error::file("create", path))?;
+    Ok(held_dir::give(path, user)?)
 }
 
 pub(crate) fn read_marker(dir: &Path) -> Option<Marker> {

@@ -1,5 +1,5 @@
-//! Variables in the environment of a server program. Libraries to preload are checked on both sides of the start,
-//! because the loader leaves out what it cannot load and lets the program run without.
+//! Environment variables of a server program. Libraries to preload are checked before and after the start, because the
+//! loader skips what it cannot load and runs the program without it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use procfs::process::{MMapPath, MemoryMap, Process};
 use rqps_builds::ServerUser;
 
 use crate::error::{Error, Result};
@@ -14,10 +15,10 @@ use crate::error::{Error, Result};
 /// The variable that names libraries to load before all others.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Sets variables and turns into the program that follows: neither the start shim nor anything else gets them.
+/// Sets variables and executes the program that follows: neither the start shim nor anything else sees them.
 const ENV: &str = "/usr/bin/env";
 
-/// What comes before the server's command so that it alone has these variables; nothing when there are none.
+/// The prefix of the server's command that sets these variables for it alone; empty without variables.
 pub(crate) fn command(env: &BTreeMap<String, String>) -> Vec<OsString> {
     if env.is_empty() {
         return Vec::new();
@@ -26,7 +27,7 @@ pub(crate) fn command(env: &BTreeMap<String, String>) -> Vec<OsString> {
     [OsString::from(ENV), OsString::from("--")].into_iter().chain(variables).collect()
 }
 
-/// Refuses names that are none and libraries that the server's user cannot read.
+/// Refuses invalid names and libraries that the server's user cannot read.
 pub(crate) fn check(env: &BTreeMap<String, String>, user: &ServerUser) -> Result<()> {
     for (name, value) in env {
         let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -39,13 +40,13 @@ pub(crate) fn check(env: &BTreeMap<String, String>, user: &ServerUser) -> Result
     for library in libraries(env) {
         let bad = |reason: &str| Error::BadPreload { library: library.clone(), reason: reason.to_owned() };
         if !library.is_absolute() {
-            return Err(bad("the path is not absolute: write it from the root"));
+            return Err(bad("the path is not absolute: start it with /"));
         }
         if !library.is_file() {
-            return Err(bad("there is no such file: build it, or correct the path"));
+            return Err(bad("no such file: build it, or correct the path"));
         }
         if let Some(directory) = library.parent() {
-            user.check_reachable(directory, "move the library to where everybody can enter")?;
+            user.check_reachable(directory, "move the library to a directory that everybody can enter")?;
         }
         if !user.may('r', &library) {
             return Err(bad(&format!("user {} may not read it: run `chmod o+r` on it", user.name)));
@@ -60,27 +61,26 @@ pub(crate) fn check_loaded(env: &BTreeMap<String, String>, pid: u32, log: &str) 
     if libraries.is_empty() {
         return Ok(());
     }
-    let maps_path = PathBuf::from(format!("/proc/{pid}/maps"));
-    let maps = fs::read_to_string(&maps_path).map_err(Error::file("read", &maps_path))?;
+    let maps = Process::new(pid.cast_signed())
+        .and_then(|process| process.maps())
+        .map_err(|error| Error::file("read", format!("/proc/{pid}/maps"))(std::io::Error::other(error)))?;
     for library in libraries {
         let inode = fs::metadata(&library).map_err(Error::file("examine", &library))?.ino();
-        if !maps.lines().any(|line| is_mapping_of(line, &library, inode)) {
+        if !maps.iter().any(|map| is_mapping_of(map, &library, inode)) {
             return Err(Error::NotPreloaded { reason: loaders_reason(log, &library), library });
         }
     }
     Ok(())
 }
 
-/// A line of maps: addresses, rights, offset, device, inode, path.
-fn is_mapping_of(line: &str, library: &Path, inode: u64) -> bool {
-    let mut fields = line.split_ascii_whitespace().skip(4);
-    let its_inode = fields.next().and_then(|inode| inode.parse::<u64>().ok());
-    let name = library.file_name().map(|name| name.to_string_lossy());
+/// Device numbers differ between maps and stat on some file systems, so the file name has to do.
+fn is_mapping_of(map: &MemoryMap, library: &Path, inode: u64) -> bool {
+    let MMapPath::Path(mapped) = &map.pathname else {
+        return false;
+    };
     let real = fs::canonicalize(library).ok();
-    let real_name = real.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    // Numbers of file systems differ between maps and stat on some, so the name has to do.
-    let named = [name, real_name].into_iter().flatten().any(|name| line.ends_with(name.as_ref()));
-    its_inode == Some(inode) && named
+    let named = [Some(library), real.as_deref()].into_iter().flatten();
+    map.inode == inode && named.filter_map(Path::file_name).any(|name| mapped.file_name() == Some(name))
 }
 
 /// What the loader said of a library, from the server's log.
@@ -89,7 +89,7 @@ fn loaders_reason(log: &str, library: &Path) -> String {
     let line = log.lines().find(|line| line.contains("ld.so") && line.contains(&shown));
     match line {
         Some(line) => format!("the loader says: {}", line.trim()),
-        None => "the loader left it out without a word: is the program linked statically?".to_owned(),
+        None => "the loader skipped it silently: is the program statically linked?".to_owned(),
     }
 }
 
@@ -102,6 +102,8 @@ fn libraries(env: &BTreeMap<String, String>) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use procfs::FromBufRead;
+    use procfs::process::MemoryMaps;
     use rqps_builds::server_user;
 
     fn env(name: &str, value: &str) -> BTreeMap<String, String> {
@@ -123,9 +125,10 @@ mod tests {
 
     #[test]
     fn a_mapping_is_known_by_inode_and_name() {
-        let line = "7f0-7f1 r-xp 00000000 fd:00 4711    /opt/a b/dose.so";
-        assert!(is_mapping_of(line, Path::new("/opt/a b/dose.so"), 4711));
-        assert!(!is_mapping_of(line, Path::new("/opt/a b/dose.so"), 4712));
-        assert!(!is_mapping_of(line, Path::new("/opt/other.so"), 4711));
+        let line = "7f0-7f1 r-xp 00000000 fd:00 4711    /opt/a b/dose.so\n";
+        let map = &MemoryMaps::from_buf_read(line.as_bytes()).unwrap().0[0];
+        assert!(is_mapping_of(map, Path::new("/opt/a b/dose.so"), 4711));
+        assert!(!is_mapping_of(map, Path::new("/opt/a b/dose.so"), 4712));
+        assert!(!is_mapping_of(map, Path::new("/opt/other.so"), 4711));
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with configs, data directories and servers. Every message names the place and the remedy.
+//! Errors of configs, data directories and servers. Every message names the place and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// With a build, or with a file.
+    /// Of a build or a file.
     #[error(transparent)]
     Build(#[from] rqps_builds::Error),
 
     #[error(
-        "no config of {dbms} is called `{name}`; nearest: {nearest}; shipped: {shipped}; for a file of your own write its \
-         path, such as ./{name}.conf"
+        "no {dbms} config named `{name}`; nearest: {nearest}; shipped: {shipped}; for your own file write its path, such \
+         as ./{name}.conf"
     )]
     UnknownConfig { dbms: Dbms, name: String, nearest: String, shipped: String },
 
@@ -23,12 +23,12 @@ pub enum Error {
     ConfigSyntax { file: String, line: usize, reason: String },
 
     #[error(
-        "{dbms} {version} refuses config `{config}`:\n{message}\ncorrect the value, or take another config for this build"
+        "{dbms} {version} rejects config `{config}`:\n{message}\ncorrect the value, or use another config for this build"
     )]
     ConfigRefused { dbms: Dbms, version: String, config: String, message: String },
 
     #[error(
-        "{path} was not made by rqps and is not empty: it is left alone; name another directory, or remove it yourself"
+        "{path} was not made by rqps and is not empty, so it is left alone; name another directory, or remove it yourself"
     )]
     NotOurs { path: PathBuf },
 
@@ -65,45 +65,44 @@ pub enum Error {
     #[error("{}; {log} ends with:\n{tail}", self.in_short())]
     NotReady { path: PathBuf, waited_s: u64, idle_s: u64, log: PathBuf, tail: String },
 
-    #[error("interrupted at work on {path}; nothing runs there any more")]
+    #[error("interrupted while working on {path}; no server is running there")]
     Interrupted { path: PathBuf },
 
     #[error("{}; {log} ends with:\n{tail}", self.in_short())]
     UncleanStop { path: PathBuf, how: String, log: PathBuf, tail: String },
 
-    #[error("`{name}` is not a variable that a server can be given: a name has letters, digits and _ only")]
+    #[error("`{name}` is not a valid environment variable: use letters, digits and _ only")]
     BadVariable { name: String },
 
     #[error("cannot preload {library} (LD_PRELOAD): {reason}")]
     BadPreload { library: PathBuf, reason: String },
 
     #[error(
-        "the server runs without {library} of LD_PRELOAD and was stopped; {reason}; build it for this system and try \
-         again"
+        "the server did not load {library} (LD_PRELOAD) and was stopped; {reason}; build it for this system and try again"
     )]
     NotPreloaded { library: PathBuf, reason: String },
 
     #[error(
-        "cannot limit the server's memory to {} MiB: {reason}; that takes control groups of memory which this user may \
-         make (root, as a rule): leave the limit (`server_memory` in a plan) out where the host has none",
+        "cannot limit the server's memory to {} MiB: {reason}; the limit (`server_memory` in a plan) needs memory control \
+         groups and the right to create them, usually root's: remove it on hosts without them",
         limit_bytes >> 20
     )]
     NoMemoryLimit { limit_bytes: u64, reason: String },
 
-    #[error("cannot freeze the server with pid {pid}: {reason}; it goes on; its log says more")]
+    #[error("cannot freeze the server with pid {pid}: {reason}; it keeps running; see its log")]
     NotFrozen { pid: u32, reason: String },
 
-    #[error("cannot count instructions: no valgrind in PATH; install the package of that name")]
+    #[error("cannot count instructions: valgrind is not in PATH; install the package valgrind")]
     NoValgrind,
 
     #[error(
-        "cannot count instructions of process {pid}: {reason}; see whether vgdb, which comes with valgrind, works"
+        "cannot count instructions of process {pid}: {reason}; check that vgdb, which comes with valgrind, works"
     )]
     NoCounts { pid: u32, reason: String },
 }
 
 impl Error {
-    /// In one line, without what a program or its log said.
+    /// In one line, without output of a program or its log.
     pub fn in_short(&self) -> String {
         match self {
             Self::Build(error) => error.in_short(),
@@ -114,18 +113,18 @@ impl Error {
                 format!("the server on {} did not start ({status})", path.display())
             }
             Self::NotReady { path, waited_s, idle_s, .. } => format!(
-                "the server on {} is not ready after {waited_s} s, {idle_s} s of them without progress; it was stopped",
+                "the server on {} was not ready after {waited_s} s, the last {idle_s} s without progress; it was stopped",
                 path.display()
             ),
             Self::UncleanStop { path, how, .. } => format!(
-                "the server on {} did not stop cleanly: {how}; its data will be recovered at the next start",
+                "the server on {} did not shut down cleanly: {how}; the next start recovers its data",
                 path.display()
             ),
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
         }
     }
 
-    /// The last that a program or its log said, where the error has it.
+    /// The last lines of a program's output or log, if the error has them.
     pub fn last_words(&self) -> Option<&str> {
         match self {
             Self::Init { tail, .. }
@@ -136,7 +135,7 @@ impl Error {
         }
     }
 
-    /// Of what the system refused, if it did.
+    /// The kind of a system error, if it is one.
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         match self {
             Self::Build(error) => error.io_kind(),
@@ -144,7 +143,7 @@ impl Error {
         }
     }
 
-    /// Whether the request was at fault: a build, config or variable that a user named.
+    /// Whether the user's request was wrong: the name of a build, config or variable.
     pub fn is_usage(&self) -> bool {
         match self {
             Error::Build(error) => error.is_usage(),
@@ -156,7 +155,7 @@ impl Error {
         }
     }
 
-    /// Whether it is that somebody asked to give up.
+    /// Whether somebody interrupted the work.
     pub fn is_interruption(&self) -> bool {
         match self {
             Error::Build(error) => error.is_interruption(),

@@ -1,5 +1,5 @@
-//! Holding all processes of a server still and letting them go on: a server that is not measured must neither vacuum
-//! nor flush while another one is.
+//! Suspending all processes of a server and resuming them: a server must neither vacuum nor flush while another one is
+//! measured.
 //!
 //! When rqps is killed over a stopped server, the signal that ties their lives is pending until it goes on. The kernel
 //! sees to that: a process group that loses the last tie to its session, and has a stopped member, is sent SIGCONT. The
@@ -37,7 +37,7 @@ pub(crate) fn freeze(main_pid: u32) -> Result<()> {
         if Instant::now() >= deadline {
             let waited_s = STOP_MAX.as_secs();
             return Err(failed(format!(
-                "process {} is in state {} after {waited_s} s",
+                "process {} is still in state {} after {waited_s} s",
                 running.pid, running.state
             )));
         }
@@ -45,7 +45,7 @@ pub(crate) fn freeze(main_pid: u32) -> Result<()> {
     }
 }
 
-/// Lets all processes of a server go on, the main one last, so that it finds the others at work.
+/// Resumes all processes of a server, the main one last, so that it finds the others running.
 pub(crate) fn thaw(main_pid: u32) {
     for member in family(main_pid).iter().rev() {
         // It can only fail when the process has just ended.

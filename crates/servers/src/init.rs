@@ -1,4 +1,4 @@
-//! Making a data directory: beside its place, renamed when it is whole. What it is filled with is its DBMS's business.
+//! Creating a data directory: filled beside its place as the DBMS needs it, and renamed when complete.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
@@ -6,22 +6,22 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use rqps_builds::{Build, ServerUser, held_dir};
+use rqps_builds::{Build, ServerUser};
 
 use crate::config::Config;
-use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
+use crate::data_dir::{DataDir, Marker, make_private_dir, prepare_parent, write_marker};
 use crate::error::{Error, Result};
 use crate::launch::listen;
-use crate::making::Making;
+use crate::new_data_dir::NewDataDir;
 use crate::server::Server;
 use crate::spec::{Applied, Listen, ServerSpec};
 use crate::system::System;
 use crate::systems;
 
-/// What a data directory that this build makes with this config depends on: arms whose keys are equal can share one.
-/// Whether a build really reads another's shows when it is started: builds from source may differ in what they write.
+/// A key of what the content of a data directory depends on: arms with equal keys can share one. Only the start shows
+/// whether a build can really read another's: builds from source may differ in what they write.
 pub fn data_key(build: &Build, config: &Config) -> String {
-    systems::of(build.dbms).data_key(build, config)
+    systems::get(build.dbms).data_key(build, config)
 }
 
 impl Server {
@@ -34,8 +34,7 @@ impl Server {
         Server::init_unless(spec, &AtomicBool::new(false))
     }
 
-    /// As [`Server::init`], given up when `interrupted` becomes true (a server's own program makes system tables for up
-    /// to a minute).
+    /// As [`Server::init`], given up when `interrupted` becomes true (creating system tables may take a minute).
     pub fn init_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Applied> {
         let data_dir = DataDir::at(&spec.data_dir)?;
         let user = prepare_parent(&data_dir)?;
@@ -45,7 +44,7 @@ impl Server {
         let listen = listen(spec, data_dir.socket_dir())?;
         let made = init(spec, &data_dir, &user, &listen, interrupted);
         if made.is_err() {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
         }
         made
@@ -64,15 +63,14 @@ fn init(
     let staged = staging.join("data");
     let marker = Marker { dbms: spec.build.dbms, build: spec.build.label() };
     let password = random_password()?;
-    create_dir(&staging, 0o755)?;
+    DirBuilder::new().mode(0o755).create(&staging).map_err(Error::file("create", &staging))?;
     write_marker(&staging, &marker, user)?;
-    create_dir(&staged, 0o700)?;
-    held_dir::give(&staged, user)?;
-    let making =
-        Making { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
-    let system = systems::of(spec.build.dbms);
-    let applied = system.fill(&making).map_err(|error| with_hint(error, system))?;
-    let Making { staging, staged, .. } = making;
+    make_private_dir(&staged, user)?;
+    let new =
+        NewDataDir { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
+    let system = systems::get(spec.build.dbms);
+    let applied = system.fill(&new).map_err(|error| with_hint(error, system))?;
+    let NewDataDir { staging, staged, .. } = new;
     write_marker(&staged, &marker, user)?;
     data_dir.keep_password(&password)?;
     fs::rename(&staged, &data_dir.path)
@@ -81,16 +79,12 @@ fn init(
     Ok(applied)
 }
 
-/// A step that failed, with advice where its last words show a cause that is known.
+/// Adds advice to a failed step whose output shows a known cause.
 fn with_hint(mut error: Error, system: &dyn System) -> Error {
     if let Error::Init { tail, hint, .. } = &mut error {
         *hint = system.hint(tail);
     }
     error
-}
-
-fn create_dir(path: &Path, mode: u32) -> Result<()> {
-    DirBuilder::new().mode(mode).create(path).map_err(Error::file("create", path))
 }
 
 fn random_password() -> Result<String> {

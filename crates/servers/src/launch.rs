@@ -21,15 +21,15 @@ use crate::spec::{DATABASE, Listen, ServerEndpoint, ServerSpec, USER};
 use crate::system::{START_MAX, Start, System};
 use crate::systems;
 
-/// A start is given up after this long without a sign of progress (a longer log, CPU time used).
+/// A start is given up after this long without progress (a longer log, CPU time used).
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
-/// How often a start is tried when its cause of failure may pass.
+/// How often a start is tried while its failure may be transient.
 const STARTS_MAX: u32 = 10;
 
 impl Server {
     /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions.
-    /// The config is applied anew, so it may be another than at init.
+    /// The config is applied again, so it may differ from the one at init.
     pub fn start(spec: &ServerSpec) -> Result<Server> {
         Server::start_unless(spec, &AtomicBool::new(false))
     }
@@ -44,7 +44,7 @@ impl Server {
             } else {
                 Error::BadDataDir {
                     path: data_dir.path,
-                    reason: "it does not exist: init comes first".to_owned(),
+                    reason: "it does not exist: run init first".to_owned(),
                 }
             });
         };
@@ -54,13 +54,13 @@ impl Server {
             return Err(Error::BadDataDir {
                 path: data_dir.path,
                 reason: format!(
-                    "it was made by {} and the build is {}: take a build of the same DBMS, or make it anew",
+                    "it was created by {}, but the build is {}: use a build of the same DBMS, or create it again",
                     marker.build,
                     spec.build.label()
                 ),
             });
         }
-        let system = systems::of(spec.build.dbms);
+        let system = systems::get(spec.build.dbms);
         system.check_data_dir(&data_dir, &spec.build, &marker)?;
         let password = data_dir.password()?;
         let launch =
@@ -68,7 +68,7 @@ impl Server {
         let mut attempt = 1;
         loop {
             match launch.once() {
-                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.may_retry(&tail) => {
+                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.is_transient(&tail) => {
                     attempt += 1;
                     thread::sleep(Duration::from_millis(500));
                 }
@@ -82,13 +82,13 @@ impl Server {
 pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
     Ok(Listen {
         socket_dir,
-        port: if spec.tcp { free_port()? } else { systems::of(spec.build.dbms).socket_port() },
+        port: if spec.tcp { free_port()? } else { systems::get(spec.build.dbms).socket_port() },
         tcp: spec.tcp,
         clients_max: spec.clients_max,
     })
 }
 
-/// A port that is free now; the start is repeated when it is taken before the server has it.
+/// A port that is free now; the start is repeated if another program takes it first.
 fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
@@ -102,7 +102,7 @@ struct Launch<'a> {
     user: &'a ServerUser,
     password: &'a str,
     lock: &'a File,
-    /// Set by somebody else when the start is to be given up.
+    /// Set by somebody else to give up the start.
     interrupted: &'a AtomicBool,
 }
 
@@ -143,10 +143,10 @@ impl Launch<'_> {
         }
         self.wait_until_ready(&mut server)?;
         if let Some(group) = &group {
-            // It may have started one or the other before it was in the group itself.
+            // It may have started some before it joined the group itself.
             process::family(server.pid()).iter().try_for_each(|member| group.join(member.pid))?;
         }
-        // Under an instrument it is that which runs.
+        // With an instrument, that is the program.
         if let Some(program) = process::exe_of(server.pid()) {
             server.program = program;
         }
@@ -156,7 +156,7 @@ impl Launch<'_> {
     }
 
     fn system(&self) -> &'static dyn System {
-        systems::of(self.spec.build.dbms)
+        systems::get(self.spec.build.dbms)
     }
 
     /// The program, after what sets its environment and what it is run under.
@@ -175,12 +175,11 @@ impl Launch<'_> {
         Ok(guarded)
     }
 
-    /// What may have killed a server whose memory is limited.
-    fn hint_of_limit(&self, status: &str) -> Option<String> {
+    /// A hint for a server that was killed and whose memory is limited.
+    fn memory_limit_hint(&self, status: &str) -> Option<String> {
         let limit = self.spec.memory_bytes_max.filter(|_| status.contains("SIGKILL"))?;
         Some(format!(
-            "\nperhaps its limit of memory, {} MiB, is too small for this config: raise it, or give the server smaller \
-             buffers",
+            "\nperhaps its memory limit, {} MiB, is too small for this config: raise the limit, or use smaller buffers",
             limit >> 20
         ))
     }
@@ -197,7 +196,7 @@ impl Launch<'_> {
                 return Err(Error::Died {
                     path: path.clone(),
                     log: server.log.path.clone(),
-                    hint: self.hint_of_limit(&status).unwrap_or_else(|| system.hint(&tail)),
+                    hint: self.memory_limit_hint(&status).unwrap_or_else(|| system.hint(&tail)),
                     status,
                     tail,
                 });
@@ -205,10 +204,10 @@ impl Launch<'_> {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted { path: path.clone() });
             }
-            if progress.look_due() {
-                // A start this long: let a later rqps find the process should this one crash.
+            if progress.check_due() {
+                // On a long start, let a later rqps find the process should this one crash.
                 self.data_dir.write_record(server.pid())?;
-                progress.look(server);
+                progress.check(server);
             }
             if progress.idle() > IDLE_MAX || progress.waited() > START_MAX {
                 return Err(Error::NotReady {
@@ -225,10 +224,10 @@ impl Launch<'_> {
     }
 }
 
-/// Whether a starting server still gets somewhere, looked at once a second.
+/// Whether a starting server still makes progress, checked once a second.
 struct Progress {
     start: Instant,
-    looked: Instant,
+    checked: Instant,
     progressed: Instant,
     /// Bytes of log, ticks of CPU.
     seen: (u64, u64),
@@ -237,18 +236,18 @@ struct Progress {
 impl Progress {
     fn new() -> Progress {
         let now = Instant::now();
-        Progress { start: now, looked: now, progressed: now, seen: (0, 0) }
+        Progress { start: now, checked: now, progressed: now, seen: (0, 0) }
     }
 
-    fn look_due(&self) -> bool {
-        self.looked.elapsed() >= Duration::from_secs(1)
+    fn check_due(&self) -> bool {
+        self.checked.elapsed() >= Duration::from_secs(1)
     }
 
-    fn look(&mut self, server: &Server) {
-        self.looked = Instant::now();
+    fn check(&mut self, server: &Server) {
+        self.checked = Instant::now();
         let seen = (server.log.len_bytes(), process::family_cpu_ticks(server.pid()));
         if seen != self.seen {
-            (self.seen, self.progressed) = (seen, self.looked);
+            (self.seen, self.progressed) = (seen, self.checked);
         }
     }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_builds::guard::DeathSignal;
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
@@ -25,10 +24,10 @@ const LEFTOVER_PATIENCE: Duration = Duration::from_secs(5);
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Ends any server whose marker is gone.
-const ANY_SERVER: Signals = Signals { clean: Signal::TERM, quick: Signal::QUIT, death: DeathSignal::Kill };
+const ANY_SERVER: Signals = Signals { clean: Signal::TERM, quick: Signal::QUIT, death: Signal::KILL };
 
 /// Removes a data directory that rqps made, with everything kept beside it; a server left on it is ended before. A
-/// directory that does not exist is no error.
+/// missing directory is not an error.
 ///
 /// # Errors
 /// When rqps did not make it, or it is in use.
@@ -49,7 +48,7 @@ impl DataDir {
     /// whether there was one. Call with the lock held, which says that no rqps is using it.
     ///
     /// # Errors
-    /// When somebody else's server is at work on it, or the process noted cannot be ended.
+    /// When somebody else's server runs on it, or the recorded process cannot be killed.
     pub fn reap(&self) -> Result<bool> {
         let record = fs::read_to_string(self.record_path())
             .ok()
@@ -62,25 +61,28 @@ impl DataDir {
             return Ok(false);
         };
         if found {
-            let signals = self.marker().map_or(ANY_SERVER, |marker| systems::of(marker.dbms).signals());
+            let signals = self.marker().map_or(ANY_SERVER, |marker| systems::get(marker.dbms).signals());
             end(&record.process, signals);
         }
         end_stragglers(&self.path, &record.process.exe);
         if record.process.alive() {
             return Err(Error::InUse {
                 path: self.path.clone(),
-                holder: format!("pid {}, left by an earlier rqps, which cannot be ended", record.process.pid),
+                holder: format!(
+                    "pid {}, left by an earlier rqps, which cannot be killed",
+                    record.process.pid
+                ),
             });
         }
         self.clear_record();
         Ok(found)
     }
 
-    /// Refuses when a server is at work here that is not noted. One that an rqps was killed over while it
-    /// started is not noted either, but about to end.
+    /// Refuses if an unrecorded server runs here. One whose rqps was killed during its start is not recorded either,
+    /// but about to exit.
     fn check_not_foreign(&self) -> Result<()> {
         let deadline = Instant::now() + ORPHAN_PATIENCE;
-        let at_work = |dbms: Dbms| Some((dbms, systems::of(dbms).server_at_work(&self.path)?));
+        let at_work = |dbms: Dbms| Some((dbms, systems::get(dbms).running_server(&self.path)?));
         // What rqps made for one DBMS no other could work on.
         let possible = self.marker().map_or_else(|| Dbms::ALL.to_vec(), |marker| vec![marker.dbms]);
         while let Some((dbms, pid)) = possible.iter().copied().find_map(at_work) {
@@ -159,7 +161,7 @@ fn end(process: &Identity, signals: Signals) {
 fn end_makers(staging: &Path) {
     let deadline = Instant::now() + ORPHAN_PATIENCE;
     loop {
-        let makers = process::working_below(staging);
+        let makers = process::working_in(staging, true);
         if makers.is_empty() || Instant::now() >= deadline {
             return;
         }

@@ -40,7 +40,7 @@ impl Log {
         fs::metadata(&self.path).map_or(0, |meta| meta.len())
     }
 
-    /// The last lines since this start; an error reading them is told in their place.
+    /// The last lines since this start; a read error is shown instead of them.
     pub fn tail(&self, lines: usize) -> String {
         tail(&self.path, self.start_bytes, lines)
     }

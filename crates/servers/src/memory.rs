@@ -1,5 +1,5 @@
-//! A limit of a server's memory, its share of the page cache included: a control group of its own, which makes a small
-//! database one that does not fit. Both versions of the kernel's interface are known.
+//! A memory limit for a server, its share of the page cache included: a control group of its own. It makes a small
+//! database one that does not fit in memory. Control groups of both versions are supported.
 
 use std::fs;
 use std::io;
@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use procfs::process::MountInfo;
+use procfs::{FromBufRead, ProcessCGroup, ProcessCGroups};
 use rqps_builds::sha256_hex;
 
 use crate::error::{Error, Result};
@@ -15,7 +17,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 const OWN_GROUPS: &str = "/proc/self/cgroup";
 /// The file through which processes enter a group.
 const PROCESSES: &str = "cgroup.procs";
-/// How long processes that have just ended may keep a group from being removed, and how often that is looked at.
+/// How long processes that have just ended may keep a group from being removed, and how often to retry.
 const LEAVE_MAX: Duration = Duration::from_secs(2);
 const LEAVE_POLL: Duration = Duration::from_millis(5);
 
@@ -34,7 +36,7 @@ impl Interface {
         }
     }
 
-    /// Keeps what does not fit from being swapped out: the file and what to write.
+    /// Prevents swapping: the file and what to write.
     fn no_swap(self) -> (&'static str, &'static str) {
         match self {
             Interface::V1 => ("memory.swappiness", "0"),
@@ -50,7 +52,7 @@ struct Parent {
     interface: Interface,
 }
 
-/// The group of one server. It is removed with [`remove`], once its processes are gone.
+/// The group of one server; [`remove`] removes it once its processes are gone.
 #[derive(Debug)]
 pub(crate) struct MemoryGroup {
     dir: PathBuf,
@@ -58,7 +60,7 @@ pub(crate) struct MemoryGroup {
 }
 
 impl MemoryGroup {
-    /// Makes the group of the server on this data directory; one that a killed rqps left is made anew.
+    /// Creates the group of the server on this data directory, in place of one that a killed rqps left.
     pub fn create(data_dir: &Path, limit_bytes: u64) -> Result<Self> {
         let refused = |reason: String| Error::NoMemoryLimit { limit_bytes, reason };
         let Parent { dir: parent, interface } = parent().map_err(refused)?;
@@ -80,12 +82,12 @@ impl MemoryGroup {
         let limit = dir.join(interface.limit_file());
         fs::write(&limit, limit_bytes.to_string()).map_err(|error| failed("write", &limit, error))?;
         let (file, value) = interface.no_swap();
-        // Hosts that count no swap have no such file.
+        // Hosts without swap accounting have no such file.
         let _set = fs::write(dir.join(file), value);
         Ok(Self { dir, limit_bytes })
     }
 
-    /// Takes a process in, unless it has ended; what it starts from now on is in it too.
+    /// Adds a process, unless it has ended; processes that it starts later belong to the group too.
     pub fn join(&self, pid: u32) -> Result<()> {
         let path = self.dir.join(PROCESSES);
         match fs::write(&path, pid.to_string()) {
@@ -98,8 +100,7 @@ impl MemoryGroup {
     }
 }
 
-/// Removes the group of the server on this data directory, if there is one. A group that cannot be removed holds
-/// nothing and limits nothing.
+/// Removes the group of the server on this data directory, if there is one. A leftover group is empty and does no harm.
 pub(crate) fn remove(data_dir: &Path) {
     let Ok(Parent { dir, .. }) = parent() else {
         return;
@@ -118,12 +119,13 @@ fn name(data_dir: &Path) -> String {
     format!("rqps-{}", &digest[..16])
 }
 
-/// Where groups can be made; or why there is no such place, in a phrase.
+/// Where groups can be created, or why they cannot.
 fn parent() -> std::result::Result<Parent, String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"));
-    let found = parent_in(&read(MOUNTS)?, &read(OWN_GROUPS)?);
-    let Some(mut parent) = found else {
-        return Err("no control groups of memory are mounted".to_owned());
+    let groups =
+        ProcessCGroups::from_buf_read(read(OWN_GROUPS)?.as_bytes()).map_err(|error| error.to_string())?;
+    let Some(mut parent) = parent_in(&read(MOUNTS)?, &groups) else {
+        return Err("no memory control groups are mounted".to_owned());
     };
     if parent.interface == Interface::V2 {
         let has = fs::read_to_string(parent.dir.join("cgroup.controllers")).unwrap_or_default();
@@ -131,34 +133,23 @@ fn parent() -> std::result::Result<Parent, String> {
             return Err(format!("the control groups in {} have no memory controller", parent.dir.display()));
         }
     }
-    // In a container, the path of its own group may lie outside what it sees.
+    // In a container, the path of its own group may not be visible.
     while !parent.dir.join(PROCESSES).exists() && parent.dir.pop() {}
     Ok(parent)
 }
 
 /// Below this program's own group in version 1, so that a limit of its own still holds; in version 2 at the root, since
 /// a group with processes of its own cannot have limited groups in it.
-fn parent_in(mounts: &str, own_groups: &str) -> Option<Parent> {
-    let mount = |wanted: &dyn Fn(&str, &str) -> bool| {
-        mounts.lines().find_map(|line| {
-            let (place, kind) = line.split_once(" - ")?;
-            let mut kind = kind.split(' ');
-            let (system, options) = (kind.next()?, kind.nth(1)?);
-            let at = PathBuf::from(place.split(' ').nth(4)?);
-            wanted(system, options).then_some(at)
-        })
-    };
-    let has_memory = |options: &str| options.split(',').any(|option| option == "memory");
-    if let Some(root) = mount(&|system, options| system == "cgroup" && has_memory(options)) {
-        let own = own_groups.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            has_memory(controllers).then_some(path)
-        });
-        let own = own.unwrap_or_default().trim_start_matches('/');
-        return Some(Parent { dir: root.join(own), interface: Interface::V1 });
+fn parent_in(mounts: &str, own_groups: &ProcessCGroups) -> Option<Parent> {
+    let mounts: Vec<MountInfo> = mounts.lines().filter_map(|line| MountInfo::from_line(line).ok()).collect();
+    let of_type = |fs_type: &'static str| mounts.iter().filter(move |mount| mount.fs_type == fs_type);
+    if let Some(root) = of_type("cgroup").find(|mount| mount.super_options.contains_key("memory")) {
+        let has_memory = |group: &&ProcessCGroup| group.controllers.iter().any(|name| name == "memory");
+        let own = own_groups.into_iter().find(has_memory).map_or("", |group| group.pathname.as_str());
+        let dir = root.mount_point.join(own.trim_start_matches('/'));
+        return Some(Parent { dir, interface: Interface::V1 });
     }
-    let dir = mount(&|system, _| system == "cgroup2")?;
+    let dir = of_type("cgroup2").next()?.mount_point.clone();
     Some(Parent { dir, interface: Interface::V2 })
 }
 
@@ -172,6 +163,9 @@ mod tests {
                   30 25 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
                   31 25 0:27 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n\
                   32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw";
+        let parent_in = |mounts: &str, groups: &str| {
+            parent_in(mounts, &ProcessCGroups::from_buf_read(groups.as_bytes()).unwrap())
+        };
         let found = parent_in(v1, "5:devices:/\n4:memory:/box/a1\n0::/");
         let dir = PathBuf::from("/sys/fs/cgroup/memory/box/a1");
         assert_eq!(found, Some(Parent { dir, interface: Interface::V1 }));

@@ -36,7 +36,7 @@ pub(crate) fn value_before(
         .and_then(|rest| rest.split_once(": "))
         .map(|(version, value)| (version.trim().to_owned(), value.trim().to_owned()))
         .filter(|(version, value)| is_version(version) && is_value(value))
-        .ok_or_else(|| format!("after `{ANNOTATION}` rqps expects such as `before 10: 1000`"))
+        .ok_or_else(|| format!("expected something like `before 10: 1000` after `{ANNOTATION}`"))
 }
 
 /// A value in single quotes, for any value.

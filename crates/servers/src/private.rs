@@ -19,7 +19,7 @@ pub(crate) fn read_private(path: &Path, owner: u32) -> Result<Vec<u8>> {
     Ok(dir.read(name, Some(owner))?)
 }
 
-/// Removes a file; one that is not there is no error.
+/// Removes a file; a missing one is not an error.
 pub(crate) fn remove_private(path: &Path) -> Result<()> {
     let (dir, name) = held(path)?;
     Ok(dir.remove_file(name)?)

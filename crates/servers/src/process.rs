@@ -1,4 +1,4 @@
-//! Processes by identity: a pid alone says nothing once its process has ended and the number was given to another.
+//! Processes by identity: once a process has ended, its pid may belong to another one.
 
 use std::fs;
 use std::io;
@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use procfs::FromRead;
+use procfs::process::Stat;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
@@ -23,21 +25,22 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// The process that has this pid now; none when there is none, it is a zombie, or its program cannot be read.
-    pub fn of(pid: u32) -> Option<Identity> {
-        let stat = Stat::of(pid)?;
+    pub fn read(pid: u32) -> Option<Identity> {
+        let stat = stat_of(pid)?;
         if stat.state == 'Z' || stat.state == 'X' {
             return None;
         }
-        Some(Identity { pid, start_ticks: stat.start_ticks, boot_id: boot_id(), exe: exe_of(pid)? })
+        let boot_id = procfs::sys::kernel::random::boot_id().unwrap_or_default();
+        Some(Identity { pid, start_ticks: stat.starttime, boot_id, exe: exe_of(pid)? })
     }
 
     /// Whether this very process still lives.
     pub fn alive(&self) -> bool {
-        Identity::of(self.pid).as_ref() == Some(self)
+        Identity::read(self.pid).as_ref() == Some(self)
     }
 }
 
-/// The program a process runs, without the kernel's mark for a removed file.
+/// The program that a process runs, without the kernel's mark for a deleted file.
 pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let text = exe.to_string_lossy();
@@ -47,7 +50,7 @@ pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
     })
 }
 
-/// Whether there is a process with this pid, also one that has ended and was not waited for.
+/// Whether there is a process with this pid, zombies included.
 pub(crate) fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
@@ -57,8 +60,7 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
     Ok(kill_process(pid, signal)?)
 }
 
-/// Waits for the end of a program that leads a process group; none when it was ended, with all that it started, because
-/// `interrupted` became true.
+/// Waits for a program that leads a process group; none if the group was killed because `interrupted` became true.
 pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
@@ -66,7 +68,7 @@ pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Re
         }
         if interrupted.load(Ordering::Relaxed) {
             if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                // It can only fail when the program has just ended.
+                // It fails only if the program has just exited.
                 let _sent = kill_process_group(group, Signal::KILL);
             }
             child.wait()?;
@@ -76,38 +78,29 @@ pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Re
     }
 }
 
-/// Every process that runs this program with this working directory.
-fn running_in(directory: &Path, exe: &Path) -> Vec<u32> {
-    let Ok(exe) = fs::canonicalize(exe) else {
-        return Vec::new();
-    };
-    working_in(directory).into_iter().filter(|pid| exe_of(*pid).is_some_and(|its| its == exe)).collect()
-}
-
-/// Ends processes of a server whose main process is gone: they run its program, in its data directory. They
-/// would notice by themselves, but not before their present query ends.
+/// Kills processes of a server whose main process is gone: they run its program, in its data directory. They would
+/// notice on their own, but not before their current query ends.
 pub(crate) fn end_stragglers(data_dir: &Path, exe: &Path) {
-    for pid in running_in(data_dir, exe) {
-        // It may end by itself at this moment.
-        let _sent = signal(pid, Signal::KILL);
+    let Ok(exe) = fs::canonicalize(exe) else {
+        return;
+    };
+    for pid in working_in(data_dir, false) {
+        if exe_of(pid).is_some_and(|its| its == exe) {
+            // It may exit at this moment.
+            let _sent = signal(pid, Signal::KILL);
+        }
     }
 }
 
-/// Every process with this working directory.
-pub(crate) fn working_in(directory: &Path) -> Vec<u32> {
+/// Every process whose working directory is this one, or with `below` is inside it.
+pub(crate) fn working_in(directory: &Path, below: bool) -> Vec<u32> {
     let Ok(directory) = fs::canonicalize(directory) else {
         return Vec::new();
     };
-    pids().filter(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == directory)).collect()
-}
-
-/// Every process whose working directory is this one or below it.
-pub(crate) fn working_below(directory: &Path) -> Vec<u32> {
-    let Ok(directory) = fs::canonicalize(directory) else {
-        return Vec::new();
+    let works_there = |pid: &u32| {
+        fs::read_link(format!("/proc/{pid}/cwd"))
+            .is_ok_and(|cwd| if below { cwd.starts_with(&directory) } else { cwd == directory })
     };
-    let works_there =
-        |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&directory));
     pids().filter(works_there).collect()
 }
 
@@ -119,15 +112,13 @@ fn pids() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// CPU time in clock ticks of a process, its living children and those it has waited for: grows while any of
-/// them works.
+/// CPU time in clock ticks of a process, its live children and those it has waited for: grows while any of them works.
 pub(crate) fn family_cpu_ticks(pid: u32) -> u64 {
-    let own = Stat::of(pid).map_or(0, |stat| stat.cpu_ticks);
-    let children = pids().filter_map(Stat::of).filter(|stat| stat.parent == pid);
-    own + children.map(|stat| stat.cpu_ticks).sum::<u64>()
+    let of_family = |stat: &Stat| stat.pid == pid.cast_signed() || stat.ppid == pid.cast_signed();
+    pids().filter_map(stat_of).filter(of_family).map(|stat| cpu_ticks(&stat)).sum()
 }
 
-/// A process and its state, as the kernel writes that: `T` when it is stopped.
+/// A process and its state in the kernel's notation: `T` for stopped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub pid: u32,
@@ -135,7 +126,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Whether it does nothing until it is told to: stopped, or ended.
+    /// Whether it is stopped or has ended.
     pub fn is_still(self) -> bool {
         matches!(self.state, 'T' | 't' | 'Z' | 'X')
     }
@@ -143,48 +134,25 @@ impl Member {
 
 /// A process, then its children, theirs, and so on.
 pub(crate) fn family(pid: u32) -> Vec<Member> {
-    let stats: Vec<(u32, Stat)> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
-    let first = stats.iter().find(|(its, _)| *its == pid);
-    let mut family: Vec<Member> =
-        first.map(|(_, stat)| Member { pid, state: stat.state }).into_iter().collect();
+    let stats: Vec<Stat> = pids().filter_map(stat_of).collect();
+    let member = |stat: &Stat| Member { pid: stat.pid.cast_unsigned(), state: stat.state };
+    let first = stats.iter().find(|stat| stat.pid.cast_unsigned() == pid);
+    let mut family: Vec<Member> = first.map(member).into_iter().collect();
     let mut next = 0;
     while let Some(parent) = family.get(next).map(|member| member.pid) {
-        let children = stats.iter().filter(|(_, stat)| stat.parent == parent);
-        family.extend(children.map(|(pid, stat)| Member { pid: *pid, state: stat.state }));
+        family.extend(stats.iter().filter(|stat| stat.ppid.cast_unsigned() == parent).map(member));
         next += 1;
     }
     family
 }
 
-/// The fields of `/proc/<pid>/stat` that are needed here.
-struct Stat {
-    state: char,
-    parent: u32,
-    cpu_ticks: u64,
-    start_ticks: u64,
+/// Cheaper than [`procfs::process::Process`], which opens the process's directory too.
+fn stat_of(pid: u32) -> Option<Stat> {
+    Stat::from_file(format!("/proc/{pid}/stat")).ok()
 }
 
-impl Stat {
-    fn of(pid: u32) -> Option<Stat> {
-        Stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// The second field is the program's name in parentheses and may itself hold spaces and parentheses.
-    fn parse(text: &str) -> Option<Stat> {
-        let (_, rest) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        Some(Stat {
-            state: fields.first()?.chars().next()?,
-            parent: u32::try_from(number(1)?).ok()?,
-            cpu_ticks: number(11)? + number(12)? + number(13)? + number(14)?,
-            start_ticks: number(19)?,
-        })
-    }
-}
-
-fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+fn cpu_ticks(stat: &Stat) -> u64 {
+    stat.utime + stat.stime + (stat.cutime + stat.cstime).max(0).cast_unsigned()
 }
 
 #[cfg(test)]
@@ -192,17 +160,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_name_with_parentheses_shifts_no_field() {
-        let text = "42 (a (b) c) S 7 42 42 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 987654 1 2 3";
-        let stat = Stat::parse(text).unwrap();
-        assert_eq!((stat.state, stat.parent), ('S', 7));
-        assert_eq!((stat.cpu_ticks, stat.start_ticks), (100, 987_654));
-    }
-
-    #[test]
     fn an_ended_process_is_not_alive() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let identity = Identity::of(child.id()).unwrap();
+        let identity = Identity::read(child.id()).unwrap();
         assert!(identity.alive());
         let other = Identity { start_ticks: identity.start_ticks + 1, ..identity.clone() };
         assert!(!other.alive());

@@ -1,4 +1,4 @@
-//! A running server: watched, held still, stopped. `init` makes its data directory, `launch` starts it.
+//! A running server: monitored, frozen, stopped. `init` makes its data directory, `launch` starts it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ use crate::systems;
 /// How long a clean shutdown may take, a checkpoint of a large cache included.
 const CLEAN_MAX: Duration = Duration::from_secs(600);
 
-/// The same when somebody waits for rqps to end: what is not written by then is recovered at the next start.
+/// The same while somebody waits for rqps to exit: the next start recovers what is not written by then.
 const IMPATIENT_CLEAN_MAX: Duration = Duration::from_secs(5);
 
-/// How long a server may take to end at once before it is killed; one that hangs never does.
+/// How long an immediate shutdown may take before the server is killed; one that hangs never exits.
 const QUICK_MAX: Duration = Duration::from_secs(2);
 
-/// How long the kernel may take to clear a killed one away: it frees all its memory.
+/// How long the kernel may take to remove a killed server: it frees all its memory.
 const KILLED_MAX: Duration = Duration::from_secs(30);
 
 /// A running server. Dropping it stops it, with less patience than [`Server::stop`].
@@ -71,14 +71,14 @@ impl Server {
         self.log.tail(lines)
     }
 
-    /// What another thread needs to look after it; none when it has ended.
+    /// A handle for other threads; none when it has exited.
     pub fn handle(&self) -> Option<ServerHandle> {
         let pid = self.child.id();
-        let process = Identity::of(pid)?;
+        let process = Identity::read(pid)?;
         Some(ServerHandle { pid, process, log: self.log.clone(), data_dir: self.data_dir.path.clone() })
     }
 
-    /// Whether its main process lives. When it has died by itself, what is left of its processes is ended too.
+    /// Whether its main process is running. If it died, its remaining processes are killed too.
     pub fn alive(&mut self) -> bool {
         if self.exit.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
@@ -97,8 +97,8 @@ impl Server {
         self.exit.map(|status| status.to_string())
     }
 
-    /// Lets sessions that begin from now on run on these CPUs only. Background processes that are there stay where they
-    /// are; those that the main process starts later, autovacuum and parallel workers among them, go with the sessions.
+    /// Restricts sessions that begin from now on to these CPUs. Existing background processes stay where they are;
+    /// those that the main process starts later, such as autovacuum and parallel workers, go with the sessions.
     ///
     /// # Errors
     /// When the server has ended, or none of these CPUs is there.
@@ -106,25 +106,25 @@ impl Server {
         Ok(cpus.place(self.pid())?)
     }
 
-    /// Stops all its processes where they are, until [`Server::thaw`]: returns when none of them runs. What would have
-    /// been due meanwhile, a checkpoint for instance, is due when they go on.
+    /// Suspends all its processes until [`Server::thaw`]; returns when none of them runs. What was due meanwhile, such
+    /// as a checkpoint, is due when they resume.
     ///
     /// # Errors
-    /// When a process cannot be stopped within half a minute; all go on then.
+    /// When a process cannot be stopped within half a minute; all resume then.
     pub fn freeze(&mut self) -> Result<()> {
         if !self.alive() {
-            return Err(Error::NotFrozen { pid: self.pid(), reason: "it has ended".to_owned() });
+            return Err(Error::NotFrozen { pid: self.pid(), reason: "it has exited".to_owned() });
         }
         self.frozen = true;
         freeze::freeze(self.pid()).inspect_err(|_| self.thaw())
     }
 
-    /// Whether somebody else has stopped one of its processes.
+    /// Whether somebody else has suspended one of its processes.
     pub fn stands_still(&self) -> bool {
         !self.frozen && process::family(self.pid()).iter().any(|member| matches!(member.state, 'T' | 't'))
     }
 
-    /// Lets its processes go on; no matter when they already do.
+    /// Resumes its processes; no effect if they are running.
     pub fn thaw(&mut self) {
         if self.frozen && self.alive() {
             freeze::thaw(self.pid());
@@ -135,8 +135,7 @@ impl Server {
     /// Shuts it down: sessions are ended, a checkpoint is written, all processes are gone when this returns.
     ///
     /// # Errors
-    /// When it had ended by itself before, or had to be ended without a checkpoint after ten minutes. It is gone then
-    /// too.
+    /// When it had already exited, or had to be killed without a checkpoint after ten minutes. It is gone then, too.
     pub fn stop(self) -> Result<()> {
         self.stop_unless(&AtomicBool::new(false))
     }
@@ -146,8 +145,7 @@ impl Server {
         self.shut_down(CLEAN_MAX, interrupted)
     }
 
-    /// Ends it as a crash would, without a checkpoint: the next start recovers. For tests, and for data not
-    /// needed again.
+    /// Ends it like a crash, without a checkpoint: the next start recovers. For tests, and for data not needed again.
     pub fn stop_immediately(mut self) {
         if self.alive() {
             self.end_now();
@@ -166,21 +164,21 @@ impl Server {
                 || asked_at.is_some_and(|asked: Instant| asked.elapsed() >= IMPATIENT_CLEAN_MAX)
         };
         let how = if !self.alive() {
-            Some("it had ended before".to_owned())
+            Some("it had already exited".to_owned())
         } else {
             self.send(self.signals().clean);
             if self.wait_until(over) {
                 None
             } else {
                 self.end_now();
-                Some(format!("it was not done after {} s and was ended", begun.elapsed().as_secs()))
+                Some(format!("it was not done after {} s and was killed", begun.elapsed().as_secs()))
             }
         };
         self.data_dir.clear_record();
         let status = self.exit.map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
         let clean = how.is_none() && self.exit.is_some_and(|status| status.success());
         if clean {
-            return systems::of(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
+            return systems::get(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
         }
         Err(Error::UncleanStop {
             path: self.data_dir.path.clone(),
@@ -191,21 +189,21 @@ impl Server {
     }
 
     fn signals(&self) -> Signals {
-        systems::of(self.dbms).signals()
+        systems::get(self.dbms).signals()
     }
 
     /// The child has not been waited for, so its pid is still its own.
     fn send(&mut self, signal: Signal) {
-        // A stopped process would not act on it.
+        // A suspended process would not handle it.
         self.thaw();
         if self.alive() {
-            // It can only fail when the process has just ended, which the next wait sees.
+            // It fails only if the process has just exited, which the next wait sees.
             let _sent = process::signal(self.child.id(), signal);
         }
     }
 
-    /// Ends it at once, sessions and all, but keeps its place: for statements that would not end by
-    /// themselves. The next start recovers.
+    /// Ends it at once with all sessions, for statements that would not end on their own; its data directory stays. The
+    /// next start recovers.
     pub fn end_now(&mut self) {
         self.send(self.signals().quick);
         if !self.wait(QUICK_MAX) {
@@ -218,13 +216,13 @@ impl Server {
         self.wait(KILLED_MAX);
     }
 
-    /// Waits for the end, at most so long.
+    /// Waits for the exit, up to this time.
     fn wait(&mut self, at_most: Duration) -> bool {
         let start = Instant::now();
         self.wait_until(|| start.elapsed() >= at_most)
     }
 
-    /// Waits for the end until somebody has waited long enough.
+    /// Waits for the exit until `over` says to give up.
     fn wait_until(&mut self, mut over: impl FnMut() -> bool) -> bool {
         while self.alive() {
             if over() {
@@ -236,7 +234,7 @@ impl Server {
     }
 }
 
-/// A running server as seen by a thread that does not own it. It is of use while the [`Server`] lives.
+/// A running server for a thread that does not own it; valid as long as the [`Server`].
 #[derive(Debug, Clone)]
 pub struct ServerHandle {
     pid: u32,
@@ -255,8 +253,8 @@ impl ServerHandle {
         self.log.tail(lines)
     }
 
-    /// Ends all its processes at once: some would answer their clients no sooner without the main one. The owner sees
-    /// that it has died.
+    /// Kills all its processes: without the main one alone, some would go on serving their clients. The owner sees that
+    /// it has died.
     pub fn kill(&self) {
         let members = process::family(self.pid);
         // Another process may have its pid by now.
@@ -277,7 +275,7 @@ impl ServerHandle {
 impl Drop for Server {
     fn drop(&mut self) {
         if self.alive() {
-            // Nobody is there to be told.
+            // Nobody can be told.
             let _stopped = self.shut_down(IMPATIENT_CLEAN_MAX, &AtomicBool::new(true));
         } else {
             self.data_dir.clear_record();

@@ -1,6 +1,6 @@
 //! Data directories kept as they are and made again, so that every block starts from the same bytes.
 //!
-//! A snapshot is a data directory that nobody starts a server on: it carries the same marker, and is removed as any.
+//! A snapshot is a data directory without a server: it has the same marker, and is removed like any other.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -20,7 +20,7 @@ use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
 use crate::error::{Error, Result};
 use crate::systems;
 
-/// Between two looks at whether a copy is still wanted: a second of a slow disk.
+/// How much is copied between two checks for an interruption: a second of a slow disk.
 const PIECE_BYTES: u64 = 128 << 20;
 
 /// How the files of a data directory were copied.
@@ -61,7 +61,7 @@ pub fn snapshot(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<
     copy(data_dir, to, interrupted)
 }
 
-/// Makes a data directory anew from a snapshot, on disk when this returns, so that nothing is left to be flushed later.
+/// Recreates a data directory from a snapshot, on disk when this returns, so that nothing has to be flushed later.
 /// It may be at another path than the one that the snapshot was taken of, and the snapshot may be used again.
 ///
 /// # Errors
@@ -74,12 +74,12 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let (from, to) = (DataDir::at(from)?, DataDir::at(to)?);
     let cannot = |reason: &str| Error::NotCopied { path: from.path.clone(), reason: reason.to_owned() };
     if from.path.starts_with(&to.path) || to.path.starts_with(&from.path) {
-        return Err(cannot("it cannot be copied into itself: name a directory beside it"));
+        return Err(cannot("it cannot be copied into itself: name a directory outside it"));
     }
-    let marker = from.marker().ok_or_else(|| cannot("there is no data directory made by rqps"))?;
+    let marker = from.marker().ok_or_else(|| cannot("it is not a data directory made by rqps"))?;
     let _from_lock = from.lock()?;
     from.reap()?;
-    systems::of(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
+    systems::get(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
     let password = from.password()?;
     let user = prepare_parent(&to)?;
     let _to_lock = to.lock()?;
@@ -96,7 +96,7 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     };
     let copied = to.keep_password(&password).and_then(|()| copying.whole(&marker, &to.staging()));
     if let Err(error) = copied {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _cleaned = to.remove().and_then(|()| to.remove_lock());
         return Err(error);
     }
@@ -106,7 +106,7 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
 
 struct Copying<'a> {
     from: &'a Path,
-    /// Where the copy will be in the end.
+    /// The final place of the copy.
     to: &'a Path,
     user: &'a ServerUser,
     interrupted: &'a AtomicBool,
@@ -130,7 +130,7 @@ impl Copying<'_> {
         syncfs(&top).map_err(|error| Error::file("flush", self.to)(error.into()))
     }
 
-    /// Fills the new directory `to`, which nobody else gets into before it is given away in the end.
+    /// Fills the new directory `to`, which no other user can enter before its owner changes at the end.
     fn directory(&mut self, from: &HeldDir, to: &HeldDir) -> Result<()> {
         for entry in from.entries()? {
             let name = Path::new(&entry.name);
@@ -141,9 +141,8 @@ impl Copying<'_> {
                 FileType::Socket => {}
                 _ => {
                     let path = from.path().join(name);
-                    return Err(
-                        self.cannot(format!("{} is neither file nor directory: remove it", path.display()))
-                    );
+                    return Err(self
+                        .cannot(format!("{} is neither a file nor a directory: remove it", path.display())));
                 }
             }
         }
@@ -170,8 +169,8 @@ impl Copying<'_> {
             Some(_) if text.is_relative() => Ok(text),
             Some(inside) => Ok(self.to.join(inside)),
             None => Err(self.cannot(format!(
-                "{} leads out of it, to {}, which two copies would share: make the data directory without tablespaces \
-                 and without WAL elsewhere",
+                "{} points outside, to {}, which two copies would share: create the data directory without tablespaces and \
+                 with its WAL inside",
                 link.display(),
                 text.display()
             ))),

@@ -1,4 +1,4 @@
-//! What is to be run, and what a running server tells of itself.
+//! The specification of a server, and how to reach it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub const USER: &str = "rqps";
 /// The database made for the work.
 pub const DATABASE: &str = "bench";
 
-/// What is to be run, and where.
+/// A server to run.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
     pub build: Build,

@@ -1,11 +1,10 @@
-//! The seam between DBMSs: everything that this crate asks of one. Who implements it stands in `systems`, which no
-//! implementer may use, nor anything that one needs.
+//! What this crate needs from a DBMS. The implementations are listed in `systems`, which neither an implementation nor
+//! anything it depends on may use.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rqps_builds::guard::DeathSignal;
 use rqps_builds::{Build, ServerUser};
 use rustix::process::Signal;
 
@@ -13,14 +12,14 @@ use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
 use crate::error::Result;
 use crate::host::HostLimits;
-use crate::making::Making;
+use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::spec::{Applied, Listen, ServerSpec};
 
-/// A start is given up after this long in any case: recovery of some 100 GB of WAL fits in.
+/// A start is given up after this long in any case: enough to recover some 100 GB of WAL.
 pub(crate) const START_MAX: Duration = Duration::from_secs(2 * 3600);
 
-/// What one DBMS knows of its configs, data directories and servers.
+/// What differs between DBMSs in configs, data directories and servers.
 pub(crate) trait System: Sync {
     /// Name and text of each shipped config, before anything is filled in.
     fn shipped(&self) -> &'static [(&'static str, &'static str)];
@@ -28,31 +27,31 @@ pub(crate) trait System: Sync {
     /// The text of a shipped config, fitted to the host; none when there is no such config.
     fn shipped_text(&self, name: &str, limits: &HostLimits) -> Option<String>;
 
-    /// Reads one line of a config. `section` is the one that the line is in, and is changed by a line that begins
-    /// another; it is empty at the start of a file.
+    /// Parses one line of a config. `section` is the current section, updated by a section header; it is empty at the
+    /// start of a file.
     fn line(&self, section: &mut String, line: &str) -> std::result::Result<Line, String>;
 
     /// Fills an empty directory with a new cluster that has the superuser, the database for the work and the config.
-    fn fill(&self, making: &Making<'_>) -> Result<Applied>;
+    fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied>;
 
-    /// What a data directory that this build makes with this config depends on: builds of one key can read each
-    /// other's, and find in it what they would have put there.
+    /// What the content of a data directory depends on: builds with equal keys can read each other's, and would have
+    /// written the same.
     fn data_key(&self, build: &Build, config: &Config) -> String;
 
-    /// Refuses a data directory that this build cannot serve. Call when no server is at work.
+    /// Refuses a data directory that this build cannot serve. Call when no server is running.
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()>;
 
-    /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is at
-    /// work.
+    /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is
+    /// running.
     fn check_shut_down(&self, data_dir: &Path) -> std::result::Result<(), String>;
 
-    /// Notes that a server has shut down cleanly, where its files do not say so themselves.
+    /// Records a clean shutdown, where the server's own files do not.
     fn note_shut_down(&self, _data_dir: &DataDir, _user: &ServerUser) -> Result<()> {
         Ok(())
     }
 
-    /// The server at work on a data directory, by its pid.
-    fn server_at_work(&self, data_dir: &Path) -> Option<u32>;
+    /// The pid of the server running on a data directory.
+    fn running_server(&self, data_dir: &Path) -> Option<u32>;
 
     /// The port of servers that listen on their Unix socket alone: each has a directory of its own.
     fn socket_port(&self) -> u16;
@@ -60,17 +59,29 @@ pub(crate) trait System: Sync {
     /// The socket's name in its directory.
     fn socket_name(&self, port: u16) -> String;
 
-    /// Writes the options of a server that is to be started, and says how.
+    /// Writes the options of a server and returns how to start it.
     fn command(&self, start: &Start<'_>) -> Result<ServerCommand>;
 
     /// Whether the server accepts sessions now.
     fn is_ready(&self, data_dir: &Path, build: &Build, pid: u32, socket: &Path) -> bool;
 
-    /// Whether trying a failed start again may help, from the last words of its log.
-    fn may_retry(&self, tail: &str) -> bool;
+    /// Messages in the log after which a failed start is worth another try.
+    fn transient_failures(&self) -> &'static [&'static str];
 
-    /// Advice for the causes that are known, on a line of its own, or nothing.
-    fn hint(&self, tail: &str) -> String;
+    fn is_transient(&self, tail: &str) -> bool {
+        self.transient_failures().iter().any(|message| tail.contains(message))
+    }
+
+    /// Known causes of a failed start, the most specific first.
+    fn causes(&self) -> &'static [Cause];
+
+    /// Advice for the first known cause that the end of a log shows, on a line of its own; empty if there is none.
+    fn hint(&self, tail: &str) -> String {
+        self.causes()
+            .iter()
+            .find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)))
+            .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
+    }
 
     /// How its servers are ended.
     fn signals(&self) -> Signals;
@@ -96,13 +107,16 @@ pub(crate) struct Signals {
     /// At once, without leaving anything of the server behind: the next start recovers.
     pub quick: Signal,
     /// The same, when it is the kernel that sends it at our death.
-    pub death: DeathSignal,
+    pub death: Signal,
 }
 
-/// The first of some known causes whose signs are in the last words of a log: its advice, on a line of its own.
-pub(crate) fn advice(tail: &str, known: &[(&[&str], &str)]) -> String {
-    known
-        .iter()
-        .find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)))
-        .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
-}
+/// Messages of which one shows the cause, and what to do about it.
+pub(crate) type Cause = (&'static [&'static str], &'static str);
+
+pub(crate) const PORT_TAKEN: Cause = (
+    &["Address already in use"],
+    "another program took the port each time: try again, or use the Unix socket",
+);
+
+/// Why a data directory cannot be copied as it is.
+pub(crate) const NOT_SHUT_DOWN: &str = "its server was not shut down cleanly: start it and stop it first";

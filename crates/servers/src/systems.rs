@@ -6,7 +6,7 @@ use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::system::System;
 
-pub(crate) fn of(dbms: Dbms) -> &'static dyn System {
+pub(crate) fn get(dbms: Dbms) -> &'static dyn System {
     match dbms {
         Dbms::Postgres => &Postgres,
         Dbms::Mysql => &Mysql { dbms: Dbms::Mysql },

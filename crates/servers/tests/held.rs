@@ -213,7 +213,7 @@ fn all_processes_of_a_server_share_a_limit_of_memory_that_goes_with_it() {
         spec.memory_bytes_max = Some(TOO_LITTLE);
         spec.env = BTreeMap::from([("LD_PRELOAD".to_owned(), taker(dir.path(), 8 * TOO_LITTLE))]);
         let error = Server::start(&spec).unwrap_err().to_string();
-        assert!(error.contains("its limit of memory, 16 MiB, is too small"), "{error}");
+        assert!(error.contains("its memory limit, 16 MiB, is too small"), "{error}");
         assert!(!Path::new(&group).exists(), "{group}");
     }
 }

@@ -52,7 +52,7 @@ fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
     let (dir, mut spec) = Scratch::prepare("18").unwrap();
     spec.config = load_config(Dbms::Postgres, "x10d_c8r32").unwrap();
     let message = Server::init(&spec).unwrap_err().to_string();
-    assert!(message.contains("refuses config `x10d_c8r32`"), "{message}");
+    assert!(message.contains("rejects config `x10d_c8r32`"), "{message}");
     assert!(message.contains("Available values: sync, worker"), "{message}");
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(left.iter().all(|name| name == "logs"), "{left:?}");
@@ -62,14 +62,14 @@ fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
 fn what_stands_in_the_way_of_a_start_is_named() {
     let (_dir, mut spec) = Scratch::prepare("14").unwrap();
     let message = Server::start(&spec).unwrap_err().to_string();
-    assert!(message.contains("init comes first"), "{message}");
+    assert!(message.contains("run init first"), "{message}");
 
     Server::init(&spec).unwrap();
     let good = spec.config.clone();
     spec.config = with(good.clone(), "shared_preload_libraries", "no_such_library");
     let message = Server::start(&spec).unwrap_err().to_string();
     assert!(message.contains("no_such_library"), "{message}");
-    assert!(message.contains("hint: a library that the config names"), "{message}");
+    assert!(message.contains("hint: this build lacks a library"), "{message}");
 
     spec.config = good;
     let interrupted = Server::start_unless(&spec, &AtomicBool::new(true));
@@ -88,7 +88,7 @@ fn what_stands_in_the_way_of_a_start_is_named() {
 
     spec.build = Scratch::prepare("18").unwrap().1.build;
     let message = Server::start(&spec).unwrap_err().to_string();
-    assert!(message.contains("made by PostgreSQL 14 and the build is 18"), "{message}");
+    assert!(message.contains("created by PostgreSQL 14, but the build is 18"), "{message}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_server_that_died_is_noticed_and_starts_again() {
     }
     assert!(scratch.exit_text().unwrap().contains("signal: 9"));
     let message = scratch.restart().unwrap_err().to_string();
-    assert!(message.contains("had ended before"), "{message}");
+    assert!(message.contains("had already exited"), "{message}");
     Server::start(&spec).unwrap().stop().unwrap();
 }
 

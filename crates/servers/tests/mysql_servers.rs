@@ -81,7 +81,7 @@ fn live(dbms: Dbms, version: &str) {
         std::thread::yield_now();
     }
     let message = server.restart().unwrap_err().to_string();
-    assert!(message.contains("had ended before"), "{message}");
+    assert!(message.contains("had already exited"), "{message}");
     let message = snapshot(&spec.data_dir, &kept, &NEVER).unwrap_err().to_string();
     assert!(message.contains("start it and stop it first"), "{message}");
 
@@ -105,7 +105,7 @@ fn live(dbms: Dbms, version: &str) {
     elsewhere.data_dir = spec.data_dir;
     elsewhere.build.version = "5.5.62".to_owned();
     let message = Server::start(&elsewhere).unwrap_err().to_string();
-    assert!(message.contains("the build is 5.5.62, which would change it"), "{message}");
+    assert!(message.contains("the build is 5.5.62, which would upgrade it"), "{message}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
         let (dir, mut spec) = Scratch::prepare_of(dbms, version).unwrap();
         spec.config = config_from_text(dbms, "bad", text).unwrap();
         let message = Server::init(&spec).unwrap_err().to_string();
-        assert!(message.contains("refuses config `bad`") && message.contains(says), "{message}");
+        assert!(message.contains("rejects config `bad`") && message.contains(says), "{message}");
         let left: Vec<_> =
             fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert!(left.iter().all(|name| name == "logs"), "{left:?}");

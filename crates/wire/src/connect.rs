@@ -1,17 +1,17 @@
-//! What the logins of all protocols share: limits, and what is said when no server is reached.
+//! What the logins of all protocols share: limits, and the errors of a login that fails.
 
 use std::io;
 use std::time::Duration;
 
+use crate::channel::ServerError;
+use crate::error::number;
 use crate::socket::Socket;
 use crate::{Endpoint, Error};
 
-/// How long the server may take over the login, a busy one included: one that hangs is not waited for much longer than
-/// one that died.
+/// How long a login may take, on a busy server too; a server that hangs is then given up.
 pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A socket for a login, which ends when the server takes longer than it may; `file` is the Unix socket's name in its
-/// directory.
+/// A socket for a login, with its time limit; `file` is the Unix socket's name in its directory.
 pub(crate) fn open(endpoint: &Endpoint, file: &str, server: &'static str) -> Result<Socket, Error> {
     let opened = Socket::open(endpoint, file).and_then(|mut socket| {
         socket.set_timeout(Some(LOGIN_TIMEOUT))?;
@@ -31,10 +31,53 @@ pub(crate) fn unreachable(endpoint: &Endpoint, source: io::Error, server: &'stat
             "use a shorter path for the socket directory, and names without zero bytes"
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            "the server accepts but doesn't answer: see its log and the machine's load"
+            "the server accepts but doesn't answer: see its log and the load of the machine"
         }
         io::ErrorKind::InvalidData => "check which DBMS listens there",
         _ => "see the server's log",
     };
     Error::Connect { server, endpoint: endpoint.to_string(), source, remedy }
+}
+
+/// Why a login failed.
+pub(crate) enum LoginError {
+    Io(io::Error),
+    Server(ServerError),
+    /// The password check failed on our side, or uses a method that this client lacks.
+    Method(String),
+}
+
+impl From<io::Error> for LoginError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What differs between the protocols when a server refuses a login.
+pub(crate) struct Refusal {
+    /// The kind of server.
+    pub(crate) server: &'static str,
+    pub(crate) remedy_for: fn(&ServerError) -> &'static str,
+    /// The remedy that names the methods this client knows.
+    pub(crate) methods: &'static str,
+}
+
+impl LoginError {
+    pub(crate) fn explain(self, endpoint: &Endpoint, refusal: &Refusal) -> Error {
+        match self {
+            Self::Io(source) => unreachable(endpoint, source, refusal.server),
+            Self::Server(error) => Error::Auth {
+                endpoint: endpoint.to_string(),
+                remedy: (refusal.remedy_for)(&error),
+                reason: format!("{} ({}SQLSTATE {})", error.message, number(&error.code), error.sqlstate),
+                sqlstate: Some(error.sqlstate),
+            },
+            Self::Method(what) => Error::Auth {
+                endpoint: endpoint.to_string(),
+                sqlstate: None,
+                reason: format!("password authentication failed or uses an unsupported method: {what}"),
+                remedy: refusal.methods,
+            },
+        }
+    }
 }

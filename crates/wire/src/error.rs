@@ -14,18 +14,22 @@ const RETRYABLE: [&str; 3] = ["40P01", "23505", "40001"];
 /// Longest part of a statement that an error message shows, in characters.
 const SHOWN_SQL_CHARS: usize = 200;
 
+/// Most statements that one connection prepares. A MySQL server's own limit for all is 16,382 unless set; the names of
+/// Postgres's statements have room for more digits.
+pub(crate) const STATEMENTS_MAX: u32 = 10_000;
+
 /// A failure of a connection or of a statement on it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot connect to a {server} server at {endpoint}: {source}; {remedy}")]
     Connect { server: &'static str, endpoint: String, source: io::Error, remedy: &'static str },
-    /// The server was reached and did not let the client in.
+    /// The server refused the login.
     #[error("{endpoint}: login failed: {reason}; {remedy}")]
     Auth {
         endpoint: String,
         /// The server's error code, if the server gave one: `28P01`, `57P03`, `53300`...
         sqlstate: Option<String>,
-        /// The server's words, or what the client found wrong.
+        /// The server's message, or the client's complaint.
         reason: String,
         remedy: &'static str,
     },
@@ -53,7 +57,7 @@ pub enum Error {
         last_words: Option<String>,
         cause: io::Error,
     },
-    /// The server sent what the protocol doesn't allow here. The connection is closed.
+    /// The server violated the protocol. The connection is closed.
     #[error("{endpoint}: unexpected bytes from the server: {what}; is this a {server} server?")]
     Protocol {
         /// The DBMS whose protocol is expected, with the oldest release.
@@ -62,9 +66,9 @@ pub enum Error {
         what: String,
     },
     /// A limit of this client was reached.
-    #[error("{what} is over this client's limit of {limit}; {remedy}")]
+    #[error("{what} exceeds this client's limit of {limit}; {remedy}")]
     Limit { what: String, limit: String, remedy: &'static str },
-    /// A method was called with what it isn't for.
+    /// Incorrect use of a method.
     #[error("{0}")]
     Misuse(String),
 }
@@ -108,7 +112,7 @@ impl Error {
     }
 }
 
-fn number(code: &Option<u16>) -> String {
+pub(crate) fn number(code: &Option<u16>) -> String {
     code.map(|code| format!("error {code}, ")).unwrap_or_default()
 }
 
@@ -120,6 +124,14 @@ fn notes(detail: &Option<Box<str>>, hint: &Option<Box<str>>) -> String {
         }
     }
     notes
+}
+
+pub(crate) fn too_many_statements() -> Error {
+    Error::Limit {
+        what: "one more prepared statement".to_owned(),
+        limit: format!("{STATEMENTS_MAX} per connection"),
+        remedy: "prepare once and execute often, or reconnect",
+    }
 }
 
 /// A statement as error messages show it.

@@ -110,7 +110,7 @@ impl Inbox {
 
 /// The server closed its end.
 pub(crate) fn end_of_stream() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed it")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "closed by the server")
 }
 
 /// An error of kind `InvalidData`: the protocol was not kept.

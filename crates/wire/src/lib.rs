@@ -8,6 +8,7 @@
 //! It knows connections, statements and results; it knows nothing about tests. Each protocol is a
 //! module with its own [`Session`]: [`postgres`] and [`mysql`].
 
+mod channel;
 mod connect;
 mod endpoint;
 mod error;
@@ -15,6 +16,8 @@ mod inbox;
 pub mod mysql;
 mod params;
 pub mod postgres;
+#[cfg(test)]
+mod scripted;
 mod session;
 mod socket;
 mod table;

@@ -1,4 +1,4 @@
-//! What the load engine needs of any DBMS's client, and nothing more.
+//! The little that the load engine needs from any DBMS's client.
 
 use crate::{Encoding, Error, Params};
 
@@ -54,7 +54,7 @@ pub trait Session: Send {
     /// when it is NULL. Not for the hot path.
     ///
     /// # Errors
-    /// As for [`Session::execute`], and when the value is no integer of 64 bits.
+    /// As for [`Session::execute`], and when the value is not a 64-bit integer.
     fn number(&mut self, sql: &str) -> Result<Option<i64>, Error>;
 
     /// The server's own number for this connection; for Postgres the backend's process id,

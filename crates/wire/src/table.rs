@@ -25,7 +25,7 @@ impl Table {
     pub(crate) fn number(&self, sql: &str) -> Result<Option<i64>, Error> {
         let parse = |value: &str| {
             let wrong =
-                |_| Error::Misuse(format!("{value:?} is no integer of 64 bits, from: {}", shorten(sql)));
+                |_| Error::Misuse(format!("{value:?} is not a 64-bit integer, from: {}", shorten(sql)));
             value.parse().map_err(wrong)
         };
         self.value().map(parse).transpose()

@@ -1,20 +1,20 @@
-//! Suites of Debian other than this machine's, asked by the machine's own client: with a state of its own, so nothing
-//! of the machine's changes, and with the places and keys of the machine's own archive. apt checks the archive's
-//! signature, and the sum of each package against what was signed.
+//! Packages of Debian suites other than this machine's, through the machine's own apt: with separate state, so nothing
+//! on the machine changes, and with the mirrors and keys configured on it. apt checks the archive's signature, and the
+//! sum of each package against it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::client::Client;
-use crate::dirs::{Dirs, create_open_dir};
+use crate::dirs::{Dirs, create_open_dir, lock_file};
 use crate::error::{Error, Result};
 
 const APT_GET: Client =
     Client { program: "apt-get", package: "apt", purpose: "fetch Debian's packages", limit_s: 1800 };
 
 const APT_CACHE: Client =
-    Client { program: "apt-cache", package: "apt", purpose: "read Debian's lists of packages", limit_s: 300 };
+    Client { program: "apt-cache", package: "apt", purpose: "read Debian's package lists", limit_s: 300 };
 
 /// Where the machine's own archive is written down.
 const MACHINE_SOURCES: &str = "/etc/apt";
@@ -34,7 +34,7 @@ const MAIN_SUITES: [&str; 11] = [
     "forky",
 ];
 
-/// Lists younger than this are not asked for again.
+/// Lists younger than this are not fetched again.
 const FRESH_FOR: Duration = Duration::from_secs(3600);
 
 /// Made when lists were fetched.
@@ -47,7 +47,7 @@ pub(crate) struct Apt {
 
 impl Apt {
     /// With lists of packages that are at most an hour old. The inner error says why there are none.
-    pub fn of_suite(dirs: &Dirs, suite: &str) -> Result<std::result::Result<Apt, String>> {
+    pub fn open(dirs: &Dirs, suite: &str) -> Result<std::result::Result<Apt, String>> {
         let apt = Apt { suite: suite.to_owned(), dir: dirs.cache.join("apt").join(suite) };
         for part in ["sources", "lists/partial", "archives/partial"] {
             create_open_dir(&apt.dir.join(part))?;
@@ -73,10 +73,7 @@ impl Apt {
 
     /// apt gives up at once where another one works on the same state. Nothing else is locked while this is held.
     fn lock(&self) -> Result<File> {
-        let path = self.dir.join("rqps.lock");
-        let file = File::create(&path).map_err(Error::file("create", &path))?;
-        file.lock().map_err(Error::file("lock", &path))?;
-        Ok(file)
+        lock_file(&self.dir.join("rqps.lock"))
     }
 
     /// The version of a package in this suite, as Debian writes it.
@@ -145,10 +142,7 @@ impl Apt {
         Ok(if found {
             Ok(())
         } else {
-            Err(format!(
-                "{MACHINE_SOURCES} names no archive of Debian, so there is none to ask for {}",
-                self.suite
-            ))
+            Err(format!("{MACHINE_SOURCES} lists no Debian archive to fetch {} from", self.suite))
         })
     }
 }

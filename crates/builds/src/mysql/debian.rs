@@ -27,8 +27,8 @@ pub(crate) struct Offer<'a> {
 
 impl<'a> Offer<'a> {
     /// What a suite has. The inner error says why nothing is known.
-    pub fn of(dirs: &Dirs, suite: &'a Suite) -> Result<std::result::Result<Offer<'a>, String>> {
-        let apt = match Apt::of_suite(dirs, &suite.suite)? {
+    pub fn look_up(dirs: &Dirs, suite: &'a Suite) -> Result<std::result::Result<Offer<'a>, String>> {
+        let apt = match Apt::open(dirs, &suite.suite)? {
             Ok(apt) => apt,
             Err(reason) => return Ok(Err(reason)),
         };

@@ -1,6 +1,5 @@
-//! A directory with a server program as a build: one's own compilation, a tarball, a distribution's package.
+//! A directory with a server program as a build: compiled by the user, a tarball, or a distribution's package.
 
-use std::fs;
 use std::path::Path;
 
 use rqps_model::Dbms;
@@ -8,15 +7,12 @@ use rqps_model::Dbms;
 use super::layout::Layout;
 use super::programs;
 use crate::build::Build;
+use crate::directory::BuildFiles;
 use crate::error::{Error, Result};
-use crate::identity::ProgramFiles;
 use crate::libraries;
 use crate::user::server_user;
 
-/// What belongs to a build in a directory of its own, below its base directory.
-const BUILD_SUBDIRECTORIES: [&str; 7] = ["bin", "sbin", "libexec", "lib", "lib64", "share", "scripts"];
-
-/// How the names of its programs start.
+/// How the names of its programs begin.
 const OWN_PROGRAMS: [&str; 18] = [
     "my",
     "maria",
@@ -41,7 +37,7 @@ const OWN_PROGRAMS: [&str; 18] = [
 pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
     let layout = Layout::find(path)?;
     let user = server_user()?;
-    // Before it is asked for its version: a run names one missing library only.
+    // Before it is run: a run names only one missing library.
     libraries::check(&layout.server, &user)?;
     let identity = programs::identify(&layout.server)?;
     if identity.dbms != dbms {
@@ -50,15 +46,27 @@ pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
             reason: format!("it is {} {}: write {0}:{}", identity.dbms, identity.version, path.display()),
         });
     }
-    let (files, hash_covers) = program_files(&layout)?;
+    let root = &layout.basedir;
+    let bin_dir = layout.server.parent().unwrap_or(root);
+    let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+    let shared_dirs = layout.plugin_dir.iter().chain([&layout.share_dir]).map(|path| below(path));
+    let (files, hash_covers) = BuildFiles {
+        root,
+        bin_dir,
+        own_programs: &OWN_PROGRAMS,
+        own_dirs: &["bin", "sbin", "libexec", "lib", "lib64", "share", "scripts"],
+        shared_dirs: &shared_dirs.collect::<Vec<_>>(),
+        programs: &[&layout.server].into_iter().chain(&layout.install_db).cloned().collect::<Vec<_>>(),
+    }
+    .collect()?;
     let mut build = Build {
         dbms,
         version: identity.version,
         hash: files.hash()?,
         hash_covers,
-        origin: format!("directory {}", layout.basedir.display()),
-        root: layout.basedir.clone(),
-        bin_dir: layout.server.parent().unwrap_or(&layout.basedir).to_path_buf(),
+        origin: format!("directory {}", root.display()),
+        root: root.clone(),
+        bin_dir: bin_dir.to_path_buf(),
         size_bytes: files.size_bytes(),
         version_text: identity.text,
         family: Default::default(),
@@ -68,47 +76,4 @@ pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
     build.family = programs::family(&build, &layout, None, None);
     programs::check_runnable(&build, &layout)?;
     Ok(build)
-}
-
-/// The files that are hashed, and the phrase that says so.
-fn program_files(layout: &Layout) -> Result<(ProgramFiles, String)> {
-    let root = &layout.basedir;
-    let of_its_own =
-        if shares_its_prefix(layout)? { None } else { ProgramFiles::collect(root, &BUILD_SUBDIRECTORIES)? };
-    if let Some(files) = of_its_own {
-        let covers = format!(
-            "{} files in programs, libraries and share of the directory; libraries and files that it uses elsewhere \
-             are not covered",
-            files.count()
-        );
-        return Ok((files, covers));
-    }
-    let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-    let plugins = layout.plugin_dir.as_deref().map(below);
-    let mut subdirectories: Vec<&str> = plugins.iter().map(String::as_str).collect();
-    let share = below(&layout.share_dir);
-    subdirectories.push(&share);
-    let mut files = ProgramFiles::collect(root, &subdirectories)?.ok_or_else(|| Error::NotABuild {
-        path: root.clone(),
-        reason: "it holds too many files to be one build".to_owned(),
-    })?;
-    for program in [Some(&layout.server), layout.install_db.as_ref()].into_iter().flatten() {
-        files.add(&below(program))?;
-    }
-    let covers = format!(
-        "{} files: the server program, its plugins and {share} of a directory shared with other programs",
-        files.count()
-    );
-    Ok((files, covers))
-}
-
-/// Whether the server's directory also holds programs of others.
-fn shares_its_prefix(layout: &Layout) -> Result<bool> {
-    let bin_dir = layout.server.parent().unwrap_or(&layout.basedir);
-    let entries = fs::read_dir(bin_dir).map_err(Error::file("list", bin_dir))?;
-    Ok(entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        !OWN_PROGRAMS.iter().any(|start| name.starts_with(start))
-    }))
 }

@@ -30,7 +30,8 @@ enum Source<'a> {
 
 pub(crate) fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     let request = Request::parse(dbms, request)?;
-    let installer = Installer { dirs, dbms, cache: Cache::of(dirs, dbms), recipes: Recipes::of(dbms)? };
+    let installer =
+        Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? };
     let build = if request.is_exact() { installer.exact(&request)? } else { installer.newest(&request)? };
     programs::check_runnable(&build, &Layout::find(&build.root)?)?;
     Ok(build)
@@ -40,10 +41,11 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
     let request = Request::parse(dbms, request)?;
     if !request.is_exact() {
         let remedy =
-            format!("an address has no newest version: write all three numbers, such as {}.1", request.text);
+            format!("an address needs an exact version: write all three numbers, such as {}.1", request.text);
         return Err(Error::BadVersion { dbms, request: request.text, remedy });
     }
-    let installer = Installer { dirs, dbms, cache: Cache::of(dirs, dbms), recipes: Recipes::of(dbms)? };
+    let installer =
+        Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? };
     let cached = match &from.sha256 {
         Some(sha256) => installer.cache.find_made_from(&sha256.to_lowercase())?,
         None => None,
@@ -61,7 +63,7 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
 }
 
 pub(crate) fn published(dbms: Dbms) -> Result<Vec<Published>> {
-    let recipes = Recipes::of(dbms)?;
+    let recipes = Recipes::load(dbms)?;
     let of_maven = recipes.maven.iter().map(|build| Published {
         version: build.version.clone(),
         source: format!("Maven {}", build.artifact),
@@ -69,7 +71,7 @@ pub(crate) fn published(dbms: Dbms) -> Result<Vec<Published>> {
     });
     let of_debian = recipes.debian.iter().map(|suite| Published {
         version: suite.series.clone(),
-        source: format!("Debian {}, the latest there", suite.suite),
+        source: format!("Debian {}, its latest", suite.suite),
         size_mb: None,
     });
     let mut published: Vec<Published> = of_maven.chain(of_debian).collect();
@@ -86,13 +88,10 @@ struct Installer<'a> {
 
 impl Installer<'_> {
     fn exact(&self, request: &Request) -> Result<Build> {
-        if let Some(build) = self.cached(&request.text)? {
-            return Ok(build);
-        }
-        let _lock = self.cache.lock()?;
-        if let Some(build) = self.cached(&request.text)? {
-            return Ok(build);
-        }
+        self.cache.find_or_make(|| self.cached(&request.text), || self.fetch_exact(request))
+    }
+
+    fn fetch_exact(&self, request: &Request) -> Result<Build> {
         let mut reasons = Vec::new();
         if let Some(build) = self.recipes.maven.iter().find(|build| build.version == request.text) {
             return self.fetch(&request.text, Source::Maven(build));
@@ -110,8 +109,8 @@ impl Installer<'_> {
         }
     }
 
-    /// What is here of a version. Several builds of one version come from several places: one from an address gives
-    /// way to the others, and a note says that there is a choice.
+    /// A cached build of a version. If there are several, from several sources, those from an address come last, and a
+    /// note mentions the others.
     fn cached(&self, version: &str) -> Result<Option<Build>> {
         let mut builds = self.cache.builds()?;
         builds.retain(|build| build.version == version);
@@ -121,7 +120,7 @@ impl Installer<'_> {
         Ok(chosen.map(|mut build| {
             if count > 1 {
                 let choice = format!(
-                    "there are {count} builds of {} {version} here and this is {}; name its directory for another \
+                    "{count} builds of {} {version} are cached, this one from {}; for another one name its directory \
                      (`rqps builds`)",
                     self.dbms, build.origin
                 );
@@ -131,7 +130,7 @@ impl Installer<'_> {
         }))
     }
 
-    /// Of recipes, of suites as they are now, and of what was installed before.
+    /// The newest of recipes, current suites, and the cache.
     fn newest(&self, request: &Request) -> Result<Build> {
         let mut reasons = Vec::new();
         let offers = self.offers(request, &mut reasons)?;
@@ -145,23 +144,17 @@ impl Installer<'_> {
         let Some(newest) = newest.map(str::to_owned) else {
             return Err(self.unknown(request, &reasons));
         };
-        let mut build = self.obtain(&newest, offers)?;
+        let fetch = || self.fetch_newest(&newest, offers);
+        let mut build = self.cache.find_or_make(|| self.cached(&newest), fetch)?;
         for reason in reasons {
             build
                 .notes
-                .push(format!("not all places could be asked for the newest {}: {reason}", request.text));
+                .push(format!("not all sources could be checked for the newest {}: {reason}", request.text));
         }
         Ok(build)
     }
 
-    fn obtain(&self, version: &str, offers: Vec<Offer<'_>>) -> Result<Build> {
-        if let Some(build) = self.cached(version)? {
-            return Ok(build);
-        }
-        let _lock = self.cache.lock()?;
-        if let Some(build) = self.cached(version)? {
-            return Ok(build);
-        }
+    fn fetch_newest(&self, version: &str, offers: Vec<Offer<'_>>) -> Result<Build> {
         match offers.into_iter().find(|offer| offer.version() == version) {
             Some(offer) => self.fetch(version, Source::Debian(offer)),
             None => {
@@ -172,14 +165,14 @@ impl Installer<'_> {
         }
     }
 
-    /// What suites of the request's series have now. Why one could not be asked is added to `reasons`.
+    /// What the suites of the requested series offer now. Adds to `reasons` why one could not be checked.
     fn offers(&self, request: &Request, reasons: &mut Vec<String>) -> Result<Vec<Offer<'_>>> {
         let mut offers = Vec::new();
         for suite in self.recipes.debian.iter().filter(|suite| suite.series == request.series()) {
-            match Offer::of(self.dirs, suite) {
+            match Offer::look_up(self.dirs, suite) {
                 Ok(Ok(offer)) => offers.push(offer),
                 Ok(Err(reason)) => reasons.push(reason),
-                // Where there is no apt, other places may still do.
+                // Without apt, other sources may still do.
                 Err(error @ Error::NoProgram { .. }) => reasons.push(error.to_string()),
                 Err(error) => return Err(error),
             }
@@ -197,7 +190,7 @@ impl Installer<'_> {
     fn fetch(&self, version: &str, source: Source<'_>) -> Result<Build> {
         if std::env::consts::ARCH != ARCHITECTURE {
             let reason = format!(
-                "published builds are for {ARCHITECTURE} and this is {}; name a directory, such as {}:/usr/local/mysql",
+                "published builds are for {ARCHITECTURE}, this machine is {}; name a directory, such as {}:/usr/local/mysql",
                 std::env::consts::ARCH,
                 self.dbms
             );
@@ -246,7 +239,7 @@ impl Installer<'_> {
                 let file = std::fs::File::open(&tarball.path).map_err(Error::file("open", &tarball.path))?;
                 let sha256 = sha256_of(file).map_err(Error::file("read", &tarball.path))?;
                 let unverified = format!(
-                    "{} was not verified, as no sha256 was given (--sha256); its own is {sha256}",
+                    "{} was not verified: no sha256 was given (--sha256); its sha256 is {sha256}",
                     tarball.name
                 );
                 let notes = if from.sha256.is_some() { Vec::new() } else { vec![unverified] };
@@ -260,8 +253,8 @@ impl Installer<'_> {
         }
     }
 
-    /// What can be done only where the build will stay. Where the system lacks a library, the program is not asked
-    /// for its version: it stays in the cache until the library is there.
+    /// Steps that need the build at its final place. If the system lacks a library, the program is not run for its
+    /// version: the build stays in the cache until the library is installed.
     fn finish(&self, build: &mut Build, source: &Source<'_>) -> Result<()> {
         let (flags, compiler) = match source {
             Source::Maven(recipe) => (recipe.flags.as_deref(), None),
@@ -276,7 +269,7 @@ impl Installer<'_> {
             Ok(()) => {
                 let identity = programs::identify(&layout.server)?;
                 if (identity.dbms, identity.version.as_str()) != (self.dbms, build.version.as_str()) {
-                    let reason = format!("what was fetched is {} {}", identity.dbms, identity.version);
+                    let reason = format!("the download contains {} {}", identity.dbms, identity.version);
                     return Err(Error::Download { dbms: self.dbms, version: build.version.clone(), reason });
                 }
                 build.version_text = identity.text;
@@ -290,7 +283,7 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// The error for what no place has, or for what those that may have it could not be asked for.
+    /// The error for a version that no source has, or that could not be checked everywhere.
     fn unknown(&self, request: &Request, reasons: &[String]) -> Error {
         if !reasons.is_empty() {
             return self.unreachable(request, reasons.join("; "));
@@ -302,8 +295,7 @@ impl Installer<'_> {
         versions.dedup();
         versions.truncate(NEAREST_MAX);
         let nearest = format!(
-            "nearest: {}; `rqps install {}` lists all; others come from an address of yours (--from URL, or {}) or \
-             a directory",
+            "nearest: {}; `rqps install {}` lists all; for others give an address (--from URL, or {}) or a directory",
             versions.join(", "),
             self.dbms,
             self.recipes.tarball_url_variable
@@ -315,7 +307,7 @@ impl Installer<'_> {
         let builds = self.cache.builds().unwrap_or_default();
         let versions: Vec<&str> = builds.iter().map(|build| build.version.as_str()).collect();
         let cached = if versions.is_empty() { "nothing".to_owned() } else { versions.join(", ") };
-        let cached = format!("cached: {cached}; another place is named with --from URL, or a directory");
+        let cached = format!("cached: {cached}; give another address with --from URL, or a directory");
         Error::Unreachable { dbms: self.dbms, request: request.text.clone(), reason, cached }
     }
 }

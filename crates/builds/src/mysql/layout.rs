@@ -1,4 +1,4 @@
-//! Where the parts of a build lie: its maker's tarballs, Debian's packages and installations by hand differ.
+//! Where the parts of a build are: the vendor's tarballs, Debian's packages and manual installations differ.
 
 use std::fs;
 use std::io::Read;
@@ -71,7 +71,7 @@ impl Layout {
         let basedir = server
             .ancestors()
             .nth(2)
-            .ok_or_else(|| missing("its server program has no directory above its own"))?
+            .ok_or_else(|| missing("its server program has no base directory"))?
             .to_path_buf();
         let first = |names: &[&str]| names.iter().map(|name| basedir.join(name)).find(|path| path.exists());
         let share_dir = SHARE_DIRS

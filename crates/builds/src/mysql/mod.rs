@@ -22,13 +22,17 @@ use crate::build::{Address, Build, Published};
 use crate::dirs::Dirs;
 use crate::error::Result;
 use crate::product::Product;
-use crate::source::code::SourceCode;
 pub use layout::Layout;
-use source::MysqlSource;
 
-/// One of the two behind the seam.
+/// MySQL or MariaDB.
 pub(crate) struct Mysql {
     pub dbms: Dbms,
+}
+
+impl Mysql {
+    fn is_mariadb(&self) -> bool {
+        self.dbms == Dbms::Mariadb
+    }
 }
 
 impl Product for Mysql {
@@ -54,12 +58,5 @@ impl Product for Mysql {
 
     fn directory(&self, path: &Path) -> Result<Build> {
         directory::resolve(self.dbms, path)
-    }
-
-    fn source_code(&self) -> &'static dyn SourceCode {
-        match self.dbms {
-            Dbms::Mariadb => &MysqlSource { is_mariadb: true },
-            _ => &MysqlSource { is_mariadb: false },
-        }
     }
 }

@@ -1,24 +1,25 @@
-//! Running the server program of a build, and finding out beforehand whether it can run.
+//! Running the server program of a build, and checking beforehand that it can run.
 
 use std::fs;
 use std::path::Path;
 
 use rqps_model::Dbms;
+use rustix::process::Signal;
 
 use super::layout::Layout;
 use super::version;
 use crate::build::Build;
 use crate::error::{Error, Result};
 use crate::family;
-use crate::guard::{DeathSignal, Guarded};
+use crate::guard::Guarded;
 use crate::libraries;
-use crate::user::server_user;
+use crate::user::{MOVE_BUILD, server_user};
 use rqps_model::Family;
 
-/// Packages of the interpreters that programs which make data directories are written for.
+/// Packages of the interpreters of the scripts that create data directories.
 const INTERPRETERS: [(&str, &str); 3] = [("perl", "perl"), ("bash", "bash"), ("sh", "dash")];
 
-/// Where a maker's build says how it was compiled, below its base directory, and the lines that do.
+/// The file of a vendor's build that says how it was compiled, below its base directory, and the lines that do.
 const COMPILED: &str = "docs/INFO_BIN";
 const COMPILED_LINES: [&str; 3] = ["CXX_FLAGS =", "CMAKE_CXX_FLAGS:", "CMAKE_CXX_FLAGS_RELWITHDEBINFO:"];
 
@@ -30,15 +31,12 @@ pub(crate) struct Identity {
     pub text: String,
 }
 
-/// Checks that the server program and what makes data directories can run.
+/// Checks that the server program and the script that creates data directories can run.
 pub(crate) fn check_runnable(build: &Build, layout: &Layout) -> Result<()> {
     let user = server_user()?;
-    user.check_reachable(
-        &build.bin_dir,
-        "move the build to where everybody can enter (the cache: with RQPS_CACHE)",
-    )?;
+    user.check_reachable(&build.bin_dir, MOVE_BUILD)?;
     libraries::check(&layout.server, &user)?;
-    // From 5.7 on, MySQL makes data directories itself.
+    // From 5.7 on, MySQL creates data directories itself.
     let needs_script = build.dbms == Dbms::Mariadb || build.version_num() < 50_700;
     match layout.install_db_interpreter() {
         Some(interpreter) if needs_script && !interpreter.exists() => Err(no_interpreter(&interpreter)),
@@ -52,19 +50,19 @@ fn no_interpreter(interpreter: &Path) -> Error {
     Error::NoProgram {
         program: interpreter.display().to_string(),
         package: package.unwrap_or("of the same name"),
-        purpose: "make data directories of this build",
+        purpose: "create data directories with this build",
     }
 }
 
 pub(crate) fn identify(server: &Path) -> Result<Identity> {
     let user = server_user()?;
-    let mut guarded = Guarded::new(server, &user, DeathSignal::Kill)?;
+    let mut guarded = Guarded::new(server, &user, Signal::KILL)?;
     guarded.command().args(["--no-defaults", "--version"]);
     let output = guarded.output()?;
     let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     identity(&said).ok_or_else(|| {
         let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let reason = format!("`--version` ended with {}: {said}{stderr}", output.status);
+        let reason = format!("`--version` exited with {}: {said}{stderr}", output.status);
         Error::CannotRun { program: server.to_path_buf(), user: user.name.clone(), reason }
     })
 }

@@ -64,7 +64,7 @@ pub(crate) struct TarballNames {
 
 impl Recipes {
     /// Those of MySQL or MariaDB.
-    pub fn of(dbms: Dbms) -> Result<Recipes> {
+    pub fn load(dbms: Dbms) -> Result<Recipes> {
         let text = match dbms {
             Dbms::Mariadb => include_str!("../../recipes/mariadb.toml"),
             _ => include_str!("../../recipes/mysql.toml"),
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn recipes_can_be_followed() {
         for dbms in [Dbms::Mysql, Dbms::Mariadb] {
-            let recipes = Recipes::of(dbms).unwrap();
+            let recipes = Recipes::load(dbms).unwrap();
             for build in &recipes.maven {
                 assert_eq!(build.sha256.len(), 64, "{dbms} {}", build.version);
                 assert!(build.artifact.split(':').count() >= 3, "{}", build.artifact);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn tarballs_are_called_as_their_makers_do() {
-        let first = |dbms, version| Recipes::of(dbms).unwrap().tarball_names(version).remove(0);
+        let first = |dbms, version| Recipes::load(dbms).unwrap().tarball_names(version).remove(0);
         assert_eq!(first(Dbms::Mysql, "5.7.44"), "mysql-5.7.44-linux-glibc2.12-x86_64.tar.gz");
         assert_eq!(first(Dbms::Mysql, "8.0.31"), "mysql-8.0.31-linux-glibc2.12-x86_64.tar.xz");
         assert_eq!(first(Dbms::Mysql, "8.4.3"), "mysql-8.4.3-linux-glibc2.17-x86_64.tar.xz");

@@ -32,7 +32,7 @@ pub(crate) fn relocate(root: &Path) -> Result<()> {
     let loader = LOADERS.iter().map(|loader| root.join(loader)).find(|loader| loader.is_file());
     let loader = loader.ok_or_else(|| Error::NotABuild {
         path: root.to_path_buf(),
-        reason: "the packages brought no C library along".to_owned(),
+        reason: "the packages contain no C library".to_owned(),
     })?;
     for program in programs(root)? {
         let arguments = [
@@ -58,7 +58,7 @@ fn check_closed(root: &Path, program: &Path) -> Result<()> {
     for library in libraries::needed_by(program, &server_user()?)? {
         let is_own = |file: &PathBuf| fs::canonicalize(file).is_ok_and(|file| file.starts_with(&real_root));
         if !library.file.as_ref().is_some_and(is_own) {
-            let reason = format!("the packages brought no {} along, which it needs", library.name);
+            let reason = format!("the packages do not contain {}, which it needs", library.name);
             return Err(Error::NotABuild { path: program.to_path_buf(), reason });
         }
     }

@@ -2,15 +2,11 @@
 
 use std::path::Path;
 
+use super::Mysql;
 use crate::source::code::{Site, SourceCode, Step, file_of, text};
 use crate::source::flavour::System;
 
-/// The source code of one of the two.
-pub(crate) struct MysqlSource {
-    pub is_mariadb: bool,
-}
-
-impl SourceCode for MysqlSource {
+impl SourceCode for Mysql {
     fn systems(&self) -> &'static [System] {
         &[System::Cmake]
     }
@@ -23,15 +19,15 @@ impl SourceCode for MysqlSource {
             let line = file.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))?;
             Some(line.trim().trim_matches('"').to_owned())
         };
-        if value("SERVER_MATURITY").is_some() != self.is_mariadb {
+        if value("SERVER_MATURITY").is_some() != self.is_mariadb() {
             return None;
         }
         let part = |name: &str| value(&format!("MYSQL_VERSION_{name}"));
         Some(format!("{}.{}.{}", part("MAJOR")?, part("MINOR")?, part("PATCH")?))
     }
 
-    fn shown_by(&self) -> &'static str {
-        if self.is_mariadb {
+    fn identified_by(&self) -> &'static str {
+        if self.is_mariadb() {
             "`VERSION` with SERVER_MATURITY, as MariaDB's source has"
         } else {
             "`MYSQL_VERSION` or `VERSION`, as MySQL's source has"
@@ -71,12 +67,16 @@ fn linker_options(ldflags: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rqps_model::Dbms;
     use std::fs;
 
     #[test]
     fn the_two_are_told_apart_by_their_version_files() {
         let dir = tempfile::tempdir().unwrap();
-        let version = |is_mariadb: bool| MysqlSource { is_mariadb }.version(dir.path());
+        let version = |is_mariadb: bool| {
+            let dbms = if is_mariadb { Dbms::Mariadb } else { Dbms::Mysql };
+            Mysql { dbms }.version(dir.path())
+        };
         let numbers =
             "MYSQL_VERSION_MAJOR=10\nMYSQL_VERSION_MINOR=11\nMYSQL_VERSION_PATCH=6\nMYSQL_VERSION_EXTRA=\n";
         fs::write(dir.path().join("VERSION"), format!("{numbers}SERVER_MATURITY=stable\n")).unwrap();

@@ -58,7 +58,7 @@ pub(crate) fn fetch(
     }
     let names: Vec<&str> = addresses.iter().filter_map(|address| address.rsplit('/').next()).collect();
     Err(failed(format!(
-        "there is none of {} at that address; give the tarball's whole address",
+        "none of {} is at that address; give the full address of the tarball",
         names.join(", ")
     )))
 }

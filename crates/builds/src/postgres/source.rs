@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::Postgres;
 use crate::source::code::{Site, SourceCode, Step, file_of, text};
 use crate::source::flavour::System;
 
@@ -16,9 +17,7 @@ const RPATH_FOR_MAKE: &str = "-Wl,-rpath,'$$ORIGIN/../lib'";
 /// The same for meson, which quotes by itself.
 const RPATH: &str = "-Wl,-rpath,$ORIGIN/../lib";
 
-pub(crate) struct PostgresSource;
-
-impl SourceCode for PostgresSource {
+impl SourceCode for Postgres {
     fn systems(&self) -> &'static [System] {
         &[System::Configure, System::Meson]
     }
@@ -36,7 +35,7 @@ impl SourceCode for PostgresSource {
         rest.split('\'').next().map(str::to_owned)
     }
 
-    fn shown_by(&self) -> &'static str {
+    fn identified_by(&self) -> &'static str {
         "`configure` or `meson.build` of Postgres"
     }
 

@@ -37,14 +37,14 @@ impl Request {
                 digits.then(|| part.parse().ok()).flatten()
             })
             .collect();
-        let form = "write one such as 18.1, 9.6.24, or 18 for the newest minor";
+        let form = "write for example 18.1, 9.6.24, or 18 for the newest minor release";
         let wanted = match numbers.as_deref() {
-            Some([9]) => return Err(bad("before 10, a series has two numbers: write 9.6")),
+            Some([9]) => return Err(bad("before 10, a major version has two numbers: write 9.6")),
             Some(&[major, ..]) if major < OLDEST.0 => {
-                return Err(bad("rqps works with 9.6 and later"));
+                return Err(bad("rqps supports 9.6 and later"));
             }
             Some(&[9, minor, ..]) if minor < OLDEST.1 => {
-                return Err(bad("rqps works with 9.6 and later"));
+                return Err(bad("rqps supports 9.6 and later"));
             }
             Some(&[9, minor]) => Wanted::Newest(Version::new(9, minor, 0), Version::new(9, minor + 1, 0)),
             Some(&[9, minor, patch]) => Wanted::Exact(Version::new(9, minor, patch)),

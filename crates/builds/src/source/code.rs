@@ -1,4 +1,4 @@
-//! What differs between the source codes of DBMSs: how a tree is recognised, what its build needs, and its steps.
+//! What differs between DBMSs in source code: how a tree is recognised, what its build needs, and its steps.
 
 use std::path::{Path, PathBuf};
 
@@ -7,25 +7,25 @@ use crate::held_dir::HeldDir;
 
 /// What a DBMS knows of its own source code.
 pub(crate) trait SourceCode: Sync {
-    /// What can drive its build, the usual one first.
+    /// Its build systems, the default first.
     fn systems(&self) -> &'static [System];
 
     /// The version that a tree says it is; nothing when it is not of this DBMS.
     fn version(&self, tree: &Path) -> Option<String>;
 
-    /// What such a tree has, as a clause for those who named another.
-    fn shown_by(&self) -> &'static str;
+    /// The file that identifies such a tree, as a phrase.
+    fn identified_by(&self) -> &'static str;
 
     /// Programs that the build runs, beside the compiler.
     fn programs(&self, site: &Site<'_>) -> Vec<&'static str>;
 
-    /// Everything that is to be run, in order.
+    /// The steps of the build, in order.
     fn steps(&self, site: &Site<'_>) -> Vec<Step>;
 }
 
 #[derive(Debug)]
 pub(crate) struct Site<'a> {
-    /// The source, a copy of our own.
+    /// A private copy of the source.
     pub tree: PathBuf,
     /// An empty directory to build in.
     pub build: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct Site<'a> {
     pub flavour: &'a Flavour,
     /// The flavour's options at this version.
     pub options: Vec<String>,
-    /// Compilers at the same time.
+    /// Compilers in parallel.
     pub jobs: usize,
 }
 

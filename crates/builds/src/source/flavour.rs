@@ -41,7 +41,9 @@ impl System {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
-    extends: Option<String>,
+    /// Already resolved; declared so that a file may have it.
+    #[serde(rename = "extends")]
+    _extends: Option<String>,
     cc: Option<String>,
     cxx: Option<String>,
     cflags: Option<String>,
@@ -104,7 +106,7 @@ impl Flavour {
         let Some(system) = system else {
             let known: Vec<String> = systems.iter().map(|system| format!("\"{}\"", system.name())).collect();
             let reason =
-                format!("{dbms} is not built that way: write [{dbms}] system = {}", known.join(" or "));
+                format!("{dbms} has another build system: write [{dbms}] system = {}", known.join(" or "));
             return Err(bad(&reason));
         };
         let options = match system {
@@ -166,23 +168,30 @@ pub(crate) fn numbers(version: &str) -> Vec<u32> {
 
 /// A flavour's file with everything that it extends.
 fn read_with_bases(name: &str) -> Result<File> {
+    let bad = |reason: String| Error::BadFlavour { flavour: name.to_owned(), reason };
     let mut merged = read(name)?;
     let mut directory = Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default();
     for _ in 0..EXTENDS_MAX {
-        let Some(base_name) = merged.extends.take() else {
-            return Ok(merged);
+        let Some(toml::Value::String(base_name)) = merged.remove("extends") else {
+            return merged.try_into().map_err(|error| bad(error.to_string()));
         };
         let is_file = base_name.contains('/') || base_name.ends_with(".toml");
         let base_name =
             if is_file { directory.join(&base_name).to_string_lossy().into_owned() } else { base_name };
         directory = Path::new(&base_name).parent().map(Path::to_path_buf).unwrap_or_default();
-        merged = merged.over(read(&base_name)?);
+        let mut base = read(&base_name)?;
+        // The base's flags for C++ would contradict new ones for C.
+        if merged.contains_key("cflags") {
+            base.remove("cxxflags");
+        }
+        extend(&mut base, merged);
+        merged = base;
     }
-    let reason = format!("it extends more than {EXTENDS_MAX} others, or itself: end the chain of `extends`");
-    Err(Error::BadFlavour { flavour: name.to_owned(), reason })
+    Err(bad(format!("it extends more than {EXTENDS_MAX} others, or itself: shorten the chain of `extends`")))
 }
 
-fn read(name: &str) -> Result<File> {
+/// The table of a file, which is a valid flavour but for what it takes over.
+fn read(name: &str) -> Result<toml::Table> {
     let is_file = name.contains('/') || name.ends_with(".toml");
     let text = if is_file {
         read_text(Path::new(name)).map_err(Error::file("read flavour", name))?
@@ -192,45 +201,21 @@ fn read(name: &str) -> Result<File> {
         let unknown = || Error::UnknownFlavour { name: name.to_owned(), shipped: shipped() };
         known.map(|(_, text)| (*text).to_owned()).ok_or_else(unknown)?
     };
-    toml::from_str(&text).map_err(|error| {
+    let valid = toml::from_str::<File>(&text).and_then(|_valid| toml::from_str(&text));
+    valid.map_err(|error| {
         let reason = error.to_string().trim_end().to_owned();
         Error::BadFlavour { flavour: name.to_owned(), reason }
     })
 }
 
-impl File {
-    /// What this file says, and what it leaves to `base`.
-    fn over(self, base: File) -> File {
-        let mut env = base.env;
-        env.extend(self.env);
-        let mut dbms = base.dbms;
-        for (name, own) in self.dbms {
-            let below = dbms.remove(&name).unwrap_or_default();
-            dbms.insert(name, own.over(below));
-        }
-        // The base's flags for C++ would contradict new ones for C.
-        let cxxflags = self.cxxflags.or(if self.cflags.is_some() { None } else { base.cxxflags });
-        File {
-            extends: base.extends,
-            cc: self.cc.or(base.cc),
-            cxx: self.cxx.or(base.cxx),
-            cflags: self.cflags.or(base.cflags),
-            cxxflags,
-            ldflags: self.ldflags.or(base.ldflags),
-            env,
-            dbms,
-        }
-    }
-}
-
-impl OfDbms {
-    fn over(self, base: OfDbms) -> OfDbms {
-        let both = |base: Vec<Options>, own: Vec<Options>| base.into_iter().chain(own).collect();
-        OfDbms {
-            system: self.system.or(base.system),
-            configure: both(base.configure, self.configure),
-            meson: both(base.meson, self.meson),
-            cmake: both(base.cmake, self.cmake),
+/// Adds a table to its base: tables are merged, arrays appended, other values replaced.
+fn extend(base: &mut toml::Table, own: toml::Table) {
+    use toml::Value;
+    for (key, value) in own {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(own)) => extend(base, own),
+            (Some(Value::Array(base)), Value::Array(own)) => base.extend(own),
+            (_, value) => drop(base.insert(key, value)),
         }
     }
 }

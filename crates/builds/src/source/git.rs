@@ -36,7 +36,7 @@ impl Repository {
     }
 
     fn at(dirs: &Dirs, path: &Path, place: String, reference: &str) -> Result<Repository> {
-        let twin = Twin::of(dirs, path)?;
+        let twin = Twin::create(dirs, path)?;
         let commit = twin.commit_of(reference)?;
         Ok(Repository { place, twin, commit })
     }
@@ -57,7 +57,7 @@ impl Repository {
         {
             return Ok(repository);
         }
-        watch.says(&spec.place, FETCHING);
+        watch.report_phase(&spec.place, FETCHING);
         if path.is_dir() {
             fetch(&path, "fetch from", &spec.place, &["fetch", "--quiet", "--prune", "origin"])?;
         } else {

@@ -21,14 +21,14 @@ use std::time::{Duration, Instant};
 use rqps_model::{Dbms, SourceSpec};
 
 use crate::build::Build;
-use crate::cache::Cache;
+use crate::cache::{Cache, Partial};
 use crate::digest::sha256_hex;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::family::{self, system_libc};
 use crate::held_dir::HeldDir;
 use crate::product::Product;
-use crate::user::server_user;
+use crate::user::{MOVE_CACHE, server_user};
 
 use code::{Site, SourceCode, text};
 use flavour::Flavour;
@@ -52,12 +52,11 @@ pub(crate) fn build(
     spec: &SourceSpec,
     watch: &mut Watch<'_>,
 ) -> Result<Build> {
-    let code = product.source_code();
-    let flavour = Flavour::load(&spec.flavour, dbms, code.systems())?;
-    // A cached build may have lost a library of the system since.
+    let flavour = Flavour::load(&spec.flavour, dbms, product.systems())?;
+    // The system may have lost a library that a cached build needs.
     let checked = |build: Build| product.directory(&build.root).map(|_again| build);
-    let cache = Cache::of_sources(dirs, dbms);
-    // A commit that was built is found without its repository, which may be gone when a run is resumed.
+    let cache = Cache::compiled(dirs, dbms);
+    // A built commit is found without its repository, which may be gone when a run is resumed.
     if let Some(identity) = place::identity_by_name(spec)
         && let Some(build) = cache.find_made_from(&key_of(dbms, &identity, &flavour)?)?
     {
@@ -70,20 +69,17 @@ pub(crate) fn build(
         return checked(build);
     }
     let what = format!("{dbms} from {}, flavour {}", job.source.origin, job.flavour.name);
-    let lock = job.lock(&key, &what, watch)?;
+    let _lock = job.lock(&key, &what, watch)?;
     if let Some(build) = job.cache.find_made_from(&key)? {
         return checked(build);
     }
     job.remove_leftovers(&key)?;
     let site = job.cache.dir().join(format!("{SITE_PREFIX}{}", &key[..16]));
-    let removed_in_the_end = Removed(site.clone());
-    let build = job.make(&key, &site, watch)?;
-    drop(removed_in_the_end);
-    drop(lock);
-    checked(build)
+    let _removed_in_the_end = Partial { path: site.clone() };
+    checked(job.make(&key, &site, watch)?)
 }
 
-/// Says what is wrong with a spec as far as that can be said without looking into the source.
+/// Checks a spec without looking into the source.
 pub(crate) fn check(code: &dyn SourceCode, dbms: Dbms, spec: &SourceSpec) -> Result<()> {
     Flavour::load(&spec.flavour, dbms, code.systems())?;
     if !spec.is_remote() && !Path::new(&spec.place).exists() {
@@ -93,7 +89,7 @@ pub(crate) fn check(code: &dyn SourceCode, dbms: Dbms, spec: &SourceSpec) -> Res
     Ok(())
 }
 
-/// Of everything that decides what comes out.
+/// A hash of everything that decides the outcome.
 fn key_of(dbms: Dbms, identity: &str, flavour: &Flavour) -> Result<String> {
     let how = serde_json::to_string(flavour)
         .map_err(|error| Error::file("read flavour", &flavour.name)(error.into()))?;
@@ -146,7 +142,7 @@ impl Job<'_> {
             }
             (watch.progress)(&BuildProgress {
                 what,
-                phase: "waiting for another process that builds it",
+                phase: "waiting for another process to build it",
                 elapsed_s: began.elapsed().as_secs_f64(),
                 lines: 0,
                 steps: None,
@@ -155,7 +151,7 @@ impl Job<'_> {
         }
     }
 
-    /// Removes what builds left that were cut off with their process: those whose lock nobody holds, and our own place.
+    /// Removes leftovers of builds whose process was killed: those with a free lock, and the directory of this build.
     fn remove_leftovers(&self, own_key: &str) -> Result<()> {
         let entries = fs::read_dir(self.cache.dir()).map_err(Error::file("list", self.cache.dir()))?;
         for entry in entries.flatten() {
@@ -183,13 +179,13 @@ impl Job<'_> {
                 HeldDir::open(directory)?.give_tree(user.uid, user.gid, user.uid)?;
             }
         }
-        user.check_reachable(root, "move the cache to where everybody can enter with RQPS_CACHE")?;
+        user.check_reachable(root, MOVE_CACHE)?;
         let log = self.cache.dir().join(format!("unfinished-{}.log", &key[..16]));
         let _absent = fs::remove_file(&log);
         let directory = &site.build;
         let mut runner =
             Runner { what: &what, flavour: &self.flavour, user: &user, directory, log, watch, began };
-        for step in self.product.source_code().steps(&site) {
+        for step in self.product.steps(&site) {
             if let Err(error) = runner.run(&step) {
                 if error.is_interruption() {
                     let _absent = fs::remove_file(&runner.log);
@@ -215,17 +211,16 @@ impl Job<'_> {
             create_open_dir(directory)?;
         }
         let place = format!("{} from {}", self.dbms, self.source.origin);
-        watch.says(&place, "copying the source");
+        watch.report_phase(&place, "copying the source");
         self.source.lay_out(&site.tree)?;
-        let code = self.product.source_code();
-        let version = code.version(&site.tree).ok_or_else(|| Error::NotSource {
+        let version = self.product.version(&site.tree).ok_or_else(|| Error::NotSource {
             place: self.spec.place.clone(),
             dbms: self.dbms,
-            reason: format!("it has no {}: name the folder that has", code.shown_by()),
+            reason: format!("it has no {}: name the directory that does", self.product.identified_by()),
         })?;
         let what = format!("{} {version}, flavour {}", self.dbms, self.flavour.name);
         let asked = self.flavour.at(&version);
-        tools::check(&what, &self.flavour, &code.programs(&site), &asked)?;
+        tools::check(&what, &self.flavour, &self.product.programs(&site), &asked)?;
         let tree = text(&site.tree);
         site.options = asked.options.iter().map(|option| option.replace("{source}", &tree)).collect();
         Ok((site, what))
@@ -246,16 +241,6 @@ impl Job<'_> {
         let place = log_beside(&build.root);
         fs::rename(log, &place).map_err(Error::file("move the log to", &place))?;
         Ok(build)
-    }
-}
-
-/// A directory that is removed when this is dropped.
-struct Removed(PathBuf);
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        // What stays is removed by the next build.
-        let _left = fs::remove_dir_all(&self.0);
     }
 }
 

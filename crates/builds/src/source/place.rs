@@ -64,28 +64,28 @@ impl Source {
     pub fn find(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Source> {
         let not_source = |reason: String| Error::NotSource { place: spec.place.clone(), dbms, reason };
         if spec.is_remote() {
-            return Source::of_git(Repository::mirror(dirs, spec, watch)?);
+            return Source::from_git(Repository::mirror(dirs, spec, watch)?);
         }
         let path = Path::new(&spec.place);
         let path = &std::path::absolute(path).map_err(Error::file("examine", path))?;
         let what = fs::metadata(path).map_err(|error| not_source(format!("{error}: correct the path")))?;
         if what.is_file() && spec.reference.is_none() {
-            return Source::of_tarball(path);
+            return Source::from_tarball(path);
         }
         if what.is_file() {
-            return Err(not_source("only git repositories have references: leave out `@REF`".to_owned()));
+            return Err(not_source("only git repositories have references: remove `@REF`".to_owned()));
         }
         if spec.reference.is_some() || git::is_bare(path) {
-            return Source::of_git(Repository::local(dirs, path, spec.reference.as_deref())?);
+            return Source::from_git(Repository::local(dirs, path, spec.reference.as_deref())?);
         }
         if let Some(left) = BUILT_IN.iter().find(|left| path.join(left).exists() && !git::is_checkout(path)) {
             let remedy = "run `make distclean` in it, or name a fresh copy or a git repository";
-            return Err(not_source(format!("{left} shows that it was built in: {remedy}")));
+            return Err(not_source(format!("it contains {left} from an earlier build: {remedy}")));
         }
-        Source::of_directory(dirs, path, &not_source)
+        Source::from_directory(dirs, path, &not_source)
     }
 
-    fn of_git(repository: Repository) -> Result<Source> {
+    fn from_git(repository: Repository) -> Result<Source> {
         Ok(Source {
             identity: commit_identity(&repository.commit),
             origin: format!(
@@ -97,7 +97,7 @@ impl Source {
         })
     }
 
-    fn of_tarball(path: &Path) -> Result<Source> {
+    fn from_tarball(path: &Path) -> Result<Source> {
         let content = plain_file::read(path, FILE_BYTES_MAX).map_err(Error::file("read", path))?;
         Ok(Source {
             identity: format!("tarball {}", sha256_hex(&content)),
@@ -106,9 +106,9 @@ impl Source {
         })
     }
 
-    fn of_directory(dirs: &Dirs, path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
+    fn from_directory(dirs: &Dirs, path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
         let real = fs::canonicalize(path).map_err(Error::file("examine", path))?;
-        let twin = git::is_checkout(path).then(|| Twin::of(dirs, &real)).transpose()?;
+        let twin = git::is_checkout(path).then(|| Twin::create(dirs, &real)).transpose()?;
         // Git does not list files of submodules.
         let files = match &twin {
             Some(twin) if !real.join(".gitmodules").exists() => twin.files_of_checkout()?,
@@ -116,7 +116,7 @@ impl Source {
         };
         if files.len() > FILES_MAX {
             return Err(not_source(format!(
-                "it holds more than {FILES_MAX} files: name the source's own folder"
+                "it holds more than {FILES_MAX} files: name the source directory itself"
             )));
         }
         let at = twin.and_then(|twin| twin.description());

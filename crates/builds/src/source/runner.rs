@@ -15,11 +15,11 @@ use super::flavour::Flavour;
 use super::tools;
 use super::watch::{BuildProgress, Watch};
 use crate::error::{Error, Result};
-use crate::guard::{DeathSignal, Guarded};
+use crate::guard::Guarded;
 use crate::log_tail::tail;
 use crate::user::ServerUser;
 
-/// Between two looks at a program that works.
+/// How often a running program is polled.
 const POLL: Duration = Duration::from_millis(200);
 
 /// What a build's programs get to end by themselves, so that their own children go first.
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const TAIL_LINES: usize = 25;
 
 pub(crate) struct Runner<'a, 'w> {
-    /// What it is, for people.
+    /// What is built, for messages.
     pub what: &'a str,
     pub flavour: &'a Flavour,
     pub user: &'a ServerUser,
@@ -51,7 +51,7 @@ impl Runner<'_, '_> {
             .map_err(Error::file("write", &self.log))?;
         let path = tools::search_path(self.flavour);
         let program = tools::find(&step.program, path).unwrap_or_else(|| PathBuf::from(&step.program));
-        let mut guarded = Guarded::new(&program, self.user, DeathSignal::Kill)?;
+        let mut guarded = Guarded::new(&program, self.user, Signal::KILL)?;
         let error_log = log.try_clone().map_err(Error::file("write", &self.log))?;
         let start = log.metadata().map_or(0, |meta| meta.len());
         guarded
@@ -129,7 +129,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Progress is no reason to fail: what cannot be read is not counted.
+    /// A log that cannot be read is no reason to fail: it is not counted.
     fn look(&mut self, log: &Path) {
         let mut new = Vec::new();
         let read = File::open(log).and_then(|mut file| {

@@ -1,5 +1,5 @@
-//! A repository of our own on the objects and names of another: git opens it, and not the other, so that nothing the
-//! other is set up with is in force. It belongs to the server's user, as whom git runs.
+//! A private repository that shares the objects and refs of another one. Git opens only this one, so the other one's
+//! configuration has no effect. It belongs to the server's user, and git runs as that user.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -9,10 +9,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::tools::PATH;
+use crate::cache::Partial;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::held_dir::HeldDir;
-use crate::user::{ServerUser, server_user};
+use crate::user::{MOVE_CACHE, ServerUser, server_user};
 
 /// How the names of twins begin; the pid of their maker follows.
 const PREFIX: &str = "twin-";
@@ -34,7 +35,7 @@ const REMEDY: &str = "name a copy of the repository that everybody can read";
 /// A twin. It is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Twin {
-    dir: PathBuf,
+    dir: Partial,
     /// The checkout or bare repository that it is the twin of.
     of: PathBuf,
     user: ServerUser,
@@ -42,12 +43,12 @@ pub(crate) struct Twin {
 
 impl Twin {
     /// The twin of a checkout or bare repository.
-    pub fn of(dirs: &Dirs, path: &Path) -> Result<Twin> {
+    pub fn create(dirs: &Dirs, path: &Path) -> Result<Twin> {
         let user = server_user()?;
         let no_repository = || Error::Git {
-            action: "look into",
+            action: "open",
             place: path.to_string_lossy().into_owned(),
-            reason: "it is no git repository".to_owned(),
+            reason: "it is not a git repository".to_owned(),
         };
         let (own, shared) = directories_of(path).ok_or_else(no_repository)?;
         for directory in [path, &own, &shared.join("objects")] {
@@ -60,18 +61,18 @@ impl Twin {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let dir = twins.join(format!("{PREFIX}{}-{number}", std::process::id()));
         DirBuilder::new().mode(0o700).create(&dir).map_err(Error::file("create", &dir))?;
-        let twin = Twin { dir, of: path.to_path_buf(), user };
-        twin.user.check_reachable(&twins, "move the cache to where everybody can enter with RQPS_CACHE")?;
+        let twin = Twin { dir: Partial { path: dir }, of: path.to_path_buf(), user };
+        twin.user.check_reachable(&twins, MOVE_CACHE)?;
         twin.fill(&own, &shared)?;
         Ok(twin)
     }
 
     pub fn path(&self) -> &Path {
-        &self.dir
+        &self.dir.path
     }
 
     fn fill(&self, own: &Path, shared: &Path) -> Result<()> {
-        let held = HeldDir::open(&self.dir)?;
+        let held = HeldDir::open(&self.dir.path)?;
         let mut objects = shared.join("objects").into_os_string();
         objects.push("\n");
         for (file, content) in [
@@ -94,8 +95,8 @@ impl Twin {
         let entries = fs::read_dir(own).map_err(Error::file("list", own))?.flatten();
         let split = entries.map(|entry| entry.path());
         let split = split.filter(|path| path.file_name().is_some_and(is_part_of_index));
-        self.take(of_checkout.chain(of_shared).chain(split).collect(), &self.dir)?;
-        self.take(there(shared.join(EXCLUDED)).into_iter().collect(), &self.dir.join("info"))
+        self.take(of_checkout.chain(of_shared).chain(split).collect(), &self.dir.path)?;
+        self.take(there(shared.join(EXCLUDED)).into_iter().collect(), &self.dir.path.join("info"))
     }
 
     /// Copies files and directories, as the server's user: nothing that this user may not read.
@@ -113,14 +114,14 @@ impl Twin {
     pub fn commit_of(&self, reference: &str) -> Result<String> {
         let ask = |name: String| {
             let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-            self.run_on_twin("look into", &arguments).ok().map(|text| text.trim().to_owned())
+            self.run_on_twin("open", &arguments).ok().map(|text| text.trim().to_owned())
         };
         ask(format!("{reference}^{{commit}}"))
             .or_else(|| ask(format!("refs/remotes/origin/{reference}^{{commit}}")))
             .ok_or_else(|| {
                 let place = self.of.to_string_lossy().into_owned();
                 let reason = format!("it has no commit, tag or branch `{reference}`");
-                Error::Git { action: "look into", place, reason }
+                Error::Git { action: "open", place, reason }
             })
     }
 
@@ -135,7 +136,7 @@ impl Twin {
         let is_name = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
         if let Some(odd) = files.iter().find(|file| !file.components().all(is_name)) {
             let place = self.of.to_string_lossy().into_owned();
-            let reason = format!("its index names {}, which is none of its files", odd.display());
+            let reason = format!("its index names {}, which is not one of its files", odd.display());
             return Err(Error::Git { action: LIST, place, reason });
         }
         // What is removed in the checkout is still known to git.
@@ -153,12 +154,12 @@ impl Twin {
     /// The commit of the checkout, with `-dirty` where files differ from it; nothing where it has none.
     pub fn description(&self) -> Option<String> {
         let arguments = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
-        self.run_on_twin("look into", &arguments).ok().map(|text| text.trim().to_owned())
+        self.run_on_twin("open", &arguments).ok().map(|text| text.trim().to_owned())
     }
 
     /// Asks the twin, with the files of the checkout where there are any.
     fn run_on_twin(&self, action: &'static str, arguments: &[&str]) -> Result<String> {
-        let twin = format!("--git-dir={}", self.dir.display());
+        let twin = format!("--git-dir={}", self.dir.path.display());
         let tree = format!("--work-tree={}", self.of.display());
         let arguments: Vec<&str> = [&*twin, &*tree].into_iter().chain(arguments.iter().copied()).collect();
         self.run(&self.of, action, &arguments)
@@ -191,13 +192,6 @@ impl Twin {
             true => name.to_ascii_lowercase().ends_with("_proxy") || name.starts_with("SSL_CERT_"),
             false => !name.starts_with("GIT_"),
         }
-    }
-}
-
-impl Drop for Twin {
-    fn drop(&mut self) {
-        // What stays is removed with the next twin.
-        let _left = fs::remove_dir_all(&self.dir);
     }
 }
 
@@ -249,7 +243,9 @@ pub(crate) fn output_of(
     let output = match git.stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && directory.is_dir() => {
-            return Err(failed("there is no git: on Debian or Ubuntu run `apt-get install git`".to_owned()));
+            return Err(failed(
+                "git is not installed: on Debian or Ubuntu run `apt-get install git`".to_owned(),
+            ));
         }
         Err(error) => return Err(failed(error.to_string())),
     };

@@ -1,8 +1,8 @@
-//! What a build from source tells while it lasts, and what it asks: minutes pass, and somebody waits.
+//! Progress of a build from source, and the request to stop it: it takes minutes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The phase in which a repository is fetched: it may be broken off at any moment.
+/// The phase in which a repository is fetched: it may be interrupted at any time.
 pub const FETCHING: &str = "fetching";
 
 /// How far a build is.
@@ -10,7 +10,7 @@ pub const FETCHING: &str = "fetching";
 pub struct BuildProgress<'a> {
     /// What is being built: `postgres 18.6, flavour o2nofp`.
     pub what: &'a str,
-    /// What is being done, as a participle: `configuring`, `compiling`; empty when nothing is built.
+    /// The current phase, as a participle: `configuring`, `compiling`; empty when nothing is built.
     pub phase: &'static str,
     /// Seconds since the build began.
     pub elapsed_s: f64,
@@ -20,13 +20,13 @@ pub struct BuildProgress<'a> {
     pub steps: Option<(u32, u32)>,
 }
 
-/// Somebody who watches a build and may end it.
+/// Observes a build and may stop it.
 pub struct Watch<'a> {
-    /// Hears how far it is, some times a second.
+    /// Receives the progress several times a second.
     pub progress: &'a mut dyn FnMut(&BuildProgress<'_>),
-    /// Set when it is to end.
+    /// Set to stop the build.
     pub stop: &'a AtomicBool,
-    /// Compilers at the same time; as many as there are CPUs unless said.
+    /// Compilers in parallel; by default one per CPU.
     pub jobs: Option<usize>,
 }
 
@@ -40,19 +40,19 @@ impl std::fmt::Debug for Watch<'_> {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Watch<'_> {
-    /// Lets `work` build with nobody who watches.
+    /// Runs `work` without an observer.
     pub fn nobody<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
         work(&mut Watch { progress: &mut |_| {}, stop: &NEVER, jobs: None })
     }
 
-    /// Tells of a phase that has just begun and writes no log.
-    pub(crate) fn says(&mut self, what: &str, phase: &'static str) {
+    /// Reports a phase that has just begun and writes no log.
+    pub(crate) fn report_phase(&mut self, what: &str, phase: &'static str) {
         (self.progress)(&BuildProgress { what, phase, elapsed_s: 0.0, lines: 0, steps: None });
     }
 
-    /// Tells that from now on nothing is done that would have to be brought to an end.
-    pub(crate) fn builds_nothing(&mut self) {
-        self.says("", "");
+    /// Reports that no build is running any more, so nothing has to be stopped.
+    pub(crate) fn report_idle(&mut self) {
+        self.report_phase("", "");
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -20,10 +20,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
         (&[("postgres-18", "postgres-old")], &["\"old\" is not a version"]),
         (&[("postgres-18", "/no/such/place")], &["/no/such/place is not a build: it does not exist"]),
         (&[("./small.conf", "./large.conf")], &["large.conf: No such file"]),
-        (
-            &[("./small.conf", "x10a_c8r33")],
-            &["no config of postgres is called `x10a_c8r33`; nearest: x10a_c8r32"],
-        ),
+        (&[("./small.conf", "x10a_c8r33")], &["no postgres config named `x10a_c8r33`; nearest: x10a_c8r32"]),
         (&[("[workload]", "[workload")], &["plan.toml:2"]),
     ];
     for (changes, words) in cases {
@@ -39,7 +36,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     // Too old for rqps, which no registry has to be asked about; a file and a name that are not there.
     let plan = bench.plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(2);
-    assert!(ended.stderr.contains("works with 9.6 and later"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("supports 9.6 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
     assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
     let ended = bench.call(&["run", "dmeo"]).expect(2);

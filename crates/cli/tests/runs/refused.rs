@@ -89,7 +89,7 @@ fn a_run_or_its_data_in_use_are_left_alone() {
     fs::remove_dir_all(&socket).ok();
     fs::write(&socket, "").unwrap();
     let refused = bench.call(&["resume"]).expect(3);
-    expect_words(&refused, &["is in the way of its socket: remove it"]);
+    expect_words(&refused, &["blocks its socket directory: remove it"]);
     fs::remove_file(&socket).unwrap();
     bench.call(&["resume"]).expect(0);
     bench.expect_complete(1);
@@ -139,7 +139,7 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     let bench = Bench::new();
     let cases = [
         ("shared_buffers = 32MB\nwal_level = sideways\n", "sideways"),
-        ("shared_buffers = 900GB\n", "hint: the host has not enough memory for this config"),
+        ("shared_buffers = 900GB\n", "hint: not enough memory for this config"),
         ("shared_preload_libraries = 'no_such_library'\n", "no_such_library"),
         ("io_method = io_uring\n", "io_method"),
     ];

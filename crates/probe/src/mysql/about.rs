@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell};
+use super::ask;
+use crate::cells::cell;
 use crate::error::Result;
 use rqps_model::ServerSetting;
 
-/// Variables that tell of the build, with the name they are kept under.
+/// Variables that describe the build, with the names they are stored under.
 const BUILD_FACTS: [(&str, &str); 9] = [
     ("version_comment", "comment"),
     ("version_compile_machine", "machine"),
@@ -28,7 +29,7 @@ pub(crate) const UNKNOWN_SOURCE: &str = "unknown";
 const SOURCES_SINCE: u32 = 80_000;
 /// The source of a value that MySQL was compiled with.
 const COMPILED: &str = "COMPILED";
-/// The sources of values that nobody gave MariaDB: those it was compiled with, those it found itself.
+/// The sources of MariaDB's values that nobody set: compiled-in and auto-detected ones.
 const GIVEN_BY_NOBODY: [&str; 2] = ["COMPILE-TIME", "AUTO"];
 
 const MYSQL_SOURCES: &str =
@@ -83,7 +84,7 @@ fn variables(connection: &mut Connection) -> Result<Vec<(String, String)>> {
     Ok(variables)
 }
 
-/// By setting: its source, and the value it has by default where that is told.
+/// By setting: its source, and its default value if known.
 fn sources(connection: &mut Connection) -> Result<HashMap<String, (String, Option<String>)>> {
     let sql = if connection.is_mariadb() {
         MARIADB_SOURCES

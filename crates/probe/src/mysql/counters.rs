@@ -23,7 +23,8 @@
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Error as WireError, Table};
 
-use super::{ask, cell, innodb_status, number};
+use super::{ask, innodb_status};
+use crate::cells::{cell, number};
 use crate::counters::{CounterSet, CounterValue, sums};
 use crate::error::{Error, Result};
 
@@ -37,7 +38,7 @@ const FILE_IO: &str = "file_io";
 const WAITS: &str = "waits";
 pub(crate) const TABLE_IO: &str = "table_io";
 
-/// Times are told in picoseconds.
+/// Times are in picoseconds.
 const FILE_IO_SQL: &str = "\
     SELECT substring(event_name, 14) AS object, count_read, count_write, count_misc, \
     sum_timer_read / 1e6 AS sum_timer_read_us, sum_timer_write / 1e6 AS sum_timer_write_us, \

@@ -3,7 +3,8 @@
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell};
+use super::ask;
+use crate::cells::cell;
 use crate::error::{Error, Result};
 use rqps_model::QueryPlan;
 

@@ -1,9 +1,10 @@
-//! What `SHOW ENGINE INNODB STATUS` says in numbers. It is text for people, and each version words it somewhat
-//! differently; but for the log's positions and for what is pending there is no other source that all versions have.
+//! The numbers in `SHOW ENGINE INNODB STATUS`. It is free text that differs from version to version, but the only
+//! source of log positions and pending I/O that all versions have.
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell};
+use super::ask;
+use crate::cells::cell;
 use crate::error::{Error, Result};
 
 /// Figures that a line has, in the order of the line. A line is known by words that it contains; a version whose line

@@ -18,8 +18,6 @@ pub mod threads;
 pub mod waits;
 pub mod work;
 
-use std::str::FromStr;
-
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
@@ -28,16 +26,6 @@ use crate::error::{Error, Result};
 /// Runs `sql`; `what` names the purpose in an error.
 fn ask(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
     connection.query(sql).map_err(Error::database(what))
-}
-
-/// A cell as text; nothing where it is NULL or not there.
-fn cell(row: &[Option<String>], at: usize) -> Option<&str> {
-    row.get(at)?.as_deref()
-}
-
-/// A cell as a number, none where it is not one.
-fn number<T: FromStr>(row: &[Option<String>], at: usize) -> Option<T> {
-    cell(row, at)?.parse().ok()
 }
 
 fn watches_itself(connection: &mut Connection) -> Result<bool> {

@@ -2,8 +2,9 @@
 
 use rqps_wire::mysql::Connection;
 
+use super::ask;
 use super::fingerprint::keep_nothing;
-use super::{ask, number};
+use crate::cells::number;
 use crate::error::{Error, Result};
 use crate::queue::Sizes;
 

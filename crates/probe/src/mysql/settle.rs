@@ -2,14 +2,13 @@
 //! since the last checkpoint, and what the kernel has still to write. What to do about them is decided elsewhere.
 
 use rqps_wire::mysql::Connection;
-use serde::{Deserialize, Serialize};
 
 use super::innodb_status::{self, CHECKPOINT_AGE_BYTES, DIRTY_PAGES, HISTORY_LIST_LENGTH, InnodbStatus};
 use crate::error::{Error, Result};
 use crate::host;
 
 /// A server's debt at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SettleFacts {
     /// Transactions whose old row versions wait for the purge, or are purged and not yet taken off the list: that is
     /// done every 128th time unless `innodb_purge_rseg_truncate_frequency` says otherwise, so a server at rest keeps

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell, number, roles, watches_itself};
+use super::{ask, roles, watches_itself};
+use crate::cells::{cell, number};
 use crate::error::Result;
 
 /// First versions whose performance_schema has the kernel's ids: of MySQL, of MariaDB.
@@ -31,7 +32,7 @@ pub fn os_threads(connection: &mut Connection, connection_ids: &[u32]) -> Result
     Ok(connection_ids.iter().map(|id| known.get(id).copied()).collect())
 }
 
-/// What each thread is for, by kernel thread id, of those that the server tells of now. Sessions are `other session`.
+/// The role of each thread that the server lists now, by kernel thread id. Sessions are `other session`.
 pub fn roles(connection: &mut Connection) -> Result<BTreeMap<u32, String>> {
     let mut known = BTreeMap::new();
     for table in tables(connection)? {

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, cell, number, watches_itself};
+use super::{ask, watches_itself};
+use crate::cells::{cell, number};
 use crate::error::Result;
-use crate::waits::{Look, RUNNING};
+use crate::waits::{RUNNING, StateQuery};
 
 /// Kind of sessions that wait for a lock on rows or tables.
 const LOCK: &str = "Lock";
@@ -45,11 +46,11 @@ const KINDS: [(&str, &str); 10] = [
     ("idle", CLIENT),
 ];
 
-/// Looks at the sessions of these connections through `connection`.
+/// Queries the sessions of these connections through `connection`.
 ///
 /// # Errors
 /// When the server does not answer.
-pub fn look(mut connection: Connection, connection_ids: &[u32]) -> Result<impl Look + use<>> {
+pub fn state_query(mut connection: Connection, connection_ids: &[u32]) -> Result<impl StateQuery + use<>> {
     let watches_waits = watches_itself(&mut connection)?
         && ask(&mut connection, "whether waits are watched", CONSUMER_SQL)?.value() == Some("YES");
     let sql = sql(connection_ids, watches_waits);

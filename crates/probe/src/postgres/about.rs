@@ -3,6 +3,7 @@
 use rqps_wire::postgres::Connection;
 
 use super::ask;
+use crate::cells::{cell, text};
 use crate::error::Result;
 use rqps_model::ServerSetting;
 
@@ -26,10 +27,8 @@ const SETTINGS_SQL: &str = "\
 /// superuser.
 pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>> {
     let table = ask(connection, "how the server was built", BUILD_SQL)?;
-    let value_of = |wanted: &str| {
-        let row = table.rows.iter().find(|row| row.first().and_then(Option::as_deref) == Some(wanted))?;
-        row.get(1).cloned().flatten()
-    };
+    let value_of =
+        |wanted: &str| table.rows.iter().find(|row| cell(row, 0) == Some(wanted))?.get(1).cloned().flatten();
     let facts = BUILD_FACTS.iter().filter_map(|(name, key)| Some(((*key).to_owned(), value_of(name)?)));
     Ok(facts.collect())
 }
@@ -37,7 +36,6 @@ pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>>
 /// All settings, by name.
 pub fn settings(connection: &mut Connection) -> Result<Vec<ServerSetting>> {
     let table = ask(connection, "settings", SETTINGS_SQL)?;
-    let text = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten().unwrap_or_default();
     let setting = |row: &Vec<Option<String>>| ServerSetting {
         name: text(row, 0),
         value: text(row, 1),

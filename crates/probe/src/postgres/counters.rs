@@ -20,7 +20,7 @@ use crate::error::Result;
 /// Transactions of the first snapshot that show up in the difference to the second.
 pub const OWN_COMMITS: u64 = 1;
 
-/// View name of the write-ahead log's end, which is no view: the only counter of it that every version has.
+/// Pseudo view of the write-ahead log's end: its only counter that every version has.
 pub const WAL: &str = "wal";
 
 /// Its column: bytes from the very beginning of the log to its end.
@@ -81,7 +81,7 @@ const VIEWS: [View; 9] = [
     },
 ];
 
-/// Columns that name things by number, and so are no figures.
+/// Columns with object ids, which are not figures.
 const IDENTIFIERS: [&str; 3] = ["datid", "relid", "indexrelid"];
 
 /// Reads all counters in one transaction. To be exact, follow [`crate::postgres::flush`] first.

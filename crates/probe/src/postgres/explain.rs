@@ -4,6 +4,7 @@ use rqps_wire::Table;
 use rqps_wire::postgres::Connection;
 
 use super::ask;
+use crate::cells::text;
 use crate::error::{Error, Result};
 use rqps_model::QueryPlan;
 
@@ -25,6 +26,5 @@ pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<Que
 }
 
 fn lines(table: &Table) -> String {
-    let first = |row: &Vec<Option<String>>| row.first().cloned().flatten().unwrap_or_default();
-    table.rows.iter().map(first).collect::<Vec<_>>().join("\n")
+    table.rows.iter().map(|row| text(row, 0)).collect::<Vec<_>>().join("\n")
 }

@@ -1,9 +1,8 @@
 //! The debt a server has after writes, as facts on which a settle step can end: dead rows, dirty buffers, checkpoints,
-//! autovacuum at work, and what the kernel has still to write. What to do about them is decided elsewhere.
+//! running autovacuum, and what the kernel has yet to write. What to do about them is decided elsewhere.
 
 use rqps_wire::Error as WireError;
 use rqps_wire::postgres::Connection;
-use serde::{Deserialize, Serialize};
 
 use super::{ask, ask_number};
 use crate::error::{Error, Result};
@@ -12,8 +11,15 @@ use crate::host;
 /// First `server_version_num` whose pg_buffercache can sum up without listing every buffer.
 const SUMMARY_SINCE: u32 = 160_000;
 
+const DEAD_ROWS_SQL: &str =
+    "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'public'";
+
+/// A partitioned table has no pages of its own.
+const UNSEEN_PAGES_SQL: &str = "SELECT coalesce(sum(greatest(relpages - relallvisible, 0)), 0) FROM pg_class \
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm')";
+
 /// A server's debt at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SettleFacts {
     /// Dead row versions in schema public, by the server's estimate.
     pub dead_rows: u64,
@@ -33,33 +39,35 @@ pub struct SettleFacts {
 }
 
 pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
+    let version_num = connection.server_version_num();
+    let checkpoints = match version_num {
+        180_000.. => "SELECT num_done FROM pg_stat_checkpointer",
+        170_000.. => "SELECT num_timed + num_requested FROM pg_stat_checkpointer",
+        _ => "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter",
+    };
+    let (checkpoint_lsn, workers) = if version_num >= 100_000 {
+        ("SELECT checkpoint_lsn FROM pg_control_checkpoint()", "backend_type = 'autovacuum worker'")
+    } else {
+        (
+            "SELECT checkpoint_location FROM pg_control_checkpoint()",
+            "query LIKE 'autovacuum:%' AND pid <> pg_backend_pid()",
+        )
+    };
+    let workers = format!("SELECT count(*) FROM pg_stat_activity WHERE {workers}");
     Ok(SettleFacts {
-        dead_rows: dead_rows(connection)?,
-        unseen_pages: unseen_pages(connection)?,
+        dead_rows: ask_number(connection, "dead rows", DEAD_ROWS_SQL)?,
+        unseen_pages: ask_number(connection, "pages that are not all-visible", UNSEEN_PAGES_SQL)?,
         dirty_buffers: dirty_buffers(connection)?,
-        checkpoints: checkpoints(connection)?,
-        checkpoint_lsn: checkpoint_lsn(connection)?,
-        autovacuum_workers: autovacuum_workers(connection)?,
+        checkpoints: ask_number(connection, "checkpoints", checkpoints)?,
+        checkpoint_lsn: ask_number(connection, "last checkpoint", checkpoint_lsn)?,
+        autovacuum_workers: ask_number(connection, "autovacuum workers", &workers)?,
         kernel_dirty_bytes: host::dirty_bytes()?,
     })
 }
 
-/// Dead row versions of all tables in schema public, by the server's estimate.
-pub fn dead_rows(connection: &mut Connection) -> Result<u64> {
-    let sql = "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'public'";
-    ask_number(connection, "dead rows", sql)
-}
-
-/// As [`SettleFacts::unseen_pages`] says. A partitioned table has no pages of its own.
-pub fn unseen_pages(connection: &mut Connection) -> Result<u64> {
-    let sql = "SELECT coalesce(sum(greatest(relpages - relallvisible, 0)), 0) FROM pg_class \
-               WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm')";
-    ask_number(connection, "pages that are not all-visible", sql)
-}
-
-/// Dirty shared buffers of the whole server; inside, why they are not known. Before 16 the server lists every buffer
-/// for it, which takes about a second for each 8 GB of shared buffers.
-pub fn dirty_buffers(connection: &mut Connection) -> Result<std::result::Result<u64, String>> {
+/// Dirty shared buffers of the whole server; inside, why they are unknown. Before 16 the server lists every buffer for
+/// it, which takes about a second for each 8 GB of shared buffers.
+fn dirty_buffers(connection: &mut Connection) -> Result<std::result::Result<u64, String>> {
     let known = ask(connection, "extensions", "SELECT 1 FROM pg_extension WHERE extname = 'pg_buffercache'")?;
     if known.rows.is_empty() {
         match connection.query("CREATE EXTENSION pg_buffercache") {
@@ -76,30 +84,4 @@ pub fn dirty_buffers(connection: &mut Connection) -> Result<std::result::Result<
         "SELECT count(*) FROM pg_buffercache WHERE isdirty"
     };
     ask_number(connection, "dirty buffers", sql).map(Ok)
-}
-
-/// Checkpoints counted, as [`SettleFacts::checkpoints`] says.
-pub fn checkpoints(connection: &mut Connection) -> Result<u64> {
-    let sql = match connection.server_version_num() {
-        180_000.. => "SELECT num_done FROM pg_stat_checkpointer",
-        170_000.. => "SELECT num_timed + num_requested FROM pg_stat_checkpointer",
-        _ => "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter",
-    };
-    ask_number(connection, "checkpoints", sql)
-}
-
-/// Place in the WAL of the last finished checkpoint.
-pub fn checkpoint_lsn(connection: &mut Connection) -> Result<String> {
-    let column =
-        if connection.server_version_num() >= 100_000 { "checkpoint_lsn" } else { "checkpoint_location" };
-    ask_number(connection, "last checkpoint", &format!("SELECT {column} FROM pg_control_checkpoint()"))
-}
-
-pub fn autovacuum_workers(connection: &mut Connection) -> Result<u64> {
-    let sql = if connection.server_version_num() >= 100_000 {
-        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'"
-    } else {
-        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'autovacuum:%' AND pid <> pg_backend_pid()"
-    };
-    ask_number(connection, "autovacuum workers", sql)
 }

@@ -3,18 +3,15 @@
 use rqps_wire::postgres::Connection;
 
 use super::ask;
-use crate::waits::{Look, RUNNING};
+use crate::cells::text;
+use crate::waits::{RUNNING, StateQuery};
 
-/// Looks at the sessions of these processes through `connection`.
-pub fn look(mut connection: Connection, pids: &[u32]) -> impl Look {
+/// Queries the sessions of these processes through `connection`.
+pub fn state_query(mut connection: Connection, pids: &[u32]) -> impl StateQuery {
     let sql = sql(pids);
     move || {
         let table = ask(&mut connection, "what sessions wait for", &sql)?;
-        let pair = |row: Vec<Option<String>>| {
-            let mut cells = row.into_iter().map(Option::unwrap_or_default);
-            (cells.next().unwrap_or_default(), cells.next().unwrap_or_default())
-        };
-        Ok(table.rows.into_iter().map(pair).collect())
+        Ok(table.rows.iter().map(|row| (text(row, 0), text(row, 1))).collect())
     }
 }
 

@@ -45,13 +45,13 @@ pub struct Folded {
     /// The files (programs, libraries) in which samples were taken, with their samples and how many of these have no
     /// name in their innermost frame.
     pub modules: BTreeMap<String, (u64, u64)>,
-    /// Samples of stacks that were too rare to be kept apart.
+    /// Samples of stacks that were too rare and have been merged.
     pub rare_samples: u64,
     /// Samples whose stack ends before the program's first function.
     pub cut_samples: u64,
 }
 
-/// Which samples are of interest, and of whom they are.
+/// Which samples are wanted, and the roles of their threads.
 pub(super) struct Wanted<'a> {
     pub from: Moment,
     pub until: Moment,
@@ -164,7 +164,7 @@ impl Folder<'_> {
     }
 }
 
-/// Takes stacks of at most so many samples together, role by role. Returns how many samples that newly concerned.
+/// Merges stacks of at most this many samples, role by role. Returns how many samples were merged.
 fn put_together(stacks: &mut BTreeMap<String, u64>, most: f64) -> u64 {
     let mut rare: BTreeMap<String, u64> = BTreeMap::new();
     stacks.retain(|stack, samples| {

@@ -1,9 +1,8 @@
-//! CPU profiles of a server by `perf`: where its processes spend CPU time, as folded stacks with the role of the
-//! process in front. Sampling disturbs what is measured, so it belongs into a pass of its own and never into a measured
-//! window.
+//! CPU profiles of a server with `perf`: where its processes spend CPU time, as folded stacks that begin with the role
+//! of the process. Sampling disturbs the measurement, so it belongs in a separate pass and never in a measured window.
 //!
-//! [`Perf::find`] says whether this host can, [`Recorder`] samples, [`Recording::fold`] gives the stacks of a stretch
-//! of time.
+//! [`Perf::find`] checks what this host supports, [`Recorder`] samples, [`Recording::fold`] returns the stacks of a
+//! stretch of time.
 
 mod fold;
 mod recorder;
@@ -18,9 +17,9 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::perf::counts_cycles;
 
-/// From this level of `kernel.perf_event_paranoid` on, who isn't root samples user space only.
+/// From this level of `kernel.perf_event_paranoid` on, users other than root sample user space only.
 const PARANOID_USER_ONLY: i64 = 2;
-/// From this level on (Debian's and Ubuntu's kernels know it), who isn't root samples nothing.
+/// From this level on (in Debian's and Ubuntu's kernels), users other than root sample nothing.
 const PARANOID_NOTHING: i64 = 3;
 /// What lets a user other than root sample user space and kernel.
 const PARANOID_REMEDY: &str = "as root: sysctl kernel.perf_event_paranoid=1";
@@ -65,10 +64,10 @@ pub struct Perf {
 }
 
 impl Perf {
-    /// Looks for it, and at what the kernel lets us sample.
+    /// Finds it, and what the kernel permits to sample.
     ///
     /// # Errors
-    /// When it is not there, or may sample nothing; with the remedy.
+    /// When it is missing, or may not sample; with the remedy.
     pub fn find() -> Result<Self> {
         let program = program().ok_or(Error::NoPerf)?;
         let version = Command::new(&program).arg("--version").output().ok();
@@ -81,11 +80,13 @@ impl Perf {
         }
         let mut blind_to = Vec::new();
         if !is_root && level >= PARANOID_USER_ONLY {
-            let what = "the kernel's part of the CPU time is not in it: kernel.perf_event_paranoid is";
+            let what = "CPU time in the kernel is missing: kernel.perf_event_paranoid is";
             blind_to.push(format!("{what} {level} ({PARANOID_REMEDY})"));
         } else if !kernel_has_names() {
             let remedy = "as root: sysctl kernel.kptr_restrict=0";
-            blind_to.push(format!("the kernel's functions have no names: it hides its addresses ({remedy})"));
+            blind_to.push(format!(
+                "kernel functions have no names: the kernel hides its symbol addresses ({remedy})"
+            ));
         }
         let event = if counts_cycles() { "cycles" } else { "cpu-clock" };
         Ok(Self { program, version, event, blind_to })

@@ -33,14 +33,14 @@ const BEGIN_MOST: Duration = Duration::from_secs(30);
 const END_MOST: Duration = Duration::from_secs(60);
 /// How long `perf script` may take, which does some 5,000 stacks a second.
 const SCRIPT_MOST: Duration = Duration::from_secs(180);
-/// How often it is begun anew where a process ended meanwhile.
+/// How often it starts again when a process ended meanwhile.
 const TRIES_MAX: u32 = 10;
-/// FIFOs through which it is asked whether it samples.
+/// FIFOs that ask `perf` whether it samples.
 const ASK: &str = "ask";
 const ANSWER: &str = "answer";
-/// How often is looked whether it is there yet.
+/// How often a condition is polled.
 const POLL: Duration = Duration::from_millis(10);
-/// How often processes are looked at, to know what each was for when it has ended.
+/// How often roles are recorded, for processes that end before the profile does.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Share of samples without a name from which on a library is worth a remark.
 const REMARKABLE_SHARE: f64 = 0.01;
@@ -152,7 +152,7 @@ impl Recorder {
             looked_at: Instant::now(),
         };
         recorder.wait_until_it_samples(&ask, &answer)?;
-        recorder.see_processes();
+        recorder.record_roles();
         Ok(recorder)
     }
 
@@ -180,15 +180,15 @@ impl Recorder {
         }
     }
 
-    /// To be called now and then while it samples: notes what processes there are.
+    /// Call it regularly while it samples: records the roles of the processes.
     pub fn look(&mut self) {
         if self.looked_at.elapsed() > LOOK_EVERY {
-            self.see_processes();
+            self.record_roles();
             self.looked_at = Instant::now();
         }
     }
 
-    fn see_processes(&mut self) {
+    fn record_roles(&mut self) {
         let pid = self.server.pid;
         match &self.server.work_in {
             WorkIn::Processes => {
@@ -214,7 +214,7 @@ impl Recorder {
     /// # Errors
     /// When `perf` failed, or didn't end in time, or before `interrupted` became true.
     pub fn stop(mut self, backends: &[u32], interrupted: &AtomicBool) -> Result<Recording> {
-        self.see_processes();
+        self.record_roles();
         for id in backends {
             self.roles.insert(*id, "backend".to_owned());
         }
@@ -332,8 +332,7 @@ impl Recording {
                 && (SERVERS.contains(&name) || share(unresolved) > REMARKABLE_SHARE)
             {
                 remarks.push(format!(
-                    "{name} is stripped: {:.0} % of the samples are in functions of it that have no name (shown as \
-                     [{name}]); {}",
+                    "{name} is stripped: {:.0} % of the samples are in its unresolved symbols (shown as [{name}]); {}",
                     100.0 * share(unresolved),
                     remedy(name),
                 ));
@@ -341,13 +340,13 @@ impl Recording {
         }
         if share(folded.cut_samples) > CUT_SHARE {
             remarks.push(format!(
-                "the stacks of {:.0} % of the samples are cut off before the program's first function",
+                "{:.0} % of the samples have truncated stacks, which do not reach the program's entry point",
                 100.0 * share(folded.cut_samples)
             ));
         }
         if folded.rare_samples > 0 {
             remarks.push(format!(
-                "{:.0} % of the samples are of stacks too rare to be kept apart (shown as [rare])",
+                "{:.0} % of the samples belong to rare stacks, merged into [rare]",
                 100.0 * share(folded.rare_samples)
             ));
         }
@@ -358,10 +357,10 @@ impl Recording {
 fn remedy(name: &str) -> &'static str {
     match name {
         name if SERVERS.contains(&name) => {
-            "a build from source has them, and so has a distribution's package with its debug symbols installed"
+            "build it from source, or install the debug symbols of the distribution's package"
         }
-        "libc.so.6" => "the package libc6-dbg has them",
-        _ => "its package's debug symbols have them",
+        "libc.so.6" => "install the package libc6-dbg",
+        _ => "install its package's debug symbols",
     }
 }
 
@@ -371,7 +370,7 @@ fn last_words(dir: &Path) -> String {
     let text = fs::read_to_string(dir.join("said")).unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
-    if last.is_empty() { "nothing".to_owned() } else { last }
+    if last.is_empty() { "no output".to_owned() } else { last }
 }
 
 fn perf_failed(dir: &Path, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rqps_probe::waits::{Look, WaitSampler, Waits};
+use rqps_probe::waits::{StateQuery, WaitSampler, Waits};
 
 /// After so long it never comes.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -27,7 +27,7 @@ pub fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
 /// Waits until sessions are in these states, one of each kind, in any order; then samples them while they stay there.
 #[track_caller]
 #[allow(dead_code, reason = "not every program of tests has sessions")]
-pub fn sampled_in(kinds: &[&str], mut look: impl Look) -> Waits {
+pub fn sampled_in(kinds: &[&str], mut look: impl StateQuery) -> Waits {
     let mut expected: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
     expected.sort_unstable();
     until(&format!("sessions in {expected:?}"), || {

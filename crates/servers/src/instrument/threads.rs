@@ -17,8 +17,8 @@ use rqps_builds::{ServerUser, server_user};
 use crate::error::{Error, Result};
 use crate::private::read_private;
 
-/// How long the server may take to obey; it does within seconds, on a busy machine too.
-const OBEYED_WITHIN: Duration = Duration::from_secs(120);
+/// How long the server may take to answer; it takes seconds, even on a busy machine.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
 
 /// A server that was started under [`super::Instrument::ValgrindThreads`].
 #[derive(Debug, Clone)]
@@ -32,13 +32,13 @@ impl ThreadCounter {
     /// The counter of the server with this main process, whose instrument has this directory.
     ///
     /// # Errors
-    /// When there is no user for servers.
+    /// When there is no user to run servers as.
     pub fn new(counts_dir: &Path, pid: u32) -> Result<Self> {
         let counts_dir = std::path::absolute(counts_dir).map_err(Error::file("find", counts_dir))?;
         Ok(Self { counts_dir, pid, user: server_user()? })
     }
 
-    /// Valgrind's number of a thread that has this number with the kernel; none when there is no such thread.
+    /// Valgrind's number of a kernel thread; none if there is no such thread.
     ///
     /// # Errors
     /// When the server can't be asked.
@@ -83,7 +83,7 @@ impl ThreadCounter {
         Ok(counts)
     }
 
-    /// Brings a command to the server; returns its answer. As the server's user: of another one valgrind takes none.
+    /// Sends a command to the server and returns its answer, as the server's user: valgrind accepts none from others.
     fn tell(&self, words: &[&str]) -> Result<String> {
         let failed = |reason: String| Error::NoCounts { pid: self.pid, reason };
         let mut command = Command::new("vgdb");
@@ -95,20 +95,17 @@ impl ThreadCounter {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         self.user.apply(&mut command);
-        let mut child = command.spawn().map_err(|cause| failed(format!("can't run vgdb: {cause}")))?;
+        let mut child = command.spawn().map_err(|cause| failed(format!("cannot run vgdb: {cause}")))?;
         let since = Instant::now();
         loop {
             match child.try_wait() {
                 Ok(Some(_)) => break,
-                Ok(None) if since.elapsed() < OBEYED_WITHIN => std::thread::sleep(Duration::from_millis(5)),
+                Ok(None) if since.elapsed() < ANSWER_MAX => std::thread::sleep(Duration::from_millis(5)),
                 _ => {
                     // It ends on its own with the server otherwise.
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(failed(format!(
-                        "no answer to {words:?} within {} s",
-                        OBEYED_WITHIN.as_secs()
-                    )));
+                    return Err(failed(format!("no answer to {words:?} within {} s", ANSWER_MAX.as_secs())));
                 }
             }
         }

@@ -74,7 +74,7 @@ fn split_comment(line: &str) -> Result<(&str, Option<&str>), String> {
     }
     match quote {
         None => Ok((line, None)),
-        Some(_) => Err(format!("the quoted value in `{line}` does not end")),
+        Some(_) => Err(format!("the quoted value in `{line}` is not terminated")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Making a data directory: the system tables, then the accounts and the database for the work.
+//! Creating a data directory: the system tables, then the accounts and the database for the work.
 //!
 //! A server's own program makes the system tables: `--initialize-insecure` from 5.7 on, `--bootstrap` with the SQL of
 //! the build before, the build's script for MariaDB. The accounts are made by a server that reads statements before it
@@ -10,22 +10,23 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::Error as BuildError;
+use rqps_builds::guard::Guarded;
 use rqps_builds::mysql::Layout;
-use rqps_builds::{Error as BuildError, held_dir};
 use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use super::settings::{self, Settings};
 use super::start::{SOCKET, is_ready, note_shut_down};
+use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
 use crate::log::TAIL_LINES;
-use crate::making::{Making, PASSED, passed};
+use crate::new_data_dir::{NewDataDir, SECRET_INPUT, secret_input};
 use crate::process;
 use crate::spec::{Applied, DATABASE, Listen, USER};
 use crate::system::START_MAX;
 
-/// The first MySQL that makes its system tables itself.
+/// The first MySQL that creates its system tables itself.
 const INITIALIZES_SINCE: u32 = 50_700;
 
 /// The first MariaDB that keeps accounts in another table than `mysql.user`.
@@ -37,44 +38,43 @@ const SYSTEM_TABLES: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_table
 /// Where sessions come from.
 const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
 
-pub(crate) fn fill(making: &Making<'_>) -> Result<Applied> {
-    let layout = Layout::find(&making.spec.build.root)?;
-    let temp_dir = making.staging.join("tmp");
-    fs::create_dir(&temp_dir).map_err(Error::file("create", &temp_dir))?;
-    held_dir::give(&temp_dir, making.user)?;
+pub(crate) fn fill(new: &NewDataDir<'_>) -> Result<Applied> {
+    let layout = Layout::find(&new.spec.build.root)?;
+    let temp_dir = new.staging.join("tmp");
+    make_private_dir(&temp_dir, new.user)?;
     let settings = Settings {
-        build: &making.spec.build,
+        build: &new.spec.build,
         layout: &layout,
-        user: making.user,
-        data_dir: &making.staged,
+        user: new.user,
+        data_dir: &new.staged,
         temp_dir,
         instrumented: false,
         placed: false,
     };
-    let work = Work { making, layout: &layout, file: making.staging.join(settings::FILE) };
-    // Nobody is to reach it before it is whole.
-    let listen = Listen { tcp: false, ..making.listen.clone() };
-    let applied = settings.apply(&making.spec.config, &listen, &work.file)?;
-    work.system_tables()?;
-    work.accounts()?;
-    note_shut_down(&making.staged, making.user)?;
+    let creation = Creation { new, layout: &layout, file: new.staging.join(settings::FILE) };
+    // It must not be reachable before it is complete.
+    let listen = Listen { tcp: false, ..new.listen.clone() };
+    let applied = settings.apply(&new.spec.config, &listen, &creation.file)?;
+    creation.system_tables()?;
+    creation.accounts()?;
+    note_shut_down(&new.staged, new.user)?;
     Ok(applied)
 }
 
-struct Work<'a> {
-    making: &'a Making<'a>,
+struct Creation<'a> {
+    new: &'a NewDataDir<'a>,
     layout: &'a Layout,
     /// The server's options while it is made.
     file: std::path::PathBuf,
 }
 
-impl Work<'_> {
+impl Creation<'_> {
     fn version_num(&self) -> u32 {
-        self.making.spec.build.version_num()
+        self.new.spec.build.version_num()
     }
 
     fn is_mariadb(&self) -> bool {
-        self.making.spec.build.dbms == Dbms::Mariadb
+        self.new.spec.build.dbms == Dbms::Mariadb
     }
 
     fn defaults_file(&self) -> String {
@@ -94,24 +94,23 @@ impl Work<'_> {
     fn by_script(&self) -> Result<()> {
         let missing = || BuildError::NotABuild {
             path: self.layout.basedir.clone(),
-            reason: "it has no mariadb-install-db, nor mysql_install_db".to_owned(),
+            reason: "it has neither mariadb-install-db nor mysql_install_db".to_owned(),
         };
         let script = self.layout.install_db.as_ref().ok_or_else(missing)?;
-        let mut guarded = Guarded::new(script, self.making.user, DeathSignal::Kill)?;
+        let mut guarded = Guarded::new(script, self.new.user, Signal::KILL)?;
         guarded
             .command()
             .arg(self.defaults_file())
             .arg(format!("--basedir={}", self.layout.basedir.display()))
-            .arg(format!("--datadir={}", self.making.staged.display()))
+            .arg(format!("--datadir={}", self.new.staged.display()))
             // Without asking for the host's name.
             .args(["--force", "--skip-name-resolve"]);
-        self.making.run("install-db", guarded).map(|_log| ())
+        self.new.run("install-db", guarded).map(|_log| ())
     }
 
     fn by_bootstrap(&self) -> Result<()> {
-        let database = self.making.staged.join("mysql");
-        fs::create_dir(&database).map_err(Error::file("create", &database))?;
-        held_dir::give(&database, self.making.user)?;
+        let database = self.new.staged.join("mysql");
+        make_private_dir(&database, self.new.user)?;
         let mut sql = "USE mysql;\n".to_owned();
         for name in SYSTEM_TABLES {
             let path = self.layout.share_dir.join(name);
@@ -119,37 +118,37 @@ impl Work<'_> {
             sql.push('\n');
         }
         // Our own directory, and our own file: the server only gets it opened.
-        let path = self.making.staging.join("system.sql");
+        let path = self.new.staging.join("system.sql");
         fs::write(&path, sql).map_err(Error::file("write", &path))?;
         let file = File::open(&path).map_err(Error::file("open", &path))?;
         self.by_server("bootstrap", "--bootstrap", file.into())
     }
 
     fn by_server(&self, step: &'static str, option: &str, stdin: Stdio) -> Result<()> {
-        let mut guarded = Guarded::new(&self.layout.server, self.making.user, DeathSignal::Kill)?;
+        let mut guarded = Guarded::new(&self.layout.server, self.new.user, Signal::KILL)?;
         guarded.command().arg(self.defaults_file()).arg(option).stdin(stdin);
-        self.making.run(step, guarded).map(|_log| ())
+        self.new.run(step, guarded).map(|_log| ())
     }
 
     /// Has a server execute the statements, and stops it. It stops by itself at the first that fails, or goes on
     /// without the rest; the database is made last.
     fn accounts(&self) -> Result<()> {
-        let Making { data_dir, user, staged, .. } = self.making;
+        let NewDataDir { data_dir, user, staged, .. } = self.new;
         let socket = data_dir.create_socket_dir(user)?.join(SOCKET);
-        let mut guarded = Guarded::new(&self.layout.server, user, DeathSignal::Kill)?;
+        let mut guarded = Guarded::new(&self.layout.server, user, Signal::KILL)?;
         guarded
             .command()
             .arg(self.defaults_file())
-            .arg(format!("--init-file={PASSED}"))
-            .stdin(passed(&self.statements(), user)?);
-        let (mut child, log) = self.making.start(guarded)?;
+            .arg(format!("--init-file={SECRET_INPUT}"))
+            .stdin(secret_input(&self.statements(), user)?);
+        let (mut child, log) = self.new.start(guarded)?;
         let start = Instant::now();
         let mut told = false;
         let status = loop {
             if let Some(status) = child.try_wait().map_err(Error::file("wait for", &self.layout.server))? {
                 break status;
             }
-            let interrupted = self.making.interrupted.load(Ordering::Relaxed);
+            let interrupted = self.new.interrupted.load(Ordering::Relaxed);
             if interrupted || start.elapsed() > START_MAX {
                 // It has no place any more.
                 let _ended = child.kill().and_then(|()| child.wait());
@@ -158,7 +157,7 @@ impl Work<'_> {
                 return Err(Error::Interrupted { path: data_dir.path.clone() });
             }
             if start.elapsed() > START_MAX {
-                return Err(self.making.failed("create accounts", "not ready", log.tail(TAIL_LINES)));
+                return Err(self.new.failed("create accounts", "not ready", log.tail(TAIL_LINES)));
             }
             if !told && is_ready(&socket) {
                 told = true;
@@ -167,11 +166,11 @@ impl Work<'_> {
             }
             thread::sleep(Duration::from_millis(10));
         };
-        self.making.outcome("create accounts", status, &log)?;
+        self.new.outcome("create accounts", status, &log)?;
         if staged.join(DATABASE).is_dir() {
             return Ok(());
         }
-        Err(self.making.failed("create accounts", "a statement failed", log.tail(TAIL_LINES)))
+        Err(self.new.failed("create accounts", "a statement failed", log.tail(TAIL_LINES)))
     }
 
     /// One statement a line. The accounts that the system tables came with go. From 8.0 on such a session does not have
@@ -182,7 +181,7 @@ impl Work<'_> {
             sql.push_str(&format!(
                 "CREATE USER '{USER}'@'{host}' IDENTIFIED BY '{}';\nGRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' \
                  WITH GRANT OPTION;\n",
-                self.making.password
+                self.new.password
             ));
         }
         sql.push_str(&match (self.is_mariadb(), self.version_num()) {

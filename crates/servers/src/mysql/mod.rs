@@ -7,9 +7,8 @@ mod settings;
 mod shipped;
 mod start;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rqps_builds::guard::DeathSignal;
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
 use rqps_model::Dbms;
@@ -17,16 +16,75 @@ use rustix::process::Signal;
 
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host::HostLimits;
-use crate::making::Making;
+use crate::instrument;
+use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
+use crate::process;
 use crate::spec::Applied;
-use crate::system::{ServerCommand, Signals, Start, System};
+use crate::system::{Cause, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
 use settings::Settings;
-use start::SOCKET;
+use start::{SHUT_DOWN, SOCKET};
 
-/// One of the two behind the seam.
+/// The first MySQL that upgrades the data directory of an older minor version on its own.
+const UPGRADES_ITSELF_SINCE: u32 = 80_000;
+
+const SERVERS: [&str; 2] = ["mysqld", "mariadbd"];
+
+/// Known causes of a failed start.
+const CAUSES: [Cause; 10] = [
+    (
+        &["No space left on device", "Disk is full", "Errcode: 28", "OS errno 28", "error number 28"],
+        "the disk is full: free some space, set RQPS_WORK to a directory on another disk, or use a config \
+         with less redo log, such as `sized`",
+    ),
+    (
+        &["Cannot allocate memory", "cannot allocate memory", "errno 12", "Out of memory", "Cannot map"],
+        "not enough memory for this config: lower innodb_buffer_pool_size, or use config `sized`",
+    ),
+    PORT_TAKEN,
+    (
+        &["Unable to lock ./ibdata1", "Unable to lock ./ibdata"],
+        "another server still uses the data: wait until it has exited",
+    ),
+    (
+        &["error while loading shared libraries"],
+        "a library is missing: `rqps builds` shows the build; install the library's package",
+    ),
+    (
+        &[
+            "Upgrade is not supported",
+            "Cannot boot server version",
+            "Invalid MySQL server upgrade",
+            "Invalid MySQL server downgrade",
+            "Unsupported redo log format",
+            "Cannot upgrade server earlier than",
+            "Upgrade after a crash is not supported",
+            "Redo log format is v",
+        ],
+        "the data belong to another version: create the data directory again",
+    ),
+    (
+        &["Too many open files", "Errcode: 24"],
+        "the limit on open files is reached: raise it (`ulimit -n`), or lower table_open_cache",
+    ),
+    (
+        &["io_setup() failed", "io_uring_queue_init() failed", "Linux Native AIO"],
+        "the kernel's asynchronous I/O is exhausted or not permitted: raise fs.aio-max-nr, or set \
+         innodb_use_native_aio = OFF",
+    ),
+    (
+        &["Unrecognized value", "Error while setting value", "unknown variable"],
+        "correct the value in the config, or use another config for this build",
+    ),
+    (
+        &["Can't open shared library"],
+        "this build lacks a plugin that the config names: remove it from plugin_load",
+    ),
+];
+
+/// MySQL or MariaDB.
 pub(crate) struct Mysql {
     pub dbms: Dbms,
 }
@@ -50,8 +108,8 @@ impl System for Mysql {
         conf::parse_line(section, line, self.is_mariadb())
     }
 
-    fn fill(&self, making: &Making<'_>) -> Result<Applied> {
-        init::fill(making)
+    fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
+        init::fill(new)
     }
 
     /// Much of a config acts on the files, and a newer build changes those of an older one.
@@ -59,20 +117,43 @@ impl System for Mysql {
         format!("{} {}", build.hash, config.hash)
     }
 
+    /// Refuses one that the build would upgrade, too.
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()> {
-        start::check_data_dir(data_dir, build, marker)
+        let created_by = marker.build.rsplit_once('-').map_or(marker.build.as_str(), |(_, version)| version);
+        let same = if build.dbms == Dbms::Mysql && build.version_num() >= UPGRADES_ITSELF_SINCE {
+            marker.build == build.label()
+        } else {
+            series(&marker.build) == series(&build.label())
+        };
+        if same {
+            return Ok(());
+        }
+        Err(Error::BadDataDir {
+            path: data_dir.path.clone(),
+            reason: format!(
+                "it was created by {} {created_by}, but the build is {}, which would upgrade it or cannot read it: use a \
+                 build of the same version, or create the data directory again",
+                marker.dbms, build.version
+            ),
+        })
     }
 
     fn check_shut_down(&self, data_dir: &Path) -> std::result::Result<(), String> {
-        start::check_shut_down(data_dir)
+        if data_dir.join(SHUT_DOWN).exists() { Ok(()) } else { Err(NOT_SHUT_DOWN.to_owned()) }
     }
 
     fn note_shut_down(&self, data_dir: &DataDir, user: &ServerUser) -> Result<()> {
         start::note_shut_down(&data_dir.path, user)
     }
 
-    fn server_at_work(&self, data_dir: &Path) -> Option<u32> {
-        start::server_at_work(data_dir)
+    /// A server that works in the directory, whoever started it.
+    fn running_server(&self, data_dir: &Path) -> Option<u32> {
+        let is_server = |exe: PathBuf| {
+            let named = exe.file_name().is_some_and(|name| SERVERS.iter().any(|server| name == *server));
+            named || instrument::is_instrument(&exe)
+        };
+        let pids = process::working_in(data_dir, false);
+        pids.into_iter().find(|pid| process::exe_of(*pid).is_some_and(is_server))
     }
 
     fn socket_port(&self) -> u16 {
@@ -106,16 +187,44 @@ impl System for Mysql {
         start::is_ready(socket)
     }
 
-    fn may_retry(&self, tail: &str) -> bool {
-        start::may_retry(tail)
+    /// A port taken in between, or a previous server that is still exiting.
+    fn transient_failures(&self) -> &'static [&'static str] {
+        &["Address already in use", "Unable to lock ./ibdata1"]
     }
 
-    fn hint(&self, tail: &str) -> String {
-        start::hint(tail)
+    fn causes(&self) -> &'static [Cause] {
+        &CAUSES
     }
 
-    /// A server is one process; what it left is recovered.
+    /// A server is one process; the next start recovers.
     fn signals(&self) -> Signals {
-        Signals { clean: Signal::TERM, quick: Signal::KILL, death: DeathSignal::Kill }
+        Signals { clean: Signal::TERM, quick: Signal::KILL, death: Signal::KILL }
+    }
+}
+
+/// Up to the second number of a version, whatever stands before it.
+fn series(label: &str) -> Vec<&str> {
+    label.split('.').take(2).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_of_one_dbms() {
+        assert_eq!(series("mysql-5.7.22"), series("mysql-5.7.19"));
+        assert_ne!(series("mysql-5.6.14"), series("mysql-5.7.22"));
+        assert_ne!(series("mariadb-10.2.11"), series("mariadb-10.11.5"));
+    }
+
+    #[test]
+    fn the_first_known_cause_is_hinted_at() {
+        let hint = |tail: &str| Mysql { dbms: Dbms::Mysql }.hint(tail);
+        assert!(
+            hint("[ERROR] InnoDB: Error number 28 means 'No space left on device'").contains("disk is full")
+        );
+        assert!(hint("mmap(24696061952 bytes) failed; errno 12").contains("`sized`"));
+        assert_eq!(hint("[ERROR] Aborting"), "");
     }
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::{Arc, Mutex};
 
-use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::guard::Guarded;
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, Error as BuildError, ServerUser};
+use rustix::process::Signal;
 
 use super::conf::canonical;
 use crate::error::Result;
@@ -100,7 +101,7 @@ pub(crate) fn with_file(
 }
 
 fn list(layout: &Layout, user: &ServerUser, defaults: &str, data_dir: &Path) -> Result<Output> {
-    let mut guarded = Guarded::new(&layout.server, user, DeathSignal::Kill)?;
+    let mut guarded = Guarded::new(&layout.server, user, Signal::KILL)?;
     guarded
         .command()
         .arg(defaults)

@@ -10,7 +10,7 @@ use std::process::Output;
 
 use rqps_builds::log_tail::last_lines;
 use rqps_builds::mysql::Layout;
-use rqps_builds::{Build, ServerUser, held_dir};
+use rqps_builds::{Build, ServerUser};
 use rqps_model::LeftOut;
 
 use super::conf::rendered;
@@ -18,6 +18,7 @@ use super::options::{self, Known};
 use super::start::SOCKET;
 use crate::applied::{self, Options};
 use crate::config::Config;
+use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
 use crate::private::write_private;
 use crate::spec::{Applied, Listen};
@@ -92,7 +93,7 @@ impl Settings<'_> {
     /// Writes the server's options to `path` and has the build read them.
     pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
         let known = options::known(self.build, self.layout, self.user)?;
-        let (kept, left_out) = self.sort_out(config, &known)?;
+        let (kept, left_out) = self.select_options(config, &known)?;
         let mut applied = Applied {
             left_out,
             added: self.own_settings(listen, &known, &kept),
@@ -101,7 +102,7 @@ impl Settings<'_> {
         let taken = self.write(path, config, &kept, &mut applied)?;
         let connections: u32 =
             taken.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
-        if applied.make_room(&kept, listen, connections) {
+        if applied.raise_max_connections(&kept, listen, connections) {
             self.write(path, config, &kept, &mut applied)?;
         }
         Ok(applied)
@@ -123,7 +124,7 @@ impl Settings<'_> {
             version: self.build.version.clone(),
             config: config.name.clone(),
             message: if complaints.is_empty() {
-                format!("  its server program ended with {}:\n{}", output.status, last_lines(&said, 5))
+                format!("  its server program exited with {}:\n{}", output.status, last_lines(&said, 5))
             } else {
                 complaints
             },
@@ -132,26 +133,25 @@ impl Settings<'_> {
 
     fn read_by_build(&self, path: &Path) -> Result<(Known, Output)> {
         let scratch = self.temp_dir.join("read");
-        fs::create_dir(&scratch).map_err(Error::file("create", &scratch))?;
-        held_dir::give(&scratch, self.user)?;
+        make_private_dir(&scratch, self.user)?;
         let read = options::with_file(self.layout, self.user, path, &scratch);
         fs::remove_dir_all(&scratch).map_err(Error::file("remove", &scratch))?;
         read
     }
 
     /// Options that the build takes, and those left out.
-    fn sort_out(&self, config: &Config, known: &Known) -> Result<(Options, Vec<LeftOut>)> {
-        let (kept, mut left_out) = applied::sort_out(config, self.build, &OWN_OPTIONS, |option| {
+    fn select_options(&self, config: &Config, known: &Known) -> Result<(Options, Vec<LeftOut>)> {
+        let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
             Ok(if !known.has(option) {
-                Some(format!("{} {} does not know it", self.build.dbms, self.build.version))
+                Some(format!("unknown to {} {}", self.build.dbms, self.build.version))
             } else {
-                superseded_by(option, config, known).map(|other| format!("{other} takes its place"))
+                superseded_by(option, config, known).map(|other| format!("superseded by {other}"))
             })
         })?;
         left_out.extend(config.other_sections.iter().map(|section| LeftOut {
             option: format!("[{section}]"),
             value: String::new(),
-            reason: "the section is not the server's".to_owned(),
+            reason: "not a section of the server".to_owned(),
         }));
         Ok((kept, left_out))
     }
@@ -239,7 +239,7 @@ fn note_adjusted(taken: &Known, kept: &[(String, String)], applied: &mut Applied
         let left = LeftOut {
             option: option.clone(),
             value: value.clone(),
-            reason: format!("{in_force} is used: the server takes nothing nearer"),
+            reason: format!("the server adjusted it to {in_force}"),
         };
         if !applied.left_out.contains(&left) {
             applied.left_out.push(left);

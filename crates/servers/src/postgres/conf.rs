@@ -19,23 +19,23 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     let value_text = rest.trim_start();
     let value_text = value_text.strip_prefix('=').unwrap_or(value_text).trim_start();
     if value_text.len() == rest.len() && !rest.is_empty() {
-        return Err(format!("after `{name}` a space or `=` is expected"));
+        return Err(format!("expected a space or `=` after `{name}`"));
     }
     if value_text.is_empty() || value_text.starts_with('#') {
         return Err(format!("`{name}` has no value: write `{name} = ''` for an empty one"));
     }
     let (value, after) = match value_text.strip_prefix('\'') {
         Some(quoted) => {
-            unquote(quoted).ok_or_else(|| format!("the quoted value of `{name}` does not end"))?
+            unquote(quoted).ok_or_else(|| format!("the quoted value of `{name}` is not terminated"))?
         }
         None => bare(value_text).map_err(|c| {
-            format!("`{c}` cannot stand in a bare value: put the value of `{name}` in single quotes")
+            format!("`{c}` is not allowed in an unquoted value: put the value of `{name}` in single quotes")
         })?,
     };
     let after = after.trim_start();
     if !after.is_empty() && !after.starts_with('#') {
         return Err(format!(
-            "`{after}` behind the value of `{name}`: put the value in single quotes, or a # before a comment"
+            "`{after}` after the value of `{name}`: put the value in single quotes, or a # before a comment"
         ));
     }
     let name = name.to_ascii_lowercase();

@@ -4,23 +4,94 @@ mod conf;
 mod init;
 mod settings;
 mod shipped;
-mod start;
 
+use std::fs;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
-use rqps_builds::Build;
-use rqps_builds::guard::DeathSignal;
+use rqps_builds::held_dir::HeldDir;
+use rqps_builds::{Build, server_user};
 use rustix::process::Signal;
 
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host::HostLimits;
-use crate::making::Making;
+use crate::instrument;
+use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
+use crate::private::read_private;
+use crate::process::{self, end_stragglers};
 use crate::spec::Applied;
-use crate::system::{ServerCommand, Signals, Start, System};
+use crate::system::{Cause, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
 use settings::Settings;
+
+/// Holds the pid and the state of the running server.
+const PID_FILE: &str = "postmaster.pid";
+
+/// Offset of the state in `global/pg_control`: after the system identifier and two versions (`ControlFileData` in
+/// `pg_control.h`, the same in all versions).
+const STATE_AT: usize = 16;
+
+/// Value of that state after a clean shutdown (`DB_SHUTDOWNED`).
+const STATE_SHUT_DOWN: u32 = 1;
+
+/// The protocol's version number 3.0.
+const PROTOCOL: i32 = 196_608;
+
+/// More than a server sends to a client that gives no password.
+const ANSWER_BYTES_MAX: u64 = 1024;
+
+/// Options that change the files or statistics that a load produces.
+const OPTIONS_OF_DATA: [&str; 5] = [
+    "default_statistics_target",
+    "default_table_access_method",
+    "default_tablespace",
+    "default_toast_compression",
+    "default_with_oids",
+];
+
+/// Known causes of a failed start.
+const CAUSES: [Cause; 8] = [
+    (
+        &["No space left on device", "Check free disk space"],
+        "the disk is full: free some space, or set RQPS_WORK to a directory on another disk",
+    ),
+    (
+        &[
+            "could not map anonymous shared memory",
+            "could not create shared memory segment",
+            "Cannot allocate memory",
+        ],
+        "not enough memory for this config: lower shared_buffers, or use config `sized`; with huge_pages = on reserve \
+         enough huge pages (vm.nr_hugepages)",
+    ),
+    PORT_TAKEN,
+    (
+        &["pre-existing shared memory block"],
+        "processes of an earlier server still hold its memory: wait until they have exited",
+    ),
+    (
+        &["could not create semaphores"],
+        "the kernel's semaphore limit is reached: raise kernel.sem, or stop other servers",
+    ),
+    (
+        &["could not access file"],
+        "this build lacks a library that the config names: remove it from shared_preload_libraries",
+    ),
+    (
+        &["io_uring"],
+        "io_uring is not permitted here: check kernel.io_uring_disabled and the locked-memory limit, or use another \
+         io_method",
+    ),
+    (
+        &["could not load locale", "invalid locale"],
+        "this system lacks a locale that the data directory needs",
+    ),
+];
 
 pub(crate) struct Postgres;
 
@@ -37,24 +108,59 @@ impl System for Postgres {
         conf::parse_line(line)
     }
 
-    fn fill(&self, making: &Making<'_>) -> Result<Applied> {
-        init::fill(making)
+    fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
+        init::fill(new)
     }
 
+    /// The major version, and the options that the files depend on.
     fn data_key(&self, build: &Build, config: &Config) -> String {
-        start::data_key(build, config)
+        let number = build.version_num();
+        let mut key = format!("postgres {}", if number >= 100_000 { number / 10_000 } else { number / 100 });
+        for (name, value) in
+            config.options.iter().filter(|(name, _)| OPTIONS_OF_DATA.contains(&name.as_str()))
+        {
+            key.push_str(&format!(" {name}={value}"));
+        }
+        key
     }
 
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, _marker: &Marker) -> Result<()> {
-        start::check_data_dir(data_dir, build)
+        let version = read_private(&data_dir.path.join("PG_VERSION"), server_user()?.uid)?;
+        let version = String::from_utf8_lossy(&version);
+        let version = version.trim();
+        let same_series = build
+            .version
+            .strip_prefix(version)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+        if same_series {
+            return remove_stale_pid_file(data_dir, build);
+        }
+        Err(Error::BadDataDir {
+            path: data_dir.path.clone(),
+            reason: format!(
+                "it was created by PostgreSQL {version}, but the build is {}: use a build of the same major version, or \
+                 create the data directory again",
+                build.version
+            ),
+        })
     }
 
     fn check_shut_down(&self, data_dir: &Path) -> std::result::Result<(), String> {
-        start::check_shut_down(data_dir)
+        let read = |owner| HeldDir::open(data_dir)?.read(Path::new("global/pg_control"), Some(owner));
+        let content = server_user().and_then(|user| read(user.uid)).map_err(|error| error.to_string())?;
+        let state = content.get(STATE_AT..STATE_AT + 4).and_then(|bytes| bytes.try_into().ok());
+        match state.map(u32::from_ne_bytes) {
+            Some(STATE_SHUT_DOWN) => Ok(()),
+            _ => Err(NOT_SHUT_DOWN.to_owned()),
+        }
     }
 
-    fn server_at_work(&self, data_dir: &Path) -> Option<u32> {
-        start::server_at_work(data_dir)
+    /// The process that `postmaster.pid` names, if it is a Postgres.
+    fn running_server(&self, data_dir: &Path) -> Option<u32> {
+        let pid = postmaster_pid(&data_dir.join(PID_FILE))?;
+        let exe = process::exe_of(pid)?;
+        let is_server = exe.file_name().is_some_and(|name| name == "postgres" || name == "postmaster");
+        (is_server || instrument::is_instrument(&exe)).then_some(pid)
     }
 
     fn socket_port(&self) -> u16 {
@@ -76,19 +182,90 @@ impl System for Postgres {
     }
 
     fn is_ready(&self, data_dir: &Path, build: &Build, pid: u32, socket: &Path) -> bool {
-        start::is_ready(data_dir, build, pid, socket)
+        // It reports ready before all background processes have started, and accepts sessions after that.
+        (build.version_num() < 100_000 || says_ready(data_dir, pid)) && greets(socket)
     }
 
-    fn may_retry(&self, tail: &str) -> bool {
-        start::may_retry(tail)
+    /// A port taken in between, or processes of the previous server that are still exiting.
+    fn transient_failures(&self) -> &'static [&'static str] {
+        &["Address already in use", "pre-existing shared memory block"]
     }
 
-    fn hint(&self, tail: &str) -> String {
-        start::hint(tail)
+    fn causes(&self) -> &'static [Cause] {
+        &CAUSES
     }
 
     /// A fast and an immediate shutdown.
     fn signals(&self) -> Signals {
-        Signals { clean: Signal::INT, quick: Signal::QUIT, death: DeathSignal::Quit }
+        Signals { clean: Signal::INT, quick: Signal::QUIT, death: Signal::QUIT }
+    }
+}
+
+/// Removes `postmaster.pid` if its process is another program by now, or a zombie (where rqps died with it and nothing
+/// reaps orphans): Postgres itself removes it only if there is no such process. Call when no server is running.
+fn remove_stale_pid_file(data_dir: &DataDir, build: &Build) -> Result<()> {
+    let path = data_dir.path.join(PID_FILE);
+    if !postmaster_pid(&path).is_some_and(process::exists) {
+        return Ok(());
+    }
+    // From this file Postgres learns of sessions that outlived their main process.
+    end_stragglers(&data_dir.path, &build.bin_dir.join("postgres"));
+    fs::remove_file(&path).map_err(Error::file("remove", &path))
+}
+
+fn pid_file(path: &Path) -> Option<String> {
+    let text = read_private(path, server_user().ok()?.uid).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn postmaster_pid(path: &Path) -> Option<u32> {
+    pid_file(path)?.lines().next()?.trim().parse().ok()
+}
+
+/// From 10 on, the eighth line of `postmaster.pid` holds the state.
+fn says_ready(data_dir: &Path, pid: u32) -> bool {
+    let Some(text) = pid_file(&data_dir.join(PID_FILE)) else {
+        return false;
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.first() == Some(&pid.to_string().as_str()) && lines.get(7) == Some(&"ready")
+}
+
+/// Connects like a client. A server that is starting answers with an error, one that is ready asks for the password.
+/// The session has ended when this returns.
+fn greets(socket: &Path) -> bool {
+    let Ok(mut stream) = UnixStream::connect(socket) else {
+        return false;
+    };
+    let mut body = PROTOCOL.to_be_bytes().to_vec();
+    body.extend_from_slice(b"user\0rqps\0database\0postgres\0\0");
+    let length = i32::try_from(body.len() + 4).unwrap_or(i32::MAX);
+    let mut message = length.to_be_bytes().to_vec();
+    message.append(&mut body);
+    let mut answer = [0; 5];
+    let asks_for_password = stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok()
+        && stream.write_all(&message).is_ok()
+        && stream.read_exact(&mut answer).is_ok()
+        && answer[0] == b'R';
+    if asks_for_password {
+        // Closing with unread data would be logged. The server closes when it sees that we do.
+        let _closing = stream.shutdown(Shutdown::Write);
+        let _read = std::io::copy(&mut stream.take(ANSWER_BYTES_MAX), &mut std::io::sink());
+    }
+    asks_for_password
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_known_cause_is_hinted_at() {
+        let hint = |tail: &str| Postgres.hint(tail);
+        assert!(hint("FATAL:  could not write file: No space left on device").contains("disk is full"));
+        assert!(
+            hint("FATAL:  could not map anonymous shared memory: Cannot allocate memory").contains("`sized`")
+        );
+        assert_eq!(hint("FATAL:  something else"), "");
     }
 }

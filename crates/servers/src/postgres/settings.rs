@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
 
-use rqps_builds::guard::{DeathSignal, Guarded};
+use rqps_builds::guard::Guarded;
 use rqps_builds::{Build, Error as BuildError, ServerUser};
 use rqps_model::LeftOut;
+use rustix::process::Signal;
 
 use crate::applied::{self, Options};
 use crate::config::Config;
@@ -60,10 +61,10 @@ impl Settings<'_> {
         let stock = read_private(&self.data_dir.join(STOCK), self.user.uid)?;
         let stock = String::from_utf8_lossy(&stock);
         self.write(&stock)?;
-        let (kept, left_out) = self.sort_out(config)?;
+        let (kept, left_out) = self.select_options(config)?;
         let mut applied = Applied { left_out, added: own_settings(listen), config_as_used: String::new() };
         self.write_all(&stock, config, &kept, &mut applied)?;
-        if applied.make_room(&kept, listen, self.checked_max_connections(config)?) {
+        if applied.raise_max_connections(&kept, listen, self.checked_max_connections(config)?) {
             self.write_all(&stock, config, &kept, &mut applied)?;
             self.checked_max_connections(config)?;
         }
@@ -81,13 +82,13 @@ impl Settings<'_> {
     }
 
     /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
-    fn sort_out(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
+    fn select_options(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let listed = self.listed_options()?;
         let version = &self.build.version;
-        applied::sort_out(config, self.build, &OWN_OPTIONS, |option| {
+        applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
             let of_extension = option.contains('.');
             let is_known = of_extension || listed.contains(option) || self.answers_to(option)?;
-            Ok((!is_known).then(|| format!("PostgreSQL {version} does not know it")))
+            Ok((!is_known).then(|| format!("unknown to PostgreSQL {version}")))
         })
     }
 
@@ -123,7 +124,7 @@ impl Settings<'_> {
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<Output> {
-        let mut postgres = Guarded::new(&self.build.bin_dir.join("postgres"), self.user, DeathSignal::Kill)?;
+        let mut postgres = Guarded::new(&self.build.bin_dir.join("postgres"), self.user, Signal::KILL)?;
         postgres.command().args(arguments);
         Ok(postgres.output()?)
     }

@@ -4,14 +4,15 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
+use super::Connection;
 use super::decode::{Reader, push_length, text};
 use super::packet::{EOF, ERROR, OK, Packets, seal};
 use super::password::{self, NONCE_BYTES};
-use super::reply::{ServerError, server_error};
+use super::reply::server_error;
 use super::rsa::PublicKey;
 use super::version::Version;
-use super::{Connection, SERVER};
-use crate::connect::{self, LOGIN_TIMEOUT};
+use crate::channel::{Channel, Exchange};
+use crate::connect::{self, LOGIN_TIMEOUT, LoginError, Refusal};
 use crate::inbox::{Inbox, READ_BYTES, unexpected};
 use crate::socket::Socket;
 use crate::{Endpoint, Error, Host};
@@ -34,14 +35,14 @@ const PACKET_BYTES_MAX: u32 = 1024 * 1024 * 1024;
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
 
-/// Begins what a method has to say amid a login; the two things that caching_sha2_password says.
+/// Begins a message of an authentication method; the two that caching_sha2_password sends.
 const MORE: u8 = 0x01;
 const FAST_LOGIN: u8 = 3;
 const FULL_LOGIN: u8 = 4;
 /// Asks for the server's public key.
 const KEY_REQUEST: u8 = 2;
 
-/// What the client asks for, where the server can do it; see the module's documentation.
+/// What the client requests if the server supports it; see the module's documentation.
 mod capability {
     pub(super) const LONG_PASSWORD: u32 = 1;
     pub(super) const LONG_FLAG: u32 = 1 << 2;
@@ -56,7 +57,7 @@ mod capability {
     pub(super) const CONNECT_ATTRS: u32 = 1 << 20;
     pub(super) const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
     pub(super) const SESSION_TRACK: u32 = 1 << 23;
-    /// Without these there is no talking.
+    /// Required.
     pub(super) const NEEDED: u32 = CONNECT_WITH_DB | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH;
     pub(super) const WANTED: u32 = NEEDED
         | LONG_PASSWORD
@@ -91,18 +92,6 @@ struct Greeting {
     method: String,
 }
 
-enum Refusal {
-    Io(io::Error),
-    Server(ServerError),
-    Method(String),
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
 impl Connection {
     /// Connects and logs in, without TLS; `name` goes into the connection attribute `program_name`.
     /// The server may ask for no password, or check it by `mysql_native_password` or
@@ -112,53 +101,48 @@ impl Connection {
     /// [`Error::Connect`] when the server can't be reached or doesn't answer, [`Error::Auth`] when
     /// it answers but doesn't let the client in.
     pub fn connect(endpoint: &Endpoint, name: &str) -> Result<Self, Error> {
-        let socket = connect::open(endpoint, SOCKET_FILE, SERVER)?;
+        let socket = connect::open(endpoint, SOCKET_FILE, Self::SERVER)?;
         let inbox = Inbox::new(READ_BYTES);
         let mut login = Login { endpoint, socket, inbox, packets: Packets { next: 0 }, nonce: Vec::new() };
-        let greeting = login.run(name).map_err(|refusal| refusal.explain(endpoint))?;
+        let greeting = login.run(name).map_err(|error| error.explain(endpoint, &REFUSAL))?;
         let mut connection = Self {
-            endpoint: endpoint.to_string(),
-            socket: login.socket,
-            inbox: login.inbox,
-            outbox: Vec::with_capacity(READ_BYTES),
+            channel: Channel::new(endpoint, login.socket, login.inbox),
             version: greeting.version,
             connection_id: greeting.connection_id,
             packet_bytes_max: usize::MAX,
             statements: 0,
-            status: 0,
         };
         connection.learn_packet_limit()?;
-        let timeless = connection.socket.set_timeout(None);
-        timeless.map_err(|source| connect::unreachable(endpoint, source, SERVER))?;
+        let timeless = connection.channel.socket.set_timeout(None);
+        timeless.map_err(|source| connect::unreachable(endpoint, source, Self::SERVER))?;
         Ok(connection)
     }
 
     fn learn_packet_limit(&mut self) -> Result<(), Error> {
         let sql = "SELECT @@max_allowed_packet";
         let table = self.query(sql)?;
-        self.packet_bytes_max = table.value().and_then(|value| value.parse().ok()).ok_or_else(|| {
-            let what = format!("no number in the answer to {sql}");
-            Error::Protocol { server: SERVER, endpoint: self.endpoint.clone(), what }
-        })?;
+        let limit = table.value().and_then(|value| value.parse().ok());
+        self.packet_bytes_max =
+            limit.ok_or_else(|| self.protocol_error(format!("no number in the answer to {sql}")))?;
         Ok(())
     }
 }
 
 impl Login<'_> {
-    fn run(&mut self, name: &str) -> Result<Greeting, Refusal> {
+    fn run(&mut self, name: &str) -> Result<Greeting, LoginError> {
         let greeting = read_greeting(&self.read()?)?;
         self.nonce.clone_from(&greeting.nonce);
         let missing = capability::NEEDED & !greeting.capabilities;
         if missing != 0 {
             let what =
-                format!("the server lacks capabilities {missing:#x}; 5.6 is the oldest release for this");
-            return Err(Refusal::Method(what));
+                format!("the server lacks capabilities {missing:#x}; the oldest supported release is 5.6");
+            return Err(LoginError::Method(what));
         }
-        // Any method does for a start: the server asks for another one if it must.
+        // Any method will do at first: the server requests another one if needed.
         let method = if greeting.method == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
         let proof = self.proof(method);
         self.answer(&greeting, name, method, &proof)?;
-        self.be_let_in(method)?;
+        self.authenticate(method)?;
         Ok(greeting)
     }
 
@@ -196,32 +180,36 @@ impl Login<'_> {
         self.send(&out)
     }
 
-    /// Does what the server asks for until it lets the client in.
-    fn be_let_in(&mut self, method: &'static str) -> Result<(), Refusal> {
+    /// Answers the server's requests until it accepts the login.
+    fn authenticate(&mut self, method: &'static str) -> Result<(), LoginError> {
         let deadline = Instant::now() + LOGIN_TIMEOUT;
         let mut method = method;
         while Instant::now() < deadline {
             let payload = self.read()?;
             match payload.split_first() {
                 Some((&OK, _)) => return Ok(()),
-                Some((&ERROR, _)) => return Err(Refusal::Server(server_error(&payload)?)),
+                Some((&ERROR, _)) => return Err(LoginError::Server(server_error(&payload)?)),
                 Some((&EOF, request)) => method = self.change_method(request)?,
                 Some((&MORE, &[FAST_LOGIN])) if method == CACHING_SHA2 => {}
                 Some((&MORE, &[FULL_LOGIN])) if method == CACHING_SHA2 => self.send_password()?,
-                _ => return Err(unexpected("a packet that has no place in a login").into()),
+                _ => return Err(unexpected("a packet that does not belong to a login").into()),
             }
         }
         Err(io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
     /// Proves the password by another method, with another nonce.
-    fn change_method(&mut self, request: &[u8]) -> Result<&'static str, Refusal> {
+    fn change_method(&mut self, request: &[u8]) -> Result<&'static str, LoginError> {
         let mut reader = Reader(request);
         let method = match text(reader.until_zero()).as_str() {
             NATIVE => NATIVE,
             CACHING_SHA2 => CACHING_SHA2,
-            "" => return Err(Refusal::Method("the password is stored as before 4.1".to_owned())),
-            other => return Err(Refusal::Method(format!("{other} is asked for"))),
+            "" => {
+                return Err(LoginError::Method(
+                    "the password is stored in the format used before 4.1".to_owned(),
+                ));
+            }
+            other => return Err(LoginError::Method(format!("the server requests {other}"))),
         };
         self.nonce = reader.bytes(NONCE_BYTES)?.to_vec();
         let proof = self.proof(method);
@@ -239,7 +227,7 @@ impl Login<'_> {
 
     /// The password itself, for a server that has not seen it since its start: plainly by a Unix
     /// socket, encrypted for the server's key over TCP.
-    fn send_password(&mut self) -> Result<(), Refusal> {
+    fn send_password(&mut self) -> Result<(), LoginError> {
         let mut password = self.endpoint.password.clone().into_bytes();
         password.push(0);
         if let Host::Unix(_) = self.endpoint.host {
@@ -248,13 +236,17 @@ impl Login<'_> {
         self.send(&[KEY_REQUEST])?;
         let reply = self.read()?;
         let Some((&MORE, pem)) = reply.split_first() else {
-            return Err(Refusal::Method("the server has no key to encrypt the password for".to_owned()));
+            return Err(LoginError::Method(
+                "the server sent no public key to encrypt the password with".to_owned(),
+            ));
         };
         let mut seed = [0; NONCE_BYTES];
         getrandom::fill(&mut seed).map_err(io::Error::other)?;
         let encrypted = PublicKey::from_pem(&text(pem))
             .and_then(|key| key.encrypt(&password::xor(&password, &self.nonce), &seed))
-            .ok_or_else(|| Refusal::Method("the server's key can't encrypt this password".to_owned()))?;
+            .ok_or_else(|| {
+                LoginError::Method("the password cannot be encrypted with the server's key".to_owned())
+            })?;
         Ok(self.send(&encrypted)?)
     }
 }
@@ -275,13 +267,13 @@ fn push_measured(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-fn read_greeting(payload: &[u8]) -> Result<Greeting, Refusal> {
+fn read_greeting(payload: &[u8]) -> Result<Greeting, LoginError> {
     if payload.first() == Some(&ERROR) {
-        return Err(Refusal::Server(server_error(payload)?));
+        return Err(LoginError::Server(server_error(payload)?));
     }
     let mut reader = Reader(payload);
     if reader.int(1)? != GREETING_VERSION {
-        return Err(unexpected("no greeting as MySQL and MariaDB send it").into());
+        return Err(unexpected("no MySQL or MariaDB greeting").into());
     }
     let version = Version::parse(&text(reader.until_zero()));
     let connection_id = reader.int(4)? as u32;
@@ -303,34 +295,20 @@ fn read_greeting(payload: &[u8]) -> Result<Greeting, Refusal> {
     Ok(Greeting { version, connection_id, capabilities, mariadb_capabilities, nonce, method })
 }
 
-impl Refusal {
-    fn explain(self, endpoint: &Endpoint) -> Error {
-        match self {
-            Self::Io(source) => connect::unreachable(endpoint, source, SERVER),
-            Self::Server(error) => Error::Auth {
-                endpoint: endpoint.to_string(),
-                remedy: remedy_for(error.code),
-                reason: format!("{} (error {}, SQLSTATE {})", error.message, error.code, error.sqlstate),
-                sqlstate: Some(error.sqlstate),
-            },
-            Self::Method(what) => Error::Auth {
-                endpoint: endpoint.to_string(),
-                sqlstate: None,
-                reason: format!("the server's way of checking passwords failed or is not known here: {what}"),
-                remedy: "use mysql_native_password or caching_sha2_password, without TLS",
-            },
-        }
-    }
-}
+const REFUSAL: Refusal = Refusal {
+    server: Connection::SERVER,
+    remedy_for: |error| remedy_for(error.code.unwrap_or_default()),
+    methods: "use mysql_native_password or caching_sha2_password, without TLS",
+};
 
 fn remedy_for(code: u16) -> &'static str {
     match code {
-        1044 => "check the user's rights on the database",
-        1045 => "check the user and the password, and from where the user may log in",
+        1044 => "check the user's privileges on the database",
+        1045 => "check the user and the password, and the hosts the user may log in from",
         1049 => "create the database first",
         1040 | 1203 => "raise max_connections or use fewer clients",
-        1129 | 1130 => "let the server take connections of users from this host",
-        3159 => "switch require_secure_transport off",
+        1129 | 1130 => "allow connections from this host on the server",
+        3159 => "turn require_secure_transport off",
         _ => "see the server's log",
     }
 }

@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
                 self.0 = rest;
                 Ok(taken)
             }
-            None => Err(unexpected("a packet cut short")),
+            None => Err(unexpected("a truncated packet")),
         }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
             TWO_BYTES => self.int(2).map(Some),
             THREE_BYTES => self.int(3).map(Some),
             EIGHT_BYTES => self.int(8).map(Some),
-            0xff => Err(unexpected("255 where a length was due")),
+            0xff => Err(unexpected("255 where a length was expected")),
             _ => Ok(Some(first)),
         }
     }

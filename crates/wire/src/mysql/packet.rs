@@ -114,10 +114,10 @@ impl Packets {
     }
 }
 
-/// The server and the client don't talk of the same statement any more.
+/// Server and client are out of step.
 #[cold]
 pub(super) fn out_of_order(number: u8, expected: u8) -> io::Error {
-    unexpected(&format!("packet number {number} where {expected} was due"))
+    unexpected(&format!("packet number {number} where {expected} was expected"))
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::Connection;
 use super::decode::{Reader, text};
 use super::packet::{self, EOF, EOF_BYTES, ERROR, OK, Packets};
-use super::reply::{Reply, Trouble, server_error};
+use super::reply::{rejected, server_error};
 use super::scan::MORE_RESULTS;
+use crate::channel::{Exchange, ReplyError};
 use crate::inbox::unexpected;
 use crate::table::{self, TABLE_BYTES_MAX};
 use crate::{Error, Table};
@@ -17,34 +18,34 @@ impl Connection {
     /// When the server rejects a statement or more than 256 MiB come back (the connection stays
     /// usable), or when the connection is lost.
     pub fn query(&mut self, sql: &str) -> Result<Table, Error> {
-        self.ask(packet::QUERY, sql)?;
+        self.send_command(packet::QUERY, sql)?;
         let mut answer = Answer::default();
         let reply = self.read_answer(&mut answer);
-        self.inbox.shrink();
-        self.conclude(reply, sql)?;
+        self.channel.inbox.shrink();
+        reply.map_err(|error| self.failure(error, sql))?;
         if answer.bytes > TABLE_BYTES_MAX {
             return Err(table::too_large(answer.bytes));
         }
         Ok(answer.table)
     }
 
-    fn read_answer(&mut self, answer: &mut Answer) -> Result<Reply<()>, Trouble> {
-        let mut packets = Packets { next: packet::reply_number(self.outbox.len()) };
+    fn read_answer(&mut self, answer: &mut Answer) -> Result<(), ReplyError> {
+        let mut packets = Packets { next: packet::reply_number(self.channel.outbox.len()) };
         loop {
             let start = self.next_packet(&mut packets)?;
             let status = match start.first() {
                 Some(&OK) => ok_status(&start)?,
                 Some(_) => self.read_rows(&mut packets, answer)?,
-                None => return Err(Trouble::Malformed("an empty packet".to_owned())),
+                None => return Err(ReplyError::Malformed("an empty packet".to_owned())),
             };
             if status & MORE_RESULTS == 0 {
-                return Ok(Reply { result: (), status });
+                return Ok(());
             }
         }
     }
 
     /// The definitions and rows behind the start of a result set; gives the status at its end.
-    fn read_rows(&mut self, packets: &mut Packets, answer: &mut Answer) -> Result<u16, Trouble> {
+    fn read_rows(&mut self, packets: &mut Packets, answer: &mut Answer) -> Result<u16, ReplyError> {
         *answer = Answer::default();
         loop {
             let definition = self.next_packet(packets)?;
@@ -66,10 +67,10 @@ impl Connection {
     }
 
     /// The next payload of a reply, cut where a table may be no longer; an error ends the reply.
-    pub(super) fn next_packet(&mut self, packets: &mut Packets) -> Result<Vec<u8>, Trouble> {
-        let payload = packets.read(&mut self.inbox, &mut self.socket, TABLE_BYTES_MAX + 1)?;
+    pub(super) fn next_packet(&mut self, packets: &mut Packets) -> Result<Vec<u8>, ReplyError> {
+        let payload = packets.read(&mut self.channel.inbox, &mut self.channel.socket, TABLE_BYTES_MAX + 1)?;
         match payload.first() {
-            Some(&ERROR) => Err(server_error(&payload)?.into()),
+            Some(&ERROR) => Err(rejected(server_error(&payload)?)),
             _ => Ok(payload),
         }
     }

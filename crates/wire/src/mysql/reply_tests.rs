@@ -4,26 +4,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Outcome;
 use crate::mysql::packet::{EOF, OK, PAYLOAD_BYTES_MAX};
-
-/// A server that has said all it will say, delivered in pieces of the given sizes.
-struct Scripted<'a> {
-    bytes: &'a [u8],
-    cuts: &'a [usize],
-    reads: usize,
-}
-
-impl Read for Scripted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let cut = self.cuts.get(self.reads % self.cuts.len().max(1)).copied().unwrap_or(usize::MAX);
-        self.reads += 1;
-        let (piece, rest) = self.bytes.split_at(cut.min(buffer.len()).min(self.bytes.len()));
-        buffer[..piece.len()].copy_from_slice(piece);
-        self.bytes = rest;
-        Ok(piece.len())
-    }
-}
+use crate::scripted::Scripted;
 
 /// Packets numbered one after another.
 struct Script {
@@ -122,12 +104,12 @@ proptest! {
         let (bytes, outcome) = reply(&parts, fails);
         // A second reply right behind: nothing of it may be taken or lost.
         let twice = [bytes.as_slice(), bytes.as_slice()].concat();
-        let mut server = Scripted { bytes: &twice, cuts: &cuts, reads: 0 };
+        let mut server = Scripted::new(&twice, &cuts);
         let mut inbox = Inbox::new(buffer_bytes);
         for _ in 0..2 {
             match collect(&mut inbox, &mut server, 1) {
-                Ok(reply) if !fails => prop_assert_eq!(reply, Reply { result: outcome, status: 1 }),
-                Err(Trouble::Rejected(error)) if fails => prop_assert_eq!(error.code, 1213),
+                Ok(reply) if !fails => prop_assert_eq!(reply, outcome),
+                Err(ReplyError::Rejected(error)) if fails => prop_assert_eq!(error.code, Some(1213)),
                 other => prop_assert!(false, "unexpected: {:?}", other),
             }
         }
@@ -142,14 +124,14 @@ proptest! {
     ) {
         let (bytes, _) = reply(&parts, false);
         let rest = &bytes[..bytes.len().saturating_sub(missing)];
-        let reply = collect(&mut Inbox::new(64), &mut Scripted { bytes: rest, cuts: &cuts, reads: 0 }, 1);
-        let is_lost = matches!(reply, Err(Trouble::Lost { .. }));
+        let reply = collect(&mut Inbox::new(64), &mut Scripted::new(rest, &cuts), 1);
+        let is_lost = matches!(reply, Err(ReplyError::Lost { .. }));
         prop_assert!(is_lost);
     }
 }
 
-fn collect_all(bytes: &[u8]) -> Result<Reply<Outcome>, Trouble> {
-    collect(&mut Inbox::new(64), &mut Scripted { bytes, cuts: &[], reads: 0 }, 1)
+fn collect_all(bytes: &[u8]) -> Result<Outcome, ReplyError> {
+    collect(&mut Inbox::new(64), &mut Scripted::new(bytes, &[]), 1)
 }
 
 /// Rows of exactly one, and of more than one, of the longest packets. What continues a row may look
@@ -163,7 +145,7 @@ fn rows_of_several_packets_count_once() {
     script.packet(&whole).packet(&[ERROR, 1, 2, 3]);
     script.packet(&whole).packet(&[EOF, 0, 0, 1, 0]);
     script.packet(b"short").eof(1);
-    assert_eq!(collect_all(&script.bytes).unwrap().result.rows, 4);
+    assert_eq!(collect_all(&script.bytes).unwrap().rows, 4);
 }
 
 #[test]
@@ -173,7 +155,7 @@ fn announced_end_is_a_loss_with_last_words() {
     script.number = 0;
     script.error(1053);
     let reply = collect_all(&script.bytes);
-    assert!(matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "broken"));
+    assert!(matches!(reply, Err(ReplyError::Lost { last_words: Some(words), .. }) if words == "broken"));
 }
 
 #[test]
@@ -189,6 +171,6 @@ fn what_has_no_place_is_malformed() {
     let cut_short = Script::new().packet(&[OK, 1]).bytes.clone();
     for bytes in [misnumbered.as_slice(), &local_file, &cut_short, b"SSH-2.0-OpenSSH_9.2p1", b"E\0\0\0\x10"] {
         let reply = collect_all(bytes);
-        assert!(matches!(reply, Err(Trouble::Malformed(_))), "{bytes:?}: {reply:?}");
+        assert!(matches!(reply, Err(ReplyError::Malformed(_))), "{bytes:?}: {reply:?}");
     }
 }

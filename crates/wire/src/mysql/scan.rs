@@ -13,8 +13,7 @@ use crate::Outcome;
 /// Longest payload that is read whole here: the end of a statement with what it says of the session.
 const WHOLE_BYTES_MAX: usize = 64 * 1024;
 
-/// Bits of the server's status: a transaction is open; another result follows.
-pub(super) const IN_TRANSACTION: u16 = 0x0001;
+/// The bit of the server's status that announces another result.
 pub(super) const MORE_RESULTS: u16 = 0x0008;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,13 +24,13 @@ pub(super) enum Stop {
     /// need not be looked at.
     More { used: usize, skip: usize },
     /// At `used` begins an error, to be read whole.
-    Attention { used: usize },
-    /// A packet stands where it has no place.
+    Error { used: usize },
+    /// A packet that is not allowed here.
     Malformed(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
+enum Expected {
     /// OK, an error, or the start of a result set.
     Start,
     /// Column definitions, up to an EOF; a server may leave out those that the client has seen.
@@ -44,11 +43,9 @@ enum Due {
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) outcome: Outcome,
-    /// The status bits of the last OK or EOF.
-    pub(super) status: u16,
     /// The number that the next packet must have.
     pub(super) number: u8,
-    due: Due,
+    expected: Expected,
     /// The last packet was as long as one can be: the next one continues it.
     continued: bool,
 }
@@ -57,7 +54,7 @@ impl Progress {
     /// Before the first byte of a reply that begins with packet `number`.
     #[inline]
     pub(super) fn new(number: u8) -> Self {
-        Self { outcome: Outcome::default(), status: 0, number, due: Due::Start, continued: false }
+        Self { outcome: Outcome::default(), number, expected: Expected::Start, continued: false }
     }
 }
 
@@ -72,12 +69,12 @@ pub(super) fn scan(bytes: &[u8], progress: &mut Progress) -> Stop {
             break;
         }
         if first == Some(ERROR) && !progress.continued {
-            return Stop::Attention { used: bytes.len() - rest.len() };
+            return Stop::Error { used: bytes.len() - rest.len() };
         }
         if number != progress.number {
             return misnumbered(number, progress.number);
         }
-        let ends = progress.due == Due::Start || first == Some(EOF) && payload_bytes < EOF_BYTES;
+        let ends = progress.expected == Expected::Start || first == Some(EOF) && payload_bytes < EOF_BYTES;
         if ends && !progress.continued {
             let Some((payload, behind)) = behind_header.split_at_checked(payload_bytes) else {
                 return incomplete(bytes.len() - rest.len(), payload_bytes);
@@ -91,7 +88,7 @@ pub(super) fn scan(bytes: &[u8], progress: &mut Progress) -> Stop {
             progress.number = number.wrapping_add(1);
             continue;
         }
-        progress.outcome.rows += u64::from(progress.due == Due::Rows && !progress.continued);
+        progress.outcome.rows += u64::from(progress.expected == Expected::Rows && !progress.continued);
         progress.continued = payload_bytes == PAYLOAD_BYTES_MAX;
         progress.number = number.wrapping_add(1);
         let Some(behind) = behind_header.get(payload_bytes..) else {
@@ -106,38 +103,38 @@ pub(super) fn scan(bytes: &[u8], progress: &mut Progress) -> Stop {
 #[inline]
 fn part(payload: &[u8], progress: &mut Progress) -> io::Result<bool> {
     let mut reader = Reader(payload);
-    match (progress.due, reader.int(1)? as u8) {
-        (Due::Start, OK) => {
+    let status = match (progress.expected, reader.int(1)? as u8) {
+        (Expected::Start, OK) => {
             progress.outcome.affected += reader.length()?.unwrap_or_default();
             // The last number given by AUTO_INCREMENT.
             reader.length()?;
-            progress.status = reader.int(2)? as u16;
+            reader.int(2)? as u16
         }
-        (Due::Start, NULL | EOF) => {
-            return Err(crate::inbox::unexpected("a question for a local file, or an EOF without rows"));
+        (Expected::Start, NULL | EOF) => {
+            return Err(crate::inbox::unexpected("a request for a local file, or an EOF without rows"));
         }
-        (Due::Start, _) => {
-            progress.due = Due::Definitions;
+        (Expected::Start, _) => {
+            progress.expected = Expected::Definitions;
             return Ok(false);
         }
-        (Due::Definitions, _) => {
-            progress.due = Due::Rows;
+        (Expected::Definitions, _) => {
+            progress.expected = Expected::Rows;
             return Ok(false);
         }
-        (Due::Rows, _) => {
+        (Expected::Rows, _) => {
             // The number of warnings.
             reader.int(2)?;
-            progress.status = reader.int(2)? as u16;
+            reader.int(2)? as u16
         }
-    }
-    progress.due = Due::Start;
-    Ok(progress.status & MORE_RESULTS == 0)
+    };
+    progress.expected = Expected::Start;
+    Ok(status & MORE_RESULTS == 0)
 }
 
 #[cold]
 fn incomplete(used: usize, payload_bytes: usize) -> Stop {
     if payload_bytes > WHOLE_BYTES_MAX {
-        return Stop::Malformed(format!("a packet of {payload_bytes} bytes where a short one was due"));
+        return Stop::Malformed(format!("a packet of {payload_bytes} bytes where a short one was expected"));
     }
     Stop::More { used, skip: 0 }
 }

@@ -1,17 +1,14 @@
-//! Prepared statements. The start of every execution is laid out once, at the preparation.
+//! Statements, prepared ones above all: the start of every execution is laid out once, at the preparation.
 
 use std::cell::Cell;
 
 use super::decode::Reader;
 use super::packet::{self, HEADER_BYTES, Packets, seal};
 use super::query::is_eof;
-use super::reply::{Reply, Trouble};
-use super::{Connection, Params};
-use crate::error::shorten;
+use super::{Binary, Connection, Params};
+use crate::channel::{Exchange, ReplyError};
+use crate::error::{STATEMENTS_MAX, shorten, too_many_statements};
 use crate::{Error, Outcome, ParamType, Session};
-
-/// Most statements one connection prepares; the server's own limit for all is 16,382 unless set.
-const STATEMENTS_MAX: u32 = 10_000;
 
 /// The protocol's numbers of the types that parameters are bound as.
 const LONGLONG: u8 = 8;
@@ -41,19 +38,17 @@ struct Prepared {
     bound: Cell<bool>,
 }
 
-impl Connection {
-    /// See [`Session::prepare`]; a statement that only runs as text may have no parameters.
-    pub(super) fn prepare_statement(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
+impl Session for Connection {
+    type Statement = Statement;
+    type Encoding = Binary;
+
+    /// A statement that only runs as text may have no parameters.
+    fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
         if self.statements == STATEMENTS_MAX {
-            return Err(Error::Limit {
-                what: "one more prepared statement".to_owned(),
-                limit: format!("{STATEMENTS_MAX} a connection"),
-                remedy: "prepare once and execute often, or connect anew",
-            });
+            return Err(too_many_statements());
         }
-        self.ask(packet::PREPARE, sql)?;
-        let reply = self.read_prepared();
-        let prepared = match self.conclude(reply, sql) {
+        self.send_command(packet::PREPARE, sql)?;
+        let prepared = match self.read_prepared().map_err(|error| self.failure(error, sql)) {
             Ok((number, params)) if params == types.len() => Some(Prepared::new(number, types)),
             Ok((_, params)) => return Err(miscounted(types.len(), params, sql)),
             Err(error) if error.code() == Some(NOT_PREPARABLE) && types.is_empty() => None,
@@ -63,9 +58,42 @@ impl Connection {
         Ok(Statement { sql: sql.into(), params: types.len(), prepared })
     }
 
+    #[inline]
+    fn execute(&mut self, statement: &Statement, params: &Params) -> Result<Outcome, Error> {
+        let Some(prepared) = &statement.prepared else {
+            return self.simple(&statement.sql);
+        };
+        if params.len() != statement.params {
+            return Err(miscounted(params.len(), statement.params, &statement.sql));
+        }
+        prepared.execution(&mut self.channel.outbox, params);
+        if self.channel.outbox.len() - HEADER_BYTES >= self.packet_bytes_max {
+            return Err(self.too_long(self.channel.outbox.len()));
+        }
+        let outcome = self.exchange(&statement.sql)?;
+        prepared.bound.set(true);
+        Ok(outcome)
+    }
+
+    #[inline]
+    fn simple(&mut self, sql: &str) -> Result<Outcome, Error> {
+        self.send_command(packet::QUERY, sql)?;
+        self.count_reply(sql)
+    }
+
+    fn number(&mut self, sql: &str) -> Result<Option<i64>, Error> {
+        self.query(sql)?.number(sql)
+    }
+
+    fn backend_id(&self) -> u32 {
+        self.connection_id
+    }
+}
+
+impl Connection {
     /// Reads the reply to a preparation: the statement's number and how many parameters it has.
-    fn read_prepared(&mut self) -> Result<Reply<(u32, usize)>, Trouble> {
-        let mut packets = Packets { next: packet::reply_number(self.outbox.len()) };
+    fn read_prepared(&mut self) -> Result<(u32, usize), ReplyError> {
+        let mut packets = Packets { next: packet::reply_number(self.channel.outbox.len()) };
         let start = self.next_packet(&mut packets)?;
         let mut reader = Reader(&start);
         reader.bytes(1)?;
@@ -76,29 +104,7 @@ impl Connection {
                 while !is_eof(&self.next_packet(&mut packets)?) {}
             }
         }
-        Ok(Reply { result: (number, params), status: self.status })
-    }
-
-    /// See [`Session::execute`].
-    #[inline]
-    pub(super) fn execute_statement(
-        &mut self,
-        statement: &Statement,
-        params: &Params,
-    ) -> Result<Outcome, Error> {
-        let Some(prepared) = &statement.prepared else {
-            return self.simple(&statement.sql);
-        };
-        if params.len() != statement.params {
-            return Err(miscounted(params.len(), statement.params, &statement.sql));
-        }
-        prepared.execution(&mut self.outbox, params);
-        if self.outbox.len() - HEADER_BYTES >= self.packet_bytes_max {
-            return Err(self.too_long(self.outbox.len()));
-        }
-        let outcome = self.exchange(&statement.sql)?;
-        prepared.bound.set(true);
-        Ok(outcome)
+        Ok((number, params))
     }
 }
 
@@ -145,5 +151,5 @@ impl Prepared {
 
 #[cold]
 fn miscounted(given: usize, expected: usize, sql: &str) -> Error {
-    Error::Misuse(format!("{given} parameters for a statement of {expected}: {}", shorten(sql)))
+    Error::Misuse(format!("{given} parameters given, the statement has {expected}: {}", shorten(sql)))
 }

@@ -12,9 +12,10 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
 use super::frame::frame;
-use super::reply::{ServerError, decode, server_error};
-use super::{Connection, SERVER, version};
-use crate::connect::{self, LOGIN_TIMEOUT};
+use super::reply::{decode, server_error};
+use super::{Connection, version};
+use crate::channel::{Channel, Exchange};
+use crate::connect::{self, LOGIN_TIMEOUT, LoginError, Refusal};
 use crate::inbox::{Inbox, READ_BYTES, unexpected};
 use crate::socket::Socket;
 use crate::{Endpoint, Error};
@@ -28,18 +29,6 @@ struct Login<'a> {
     server_version_num: u32,
 }
 
-enum Refusal {
-    Io(io::Error),
-    Server(ServerError),
-    Method(String),
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
 impl Connection {
     /// Connects and logs in. Without TLS; the server may ask for no password, a cleartext one, MD5
     /// or SCRAM-SHA-256. The whole takes at most about 40 s.
@@ -49,7 +38,7 @@ impl Connection {
     /// it answers but doesn't let the client in (its SQLSTATE tells a wrong password from a server
     /// that is still starting, `57P03`, or full, `53300`).
     pub fn connect(endpoint: &Endpoint, application_name: &str) -> Result<Self, Error> {
-        let socket = connect::open(endpoint, &format!(".s.PGSQL.{}", endpoint.port), SERVER)?;
+        let socket = connect::open(endpoint, &format!(".s.PGSQL.{}", endpoint.port), Self::SERVER)?;
         let mut login = Login {
             endpoint,
             socket,
@@ -61,22 +50,18 @@ impl Connection {
         let logged_in = login.run(application_name).and_then(|()| Ok(login.socket.set_timeout(None)?));
         match logged_in {
             Ok(()) => Ok(Self {
-                endpoint: endpoint.to_string(),
-                socket: login.socket,
-                inbox: login.inbox,
-                outbox: Vec::with_capacity(READ_BYTES),
+                channel: Channel::new(endpoint, login.socket, login.inbox),
                 backend_id: login.backend_id,
                 server_version_num: login.server_version_num,
                 statements: 0,
-                transaction: b'I',
             }),
-            Err(refusal) => Err(refusal.explain(endpoint)),
+            Err(error) => Err(error.explain(endpoint, &REFUSAL)),
         }
     }
 }
 
 impl Login<'_> {
-    fn run(&mut self, application_name: &str) -> Result<(), Refusal> {
+    fn run(&mut self, application_name: &str) -> Result<(), LoginError> {
         let mut out = BytesMut::new();
         let options = [
             ("user", self.endpoint.user.as_str()),
@@ -95,8 +80,8 @@ impl Login<'_> {
         Err(io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
-    /// Deals with one message; true when the server is ready for statements.
-    fn take(&mut self, message: Message) -> Result<bool, Refusal> {
+    /// Handles one message; true when the server is ready for statements.
+    fn take(&mut self, message: Message) -> Result<bool, LoginError> {
         match message {
             Message::AuthenticationOk | Message::NoticeResponse(_) => {}
             Message::AuthenticationCleartextPassword => {
@@ -108,15 +93,17 @@ impl Login<'_> {
             }
             Message::AuthenticationSasl(body) => {
                 if !body.mechanisms().any(|name| Ok(name == SCRAM_SHA_256))? {
-                    return Err(Refusal::Method("SASL without SCRAM-SHA-256".to_owned()));
+                    return Err(LoginError::Method("SASL without SCRAM-SHA-256".to_owned()));
                 }
                 self.begin_scram()?;
             }
             Message::AuthenticationSaslContinue(body) => self.continue_scram(body.data())?,
             Message::AuthenticationSaslFinal(body) => {
-                let scram =
-                    self.scram.as_mut().ok_or_else(|| unexpected("the end of a SCRAM login not begun"))?;
-                scram.finish(body.data()).map_err(|error| Refusal::Method(error.to_string()))?;
+                let scram = self
+                    .scram
+                    .as_mut()
+                    .ok_or_else(|| unexpected("the end of a SCRAM login that was never started"))?;
+                scram.finish(body.data()).map_err(|error| LoginError::Method(error.to_string()))?;
             }
             Message::BackendKeyData(body) => self.backend_id = body.process_id().cast_unsigned(),
             Message::ParameterStatus(body) => {
@@ -125,13 +112,13 @@ impl Login<'_> {
                 }
             }
             Message::ErrorResponse(body) => {
-                return Err(Refusal::Server(server_error(body.fields())?));
+                return Err(LoginError::Server(server_error(body.fields())?));
             }
             Message::ReadyForQuery(_) => return Ok(true),
             Message::AuthenticationGss | Message::AuthenticationKerberosV5 | Message::AuthenticationSspi => {
-                return Err(Refusal::Method("GSSAPI, Kerberos or SSPI".to_owned()));
+                return Err(LoginError::Method("GSSAPI, Kerberos or SSPI".to_owned()));
             }
-            _ => return Err(unexpected("a message that has no place in a login").into()),
+            _ => return Err(unexpected("a message that does not belong to a login").into()),
         }
         Ok(false)
     }
@@ -145,9 +132,9 @@ impl Login<'_> {
         self.socket.write_all(&out)
     }
 
-    fn continue_scram(&mut self, challenge: &[u8]) -> Result<(), Refusal> {
-        let scram = self.scram.as_mut().ok_or_else(|| unexpected("a SCRAM challenge not asked for"))?;
-        scram.update(challenge).map_err(|error| Refusal::Method(error.to_string()))?;
+    fn continue_scram(&mut self, challenge: &[u8]) -> Result<(), LoginError> {
+        let scram = self.scram.as_mut().ok_or_else(|| unexpected("an unsolicited SCRAM challenge"))?;
+        scram.update(challenge).map_err(|error| LoginError::Method(error.to_string()))?;
         let mut out = BytesMut::new();
         frontend::sasl_response(scram.message(), &mut out)?;
         Ok(self.socket.write_all(&out)?)
@@ -160,31 +147,16 @@ impl Login<'_> {
     }
 }
 
-impl Refusal {
-    fn explain(self, endpoint: &Endpoint) -> Error {
-        let endpoint_text = endpoint.to_string();
-        match self {
-            Self::Io(source) => connect::unreachable(endpoint, source, SERVER),
-            Self::Server(error) => Error::Auth {
-                endpoint: endpoint_text,
-                remedy: remedy_for(&error.sqlstate),
-                reason: format!("{} (SQLSTATE {})", error.message, error.sqlstate),
-                sqlstate: Some(error.sqlstate),
-            },
-            Self::Method(what) => Error::Auth {
-                endpoint: endpoint_text,
-                sqlstate: None,
-                reason: format!("the server's way of checking passwords failed or is not known here: {what}"),
-                remedy: "use trust, password, md5 or scram-sha-256 in pg_hba.conf, without TLS",
-            },
-        }
-    }
-}
+const REFUSAL: Refusal = Refusal {
+    server: Connection::SERVER,
+    remedy_for: |error| remedy_for(&error.sqlstate),
+    methods: "use trust, password, md5 or scram-sha-256 in pg_hba.conf, without TLS",
+};
 
 fn remedy_for(sqlstate: &str) -> &'static str {
     match sqlstate {
         "28P01" => "check the user and the password",
-        "28000" => "check the user, and pg_hba.conf for a line that lets it in without TLS",
+        "28000" => "check the user, and that pg_hba.conf allows it without TLS",
         "3D000" => "create the database first",
         "53300" => "raise max_connections or use fewer clients",
         "57P03" => "wait until the server has started",

@@ -6,8 +6,9 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
 use super::frame::{frame, peek_tag};
-use super::reply::{Aside, Reply, Trouble, collect};
+use super::reply::{SideMessages, collect};
 use super::{Connection, message};
+use crate::channel::{Channel, Exchange, ReplyError};
 use crate::{Error, Outcome};
 
 /// Size of one CopyData message with its header.
@@ -34,7 +35,7 @@ impl Connection {
     /// When the server rejects the statement, or it is not such a COPY (it is then complete, and
     /// the connection usable), or the connection is lost.
     pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
-        message::simple_query(&mut self.outbox, sql)?;
+        message::simple_query(&mut self.channel.outbox, sql)?;
         self.send(sql)?;
         match self.await_copy() {
             Ok(None) => {
@@ -42,31 +43,32 @@ impl Connection {
                 chunk.extend_from_slice(b"d\0\0\0\0");
                 Ok(CopyIn { connection: self, sql: sql.to_owned(), chunk, open: true })
             }
-            Ok(Some(reply)) => {
-                self.conclude(Ok(reply), sql)?;
+            Ok(Some(_)) => {
                 Err(Error::Misuse(format!("not a COPY ... FROM STDIN: {sql}; run it as a plain statement")))
             }
-            Err(trouble) => Err(self.failure(trouble, sql)),
+            Err(error) => Err(self.failure(error, sql)),
         }
     }
 
     /// Reads until the server takes rows, or (giving the reply) until the statement is over.
-    fn await_copy(&mut self) -> Result<Option<Reply<Outcome>>, Trouble> {
-        let mut aside = Aside::default();
+    fn await_copy(&mut self) -> Result<Option<Outcome>, ReplyError> {
+        let mut side = SideMessages::default();
         loop {
-            let tag = match peek_tag(&mut self.inbox, &mut self.socket) {
+            let tag = match peek_tag(&mut self.channel.inbox, &mut self.channel.socket) {
                 Ok(tag) => tag,
-                Err(cause) => return Err(aside.lost(cause)),
+                Err(cause) => return Err(side.lost(cause)),
             };
             let read = match tag {
-                b'G' => frame(&mut self.inbox, &mut self.socket).map(|_| true),
-                b'N' | b'S' | b'A' => aside.attend(&mut self.inbox, &mut self.socket).map(|()| false),
-                _ => return collect(&mut self.inbox, &mut self.socket).map(Some),
+                b'G' => frame(&mut self.channel.inbox, &mut self.channel.socket).map(|_| true),
+                b'N' | b'S' | b'A' => {
+                    side.handle(&mut self.channel.inbox, &mut self.channel.socket).map(|()| false)
+                }
+                _ => return collect(&mut self.channel.inbox, &mut self.channel.socket).map(Some),
             };
             match read {
                 Ok(true) => return Ok(None),
                 Ok(false) => {}
-                Err(cause) => return Err(aside.lost(cause)),
+                Err(cause) => return Err(side.lost(cause)),
             }
         }
     }
@@ -101,13 +103,15 @@ impl CopyIn<'_> {
         frontend::copy_done(&mut out);
         self.send(&out)?;
         self.open = false;
-        let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
-        Ok(self.connection.conclude(reply, &self.sql)?.affected)
+        Ok(self.connection.count_reply(&self.sql)?.affected)
     }
 
     fn send_chunk(&mut self) -> Result<(), Error> {
         if !self.open {
-            return Err(Error::Misuse(format!("the COPY has failed before: {}; begin it anew", self.sql)));
+            return Err(Error::Misuse(format!(
+                "this COPY has already failed: {}; start a new one",
+                self.sql
+            )));
         }
         self.check_for_error()?;
         let rows_bytes = self.chunk.len() - HEADER_BYTES;
@@ -126,36 +130,35 @@ impl CopyIn<'_> {
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Err(cause) = self.connection.socket.write_all(bytes) else {
+        let Err(cause) = self.connection.channel.socket.write_all(bytes) else {
             return Ok(());
         };
         self.open = false;
-        Err(self.connection.unsent(cause, &self.sql))
+        Err(self.connection.send_failed(cause, &self.sql))
     }
 
-    /// Fails if the server has rejected a row meanwhile, instead of sending the rest in vain.
+    /// Fails if the server has rejected a row meanwhile, instead of sending the rest for nothing.
     fn check_for_error(&mut self) -> Result<(), Error> {
-        match self.heard_error() {
+        match self.has_error() {
             Ok(false) => Ok(()),
             Ok(true) => {
                 self.open = false;
-                let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
-                self.connection.conclude(reply, &self.sql)?;
-                Err(Error::Misuse(format!("the server ended the COPY by itself: {}", self.sql)))
+                self.connection.count_reply(&self.sql)?;
+                Err(Error::Misuse(format!("the server ended the COPY on its own: {}", self.sql)))
             }
             Err(cause) => {
                 self.open = false;
-                Err(self.connection.unsent(cause, &self.sql))
+                Err(self.connection.send_failed(cause, &self.sql))
             }
         }
     }
 
     /// Reads what the server has sent so far, if anything, up to an error.
-    fn heard_error(&mut self) -> io::Result<bool> {
-        let Connection { inbox, socket, .. } = &mut *self.connection;
+    fn has_error(&mut self) -> io::Result<bool> {
+        let Channel { inbox, socket, .. } = &mut self.connection.channel;
         while !inbox.unread().is_empty() || socket.is_readable()? {
             match peek_tag(inbox, socket)? {
-                b'N' | b'S' | b'A' => Aside::default().attend(inbox, socket)?,
+                b'N' | b'S' | b'A' => SideMessages::default().handle(inbox, socket)?,
                 _ => return Ok(true),
             }
         }
@@ -169,11 +172,10 @@ impl Drop for CopyIn<'_> {
             return;
         }
         let mut out = BytesMut::new();
-        let abort = "the client gave up this COPY";
+        let abort = "the client cancelled this COPY";
         if frontend::copy_fail(abort, &mut out).is_ok() && self.send(&out).is_ok() {
             // The server's answer is the error that was asked for.
-            let reply = collect(&mut self.connection.inbox, &mut self.connection.socket);
-            let _ = self.connection.conclude(reply, &self.sql);
+            let _ = self.connection.count_reply(&self.sql);
         }
     }
 }

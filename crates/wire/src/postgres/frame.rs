@@ -1,4 +1,4 @@
-//! Messages that are looked at whole, cut out of the read buffer.
+//! Messages that are read whole, cut out of the read buffer.
 
 use std::io::{self, Read};
 

@@ -4,9 +4,6 @@
 use super::Params;
 use crate::Error;
 
-/// Most statements one connection prepares; their names have room for more digits.
-pub(super) const STATEMENTS_MAX: u32 = 10_000;
-
 /// Most parameters in one execution (the protocol counts them in 16 bits).
 pub(super) const PARAMS_MAX: usize = u16::MAX as usize;
 

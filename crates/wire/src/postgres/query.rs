@@ -6,8 +6,9 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{DataRowBody, Message};
 
 use super::frame::{frame, peek_tag};
-use super::reply::{Aside, Reply, Trouble, decode};
+use super::reply::{SideMessages, decode};
 use super::{Connection, message};
+use crate::channel::{Exchange, ReplyError};
 use crate::table::{self, TABLE_BYTES_MAX};
 use crate::{Error, Table};
 
@@ -19,36 +20,39 @@ impl Connection {
     /// When the server rejects a statement or more than 256 MiB come back (the connection stays
     /// usable), or when the connection is lost.
     pub fn query(&mut self, sql: &str) -> Result<Table, Error> {
-        message::simple_query(&mut self.outbox, sql)?;
+        message::simple_query(&mut self.channel.outbox, sql)?;
         self.send(sql)?;
         let mut answer = Answer::default();
         let reply = self.read_answer(&mut answer);
-        self.inbox.shrink();
-        self.conclude(reply, sql)?;
+        self.channel.inbox.shrink();
+        reply.map_err(|error| self.failure(error, sql))?;
         if answer.bytes > TABLE_BYTES_MAX {
             return Err(table::too_large(answer.bytes));
         }
         Ok(answer.table)
     }
 
-    fn read_answer(&mut self, answer: &mut Answer) -> Result<Reply<()>, Trouble> {
-        let mut aside = Aside::default();
+    fn read_answer(&mut self, answer: &mut Answer) -> Result<(), ReplyError> {
+        let mut side = SideMessages::default();
         loop {
-            match self.read_part(answer, &mut aside) {
-                Ok(Some(transaction)) => return aside.conclude((), transaction),
-                Ok(None) => {}
-                Err(cause) => return Err(aside.lost(cause)),
+            match self.read_part(answer, &mut side) {
+                Ok(true) => return side.conclude(()),
+                Ok(false) => {}
+                Err(cause) => return Err(side.lost(cause)),
             }
         }
     }
 
-    /// Reads one message; gives the transaction status at the reply's end.
-    fn read_part(&mut self, answer: &mut Answer, aside: &mut Aside) -> io::Result<Option<u8>> {
-        if !matches!(peek_tag(&mut self.inbox, &mut self.socket)?, b'T' | b'D' | b'C' | b'I' | b'Z') {
-            aside.attend(&mut self.inbox, &mut self.socket)?;
-            return Ok(None);
+    /// Reads one message; true at the end of the reply.
+    fn read_part(&mut self, answer: &mut Answer, side: &mut SideMessages) -> io::Result<bool> {
+        if !matches!(
+            peek_tag(&mut self.channel.inbox, &mut self.channel.socket)?,
+            b'T' | b'D' | b'C' | b'I' | b'Z'
+        ) {
+            side.handle(&mut self.channel.inbox, &mut self.channel.socket)?;
+            return Ok(false);
         }
-        let frame = frame(&mut self.inbox, &mut self.socket)?;
+        let frame = frame(&mut self.channel.inbox, &mut self.channel.socket)?;
         let frame_bytes = frame.len();
         match decode(frame)? {
             Message::RowDescription(body) => {
@@ -62,10 +66,10 @@ impl Connection {
                     answer.table.rows.push(values(&body)?);
                 }
             }
-            Message::ReadyForQuery(body) => return Ok(Some(body.status())),
+            Message::ReadyForQuery(_) => return Ok(true),
             _ => {}
         }
-        Ok(None)
+        Ok(false)
     }
 }
 

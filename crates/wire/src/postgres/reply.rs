@@ -1,5 +1,5 @@
 //! One reply from first byte to ReadyForQuery: the scan keeps counting, and what it can't skip
-//! (errors, notices, parameter changes) is looked at here, off the hot path.
+//! (errors, notices, parameter changes) is read here, off the hot path.
 
 use std::io::{self, Read, Write};
 
@@ -11,58 +11,32 @@ use postgres_protocol::message::frontend;
 use super::frame::frame;
 use super::scan::{Stop, scan};
 use crate::Outcome;
+use crate::channel::{ReplyError, ServerError};
 use crate::inbox::{Inbox, unexpected};
-
-/// A reply that ended well: what came of it, and the server's transaction status byte.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Reply<T> {
-    pub(super) result: T,
-    pub(super) transaction: u8,
-}
-
-/// A reply that ended otherwise.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// The server reported an error; the reply is read to its end and the connection usable.
-    Rejected { error: Box<ServerError>, transaction: u8 },
-    /// The connection broke, maybe after a message that says why.
-    Lost { cause: io::Error, last_words: Option<String> },
-    /// The bytes aren't the protocol's.
-    Malformed(String),
-}
-
-/// Fields of an ErrorResponse or NoticeResponse.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct ServerError {
-    pub(super) sqlstate: String,
-    pub(super) message: String,
-    pub(super) detail: Option<Box<str>>,
-    pub(super) hint: Option<Box<str>>,
-}
 
 /// Reads a reply to its end, counting rows.
 #[inline]
-pub(super) fn collect<S: Read + Write>(inbox: &mut Inbox, socket: &mut S) -> Result<Reply<Outcome>, Trouble> {
+pub(super) fn collect<S: Read + Write>(inbox: &mut Inbox, socket: &mut S) -> Result<Outcome, ReplyError> {
     let mut outcome = Outcome::default();
-    let mut aside = Aside::default();
+    let mut side = SideMessages::default();
     if inbox.unread().is_empty()
         && let Err(cause) = inbox.fill(socket)
     {
-        return Err(aside.lost(cause));
+        return Err(side.lost(cause));
     }
     loop {
         let read = match scan(inbox.unread(), &mut outcome) {
-            Stop::Ready { used, transaction } => {
+            Stop::Ready { used } => {
                 inbox.consume(used);
-                return aside.conclude(outcome, transaction);
+                return side.conclude(outcome);
             }
             Stop::More { used, skip } => {
                 inbox.consume(used);
                 if skip == 0 { inbox.fill(socket) } else { inbox.skip(socket, skip) }
             }
-            Stop::Attention { used } => {
+            Stop::Unskippable { used } => {
                 inbox.consume(used);
-                aside.attend(inbox, socket)
+                side.handle(inbox, socket)
             }
             Stop::Malformed { used } => {
                 inbox.consume(used);
@@ -70,24 +44,24 @@ pub(super) fn collect<S: Read + Write>(inbox: &mut Inbox, socket: &mut S) -> Res
             }
         };
         if let Err(cause) = read {
-            return Err(aside.lost(cause));
+            return Err(side.lost(cause));
         }
     }
 }
 
-/// What a reply said aside from its rows.
+/// What a reply carries besides rows.
 #[derive(Default)]
-pub(super) struct Aside {
+pub(super) struct SideMessages {
     /// The first error: what follows it is its consequence.
     error: Option<Box<ServerError>>,
-    /// A notice that the server is about to end the connection.
-    farewell: Option<String>,
+    /// A notice that the server is about to close the connection.
+    shutdown_notice: Option<String>,
 }
 
-impl Aside {
-    /// Takes the next message, one that can't be skipped, and remembers what matters of it.
+impl SideMessages {
+    /// Reads the next message, which can't be skipped, and keeps what matters.
     #[cold]
-    pub(super) fn attend<S: Read + Write>(&mut self, inbox: &mut Inbox, socket: &mut S) -> io::Result<()> {
+    pub(super) fn handle<S: Read + Write>(&mut self, inbox: &mut Inbox, socket: &mut S) -> io::Result<()> {
         let frame = frame(inbox, socket)?;
         let tag = frame.first().copied().map(char::from);
         match decode(frame)? {
@@ -99,7 +73,7 @@ impl Aside {
                 let notice = server_error(body.fields())?;
                 // Class 57P: the operator, or the crash of another backend, ends this connection.
                 if notice.sqlstate.starts_with("57P") {
-                    self.farewell = Some(notice.message);
+                    self.shutdown_notice = Some(notice.message);
                 }
             }
             Message::ParameterStatus(_) | Message::NotificationResponse(_) => {}
@@ -110,7 +84,7 @@ impl Aside {
                 socket.write_all(&out)?;
             }
             _ => {
-                return Err(unexpected(&format!("message {tag:?} where a reply's end was due")));
+                return Err(unexpected(&format!("message {tag:?} where the end of a reply was expected")));
             }
         }
         Ok(())
@@ -118,33 +92,29 @@ impl Aside {
 
     /// The end of a reply.
     #[inline]
-    pub(super) fn conclude<T>(self, result: T, transaction: u8) -> Result<Reply<T>, Trouble> {
+    pub(super) fn conclude<T>(self, result: T) -> Result<T, ReplyError> {
         match self.error {
-            None => Ok(Reply { result, transaction }),
-            Some(error) => Err(Trouble::Rejected { error, transaction }),
+            None => Ok(result),
+            Some(error) => Err(ReplyError::Rejected(error)),
         }
     }
 
     /// The end of a connection.
     #[cold]
-    pub(super) fn lost(self, cause: io::Error) -> Trouble {
-        if cause.kind() == io::ErrorKind::InvalidData {
-            return Trouble::Malformed(cause.to_string());
-        }
-        let last_words = self.error.map(|error| error.message).or(self.farewell);
-        Trouble::Lost { cause, last_words }
+    pub(super) fn lost(self, cause: io::Error) -> ReplyError {
+        ReplyError::lost(cause, self.error.map(|error| error.message).or(self.shutdown_notice))
     }
 }
 
 pub(super) fn decode(frame: &[u8]) -> io::Result<Message> {
     match Message::parse(&mut BytesMut::from(frame)) {
         Ok(Some(message)) => Ok(message),
-        Ok(None) => Err(unexpected("a message cut short")),
+        Ok(None) => Err(unexpected("a truncated message")),
         Err(error) => Err(unexpected(&error.to_string())),
     }
 }
 
-/// Takes the fields that a reader needs.
+/// Keeps the fields that a reader needs.
 pub(super) fn server_error(mut fields: ErrorFields<'_>) -> io::Result<ServerError> {
     let mut error = ServerError::default();
     while let Some(field) = fields.next()? {

@@ -1,50 +1,10 @@
 //! Replies as a server may send them, cut at every kind of place: whatever the cuts and however
 //! small the read buffer, the outcome is the same.
 
-use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-
 use proptest::prelude::*;
 
 use super::*;
-use crate::Outcome;
-
-/// A server that has said all it will say, delivered in pieces of the given sizes.
-struct Scripted {
-    bytes: VecDeque<u8>,
-    cuts: Vec<usize>,
-    reads: usize,
-    received: Vec<u8>,
-}
-
-impl Scripted {
-    fn new(bytes: &[u8], cuts: &[usize]) -> Self {
-        Self { bytes: bytes.iter().copied().collect(), cuts: cuts.to_vec(), reads: 0, received: Vec::new() }
-    }
-}
-
-impl Read for Scripted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let cut = self.cuts.get(self.reads % self.cuts.len().max(1)).copied().unwrap_or(usize::MAX);
-        self.reads += 1;
-        let piece = cut.min(buffer.len()).min(self.bytes.len());
-        for (place, byte) in buffer.iter_mut().zip(self.bytes.drain(..piece)) {
-            *place = byte;
-        }
-        Ok(piece)
-    }
-}
-
-impl Write for Scripted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.received.extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::scripted::Scripted;
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
@@ -118,11 +78,8 @@ proptest! {
         let (mut inbox, mut server) = (Inbox::new(buffer_bytes), Scripted::new(&twice, &cuts));
         for _ in 0..2 {
             match (collect(&mut inbox, &mut server), failed) {
-                (Ok(reply), None) => prop_assert_eq!(reply, Reply { result: outcome, transaction: b'T' }),
-                (Err(Trouble::Rejected { error, transaction }), Some(sqlstate)) => {
-                    prop_assert_eq!(&error.sqlstate, sqlstate);
-                    prop_assert_eq!(transaction, b'T');
-                }
+                (Ok(reply), None) => prop_assert_eq!(reply, outcome),
+                (Err(ReplyError::Rejected(error)), Some(sqlstate)) => prop_assert_eq!(&error.sqlstate, sqlstate),
                 (other, _) => prop_assert!(false, "unexpected: {:?}", other),
             }
         }
@@ -137,12 +94,12 @@ proptest! {
     ) {
         let (bytes, _, _) = reply(&steps);
         let (mut inbox, mut server) = (Inbox::new(64), Scripted::new(&bytes[..bytes.len() - missing], &cuts));
-        let is_lost = matches!(collect(&mut inbox, &mut server), Err(Trouble::Lost { .. }));
+        let is_lost = matches!(collect(&mut inbox, &mut server), Err(ReplyError::Lost { .. }));
         prop_assert!(is_lost);
     }
 }
 
-fn collect_all(bytes: &[u8]) -> (Result<Reply<Outcome>, Trouble>, Scripted) {
+fn collect_all(bytes: &[u8]) -> (Result<Outcome, ReplyError>, Scripted<'_>) {
     let mut server = Scripted::new(bytes, &[]);
     (collect(&mut Inbox::new(64), &mut server), server)
 }
@@ -150,11 +107,11 @@ fn collect_all(bytes: &[u8]) -> (Result<Reply<Outcome>, Trouble>, Scripted) {
 #[test]
 fn last_words_come_with_the_loss() {
     let (reply, _) = collect_all(&message(b'E', b"SFATAL\0C57P01\0Mgoing down\0\0"));
-    assert!(matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "going down"));
+    assert!(matches!(reply, Err(ReplyError::Lost { last_words: Some(words), .. }) if words == "going down"));
 
     let (reply, _) = collect_all(&message(b'N', b"SWARNING\0C57P02\0Manother one crashed\0\0"));
     assert!(
-        matches!(reply, Err(Trouble::Lost { last_words: Some(words), .. }) if words == "another one crashed")
+        matches!(reply, Err(ReplyError::Lost { last_words: Some(words), .. }) if words == "another one crashed")
     );
 }
 
@@ -162,9 +119,10 @@ fn last_words_come_with_the_loss() {
 fn first_error_is_kept_whole() {
     let bytes = [error("42P01"), error("25P02"), message(b'Z', b"E")].concat();
     let (reply, _) = collect_all(&bytes);
-    let Err(Trouble::Rejected { error, transaction: b'E' }) = reply else { panic!("{reply:?}") };
+    let Err(ReplyError::Rejected(error)) = reply else { panic!("{reply:?}") };
     let expected = ServerError {
         sqlstate: "42P01".to_owned(),
+        code: None,
         message: "broken".to_owned(),
         detail: Some("much".into()),
         hint: None,
@@ -176,7 +134,7 @@ fn first_error_is_kept_whole() {
 fn copy_from_the_client_is_declined() {
     let bytes = [message(b'G', b"\0\0\0"), error("57014"), message(b'Z', b"I")].concat();
     let (reply, server) = collect_all(&bytes);
-    assert!(matches!(reply, Err(Trouble::Rejected { .. })));
+    assert!(matches!(reply, Err(ReplyError::Rejected(_))));
     assert_eq!(server.received.first(), Some(&b'f'));
 }
 
@@ -184,6 +142,6 @@ fn copy_from_the_client_is_declined() {
 fn foreign_bytes_are_malformed() {
     for bytes in [b"SSH-2.0-OpenSSH_9.2p1".as_slice(), b"D\0\0\0\x01\0\0\0", b"C\x7f\0\0\0SELECT"] {
         let (reply, _) = collect_all(bytes);
-        assert!(matches!(reply, Err(Trouble::Malformed(_))), "{reply:?}");
+        assert!(matches!(reply, Err(ReplyError::Malformed(_))), "{reply:?}");
     }
 }

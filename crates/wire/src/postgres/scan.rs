@@ -11,14 +11,14 @@ const TAG_BYTES_MAX: usize = 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The reply is complete: `used` bytes scanned; `transaction` is the server's status byte.
-    Ready { used: usize, transaction: u8 },
+    /// The reply is complete: `used` bytes scanned.
+    Ready { used: usize },
     /// The bytes ran out after `used`; beyond them, `skip` bytes of a counted message follow that
     /// need not be looked at.
     More { used: usize, skip: usize },
     /// At `used` begins a message that must be read whole (an error, a notice, ...).
-    Attention { used: usize },
-    /// At `used` stand bytes that no server message begins with.
+    Unskippable { used: usize },
+    /// The bytes at `used` begin no server message.
     Malformed { used: usize },
 }
 
@@ -65,10 +65,9 @@ pub(super) fn scan(bytes: &[u8], outcome: &mut Outcome) -> Stop {
         } else if class == COMPLETE {
             outcome.affected += affected(behind_header.get(..body_bytes).unwrap_or_default());
         } else if class == READY {
-            let transaction = behind_header.first().copied().unwrap_or_default();
-            return Stop::Ready { used: bytes.len() - behind.len(), transaction };
+            return Stop::Ready { used: bytes.len() - behind.len() };
         } else {
-            return Stop::Attention { used: bytes.len() - rest.len() };
+            return Stop::Unskippable { used: bytes.len() - rest.len() };
         }
         rest = behind;
     }
@@ -86,7 +85,7 @@ fn incomplete(bytes: usize, rest: usize, class: u8, body_bytes: usize, outcome: 
         }
         COMPLETE | READY if body_bytes > TAG_BYTES_MAX => Stop::Malformed { used },
         COMPLETE | READY => Stop::More { used, skip: 0 },
-        _ => Stop::Attention { used },
+        _ => Stop::Unskippable { used },
     }
 }
 

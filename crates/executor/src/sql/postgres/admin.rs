@@ -99,6 +99,6 @@ impl Admin for Connection {
     }
 
     fn watch_waits(self: Box<Self>, sessions: &[u32]) -> Result<Option<WaitSampler>> {
-        Ok(Some(WaitSampler::start(waits::look(*self, sessions))?))
+        Ok(Some(WaitSampler::start(waits::state_query(*self, sessions))?))
     }
 }

@@ -1,4 +1,4 @@
-//! A data directory that is being made, and the programs that help to make it.
+//! A data directory that is being created, and the programs that create it.
 
 use std::io::{PipeReader, Write};
 use std::path::{Path, PathBuf};
@@ -14,27 +14,26 @@ use crate::log::{Log, TAIL_LINES};
 use crate::process;
 use crate::spec::{Listen, ServerSpec};
 
-pub(crate) struct Making<'a> {
+pub(crate) struct NewDataDir<'a> {
     pub spec: &'a ServerSpec,
     pub data_dir: &'a DataDir,
     pub user: &'a ServerUser,
     /// Where the finished server would listen.
     pub listen: &'a Listen,
-    /// What is removed in the end: for files that are needed meanwhile.
+    /// Removed at the end: for temporary files.
     pub staging: PathBuf,
     /// The directory to fill, in `staging`.
     pub staged: PathBuf,
     pub password: String,
-    /// Set by somebody else when the making is to be given up.
+    /// Set by somebody else to give it up.
     pub interrupted: &'a AtomicBool,
 }
 
-/// What a program reads that a secret is passed to: its standard input.
-pub(crate) const PASSED: &str = "/dev/stdin";
+/// Where a program reads a secret: its standard input.
+pub(crate) const SECRET_INPUT: &str = "/dev/stdin";
 
-/// A few lines for one program alone, on no disk. The program opens what it reads by [`PASSED`], so that belongs to its
-/// user.
-pub(crate) fn passed(text: &str, user: &ServerUser) -> Result<PipeReader> {
+/// A few lines for one program alone, on no disk. The program opens it as [`SECRET_INPUT`], so it belongs to its user.
+pub(crate) fn secret_input(text: &str, user: &ServerUser) -> Result<PipeReader> {
     let pipe = Path::new("a pipe");
     let (reader, mut writer) = std::io::pipe().map_err(Error::file("make", pipe))?;
     user.give_open(&reader, pipe)?;
@@ -43,8 +42,8 @@ pub(crate) fn passed(text: &str, user: &ServerUser) -> Result<PipeReader> {
     Ok(reader)
 }
 
-impl Making<'_> {
-    /// Starts a step's program. What it says goes to a log.
+impl NewDataDir<'_> {
+    /// Starts a step's program, with its output in a log.
     pub fn start(&self, mut program: Guarded) -> Result<(Child, Log)> {
         let (log, file) = Log::open(&self.spec.log_dir, &format!("{}.init", self.data_dir.name()))?;
         let errors = file.try_clone().map_err(Error::file("open", &log.path))?;
@@ -52,7 +51,7 @@ impl Making<'_> {
         Ok((program.spawn()?, log))
     }
 
-    /// Runs a step's program to its end. One that somebody does not want to wait for is ended.
+    /// Runs a step's program to its end; it is killed on interruption.
     pub fn run(&self, step: &'static str, program: Guarded) -> Result<Log> {
         let (mut child, log) = self.start(program)?;
         let ended =
@@ -62,7 +61,7 @@ impl Making<'_> {
         Ok(log)
     }
 
-    /// Nothing, or the failure of a step whose program has ended.
+    /// The failure of a step whose program has exited, if it failed.
     pub fn outcome(&self, step: &'static str, status: ExitStatus, log: &Log) -> Result<()> {
         if status.success() {
             return Ok(());
@@ -70,7 +69,7 @@ impl Making<'_> {
         Err(self.failed(step, &status.to_string(), log.tail(TAIL_LINES)))
     }
 
-    /// The failure of a step. A hint is up to whoever knows the DBMS.
+    /// The failure of a step, still without a hint.
     pub fn failed(&self, step: &'static str, status: &str, tail: String) -> Error {
         Error::Init {
             step,
