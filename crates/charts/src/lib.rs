@@ -23,9 +23,7 @@ mod timeline;
 mod versions;
 
 pub use error::{Error, Result};
-pub use flamegraph::{
-    FlameOptions, flamegraph, flamegraph_difference, flamegraph_difference_with, flamegraph_with,
-};
+pub use flamegraph::{flamegraph, flamegraph_difference};
 pub use latency::{Curve, LatencyChart};
 pub use marks::{Mark, RatioPoint};
 pub use palette::Theme;
@@ -44,5 +42,5 @@ pub(crate) const WIDTH_MIN: f64 = 280.0;
 
 /// The width to draw with.
 pub(crate) fn width_of(asked: f64) -> f64 {
-    if asked.is_finite() { asked.clamp(WIDTH_MIN, 4000.0) } else { WIDTH_DEFAULT }
+    if asked.is_finite() && asked > 0.0 { asked.clamp(WIDTH_MIN, 4000.0) } else { WIDTH_DEFAULT }
 }

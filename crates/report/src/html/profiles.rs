@@ -2,7 +2,7 @@
 //! page, so they share a budget.
 
 use maud::{Markup, html};
-use rqps_charts::{FlameOptions, flamegraph_difference_with, flamegraph_with};
+use rqps_charts::{flamegraph, flamegraph_difference};
 use rqps_store::{Profile, Recorded};
 
 use super::Page;
@@ -62,16 +62,12 @@ fn graph(
 ) -> Result<Markup> {
     let (profile, arm) = (&one.result, &one.action.arm);
     let folded = page.run.folded(profile)?;
-    let options = FlameOptions {
-        script: false,
-        subtitle: None,
-        operations: base.map(|base| (base.result.operations, profile.operations)),
-    };
     let drawn = match base {
-        None => flamegraph_with(&folded, &format!("{arm}, {}", profile.test), &options),
+        None => flamegraph(&folded, &format!("{arm}, {}", profile.test)),
         Some(base) => {
             let title = format!("{arm} against {}, {}: red took more", base.action.arm, profile.test);
-            flamegraph_difference_with(&page.run.folded(&base.result)?, &folded, &title, &options)
+            let operations = (base.result.operations, profile.operations);
+            flamegraph_difference(&page.run.folded(&base.result)?, &folded, &title, Some(operations))
         }
     };
     let damaged = |reason: String| Error::Output(format!("{}: {reason}", profile.file));

@@ -93,7 +93,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
         arm_numbers: arms.clone(),
         rows: steps.iter().map(row).collect(),
         band: page.judged.as_ref().and_then(|judged| band(judged, detector, steps)),
-        higher_is_better: detector == Detector::Rate,
+        lower_is_better: detector != Detector::Rate,
         width: WIDTH,
     }
 }

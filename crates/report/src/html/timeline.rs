@@ -179,7 +179,7 @@ fn of_series(
 /// One point a window, in the order of blocks.
 fn by_window(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> TimelineChart {
     let mut chart = chart(page, step, "windows", "Rate, window by window", "operations/s");
-    chart.x_title = "windows, in the order of blocks".to_owned();
+    chart.x_title = Some("windows, in the order of blocks".to_owned());
     for course in courses {
         let rates = course
             .windows
