@@ -16,7 +16,7 @@ use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::format::Format;
-use crate::number::significant;
+use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::sides::Sides;
@@ -180,17 +180,11 @@ fn figures(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
     if figure.base.is_none() && figure.arm.is_none() {
         return None;
     }
-    let cell =
-        |value: Option<f64>| value.map_or_else(Cell::missing, |value| Cell::number(value, plain(value)));
-    let ratio = figure.base.zip(figure.arm).map(|(base, arm)| arm / base).filter(|ratio| ratio.is_finite());
-    let noise = figure
-        .noise
-        .map_or_else(Cell::missing, |noise| Cell::number(noise, format!("{} %", plain(100.0 * noise))));
     Some(vec![
-        cell(figure.base),
-        cell(figure.arm),
-        Cell::fixed(ratio, 3),
-        noise,
+        Cell::printed(figure.base, plain),
+        Cell::printed(figure.arm, plain),
+        Cell::fixed(number::ratio(figure.arm, figure.base), 3),
+        Cell::printed(figure.noise, |noise| format!("{} %", plain(100.0 * noise))),
         Cell::words(figure.unit.clone()),
         Cell::words(cause),
         Cell::words(figure.what.clone()),

@@ -175,8 +175,7 @@ impl PerOp {
 
     /// The value as a cell.
     pub fn absolute(&self, cost: Option<&Cost<'_>>) -> Cell {
-        let value = cost.and_then(|cost| self.value(cost));
-        value.map_or_else(Cell::missing, |value| Cell::number(value, (self.print)(value)))
+        Cell::printed(cost.and_then(|cost| self.value(cost)), self.print)
     }
 
     /// The ratio to the base as a cell, by the rule above.

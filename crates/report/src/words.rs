@@ -4,6 +4,8 @@ use rqps_model::Measure;
 use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
+use crate::document::{Cell, Tint};
+
 /// A cost is told as a multiple from this ratio on.
 const TIMES_FROM: f64 = 2.0;
 
@@ -21,6 +23,17 @@ pub(crate) fn dbms(name: &str) -> &str {
 /// way.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
+}
+
+/// A verdict as a cell, coloured unless it is mixed.
+pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
+    let tint = match one.class {
+        _ if one.is_mixed() => Tint::None,
+        Class::Regression { .. } => Tint::Red,
+        Class::Improvement { .. } => Tint::Green,
+        Class::Same | Class::Inconclusive => Tint::None,
+    };
+    Cell { tint, ..Cell::words(verdict(one)) }
 }
 
 /// A share in percent: two decimals below 1 %, else one.

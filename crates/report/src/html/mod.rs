@@ -32,6 +32,7 @@ use std::collections::BTreeSet;
 use crate::document::{Block, Table};
 use crate::error::Result;
 use crate::explain::{is_told, sentence};
+use crate::number;
 use crate::reading::Reading;
 use crate::section::Section;
 use crate::sides::{Side, Sides, TestStep, Which};
@@ -169,8 +170,7 @@ impl<'a> Page<'a> {
 
     /// Rate relative to base; none where one of them is missing.
     fn ratio(&self, arm: usize, test: &str) -> Option<f64> {
-        let ratio = self.side(arm).rate(test)? / self.sides.base.rate(test)?;
-        ratio.is_finite().then_some(ratio)
+        number::ratio(self.side(arm).rate(test), self.sides.base.rate(test))
     }
 
     /// Whether the arm or base did not keep the test's rate of background writes, so that its ratio ranks nobody.

@@ -14,7 +14,7 @@ use rqps_stats::{Experiment, Metric};
 use rqps_store::counted;
 use rqps_verdicts::{Estimate, estimates};
 
-use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table};
+use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
 use crate::sides::{Sides, Which};
@@ -59,7 +59,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
         number("rQPS", "rqps"),
         number("from", "rqps_low"),
         number("to", "rqps_high"),
-        Column { align: Align::Left, ..Column::words("test") },
+        Column::words("test"),
     ];
     let what = metric.measure().label;
     let mut table = Table::new("costs", format!("{what} of an operation on {label}"), columns, 1);
@@ -69,8 +69,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
         let mut cells = figures(costs.get(line.test));
         cells.extend(figures(rates.get(line.test)));
         cells.push(Cell::words(line.test));
-        let group = Some(line.group.title.to_string());
-        table.rows.push(Row { group, kind: RowKind::Body, cells });
+        table.row_in(&line.group.title, cells);
     }
     table.footnotes = vec![
         format!("cost/op: {what} of the server for an operation; below 1 is cheaper. rQPS: rate; below 1 is slower"),

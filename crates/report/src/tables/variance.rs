@@ -12,11 +12,12 @@
 //! | `verdict` | on the time that stalls take: runs with blocks |
 //! | `dbms`, `test` | the variant and the test |
 
-use rqps_stats::{Class, Detector};
+use rqps_stats::Detector;
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
-use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
+use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 use crate::verdict_lines::Judged;
@@ -68,13 +69,12 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
             let Some((_, of_run)) = of_runs.iter().find(|(run, _)| std::ptr::eq(*run, side.run)) else {
                 continue;
             };
-            let group = Some(step.group.title.to_string());
-            table.rows.push(Row { group, kind: RowKind::Body, cells: cells(of_run, &side, step) });
+            table.row_in(&step.group.title, cells(of_run, &side, step));
         }
     }
     table.footnotes = notes(&of_runs.iter().flat_map(|(_, of_run)| &of_run.rows).collect::<Vec<_>>());
     table.footnotes.extend(footnotes::of_steps(sides, &steps));
-    Ok(if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] })
+    Ok(table.block().into_iter().collect())
 }
 
 fn cells(of_run: &OfRun<'_>, side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
@@ -85,20 +85,15 @@ fn cells(of_run: &OfRun<'_>, side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
     let seconds = own.and_then(|row| row.per_second);
     let latency = own.and_then(|row| row.latency);
     let of_base = base.and_then(|row| row.latency);
-    let micros = |of: fn(&EventLatency) -> f64| {
-        let value = latency.as_ref().map(of);
-        value.map_or_else(Cell::missing, |value| Cell::number(value, format!("{value:.0}")))
-    };
+    let micros = |of: fn(&EventLatency) -> f64| Cell::fixed(latency.as_ref().map(of), 0);
     let over_base = |of: fn(&EventLatency) -> f64| {
-        let pair = latency.as_ref().map(of).zip(of_base.as_ref().map(of)).filter(|(_, base)| *base > 0.0);
-        Cell::fixed(pair.map(|(own, base)| own / base), 2)
+        Cell::fixed(number::ratio(latency.as_ref().map(of), of_base.as_ref().map(of)), 2)
     };
-    let count = |value: Option<f64>| value.map_or_else(Cell::missing, |n| Cell::number(n, format!("{n:.0}")));
     vec![
         Cell::fixed(seconds.map(|of| of.cv * 100.0), 1),
         Cell::fixed(seconds.map(|of| of.slow_share * 100.0), 1),
-        count(seconds.map(|of| of.longest_gap_s as f64)),
-        count(latency.map(|of| of.stalls as f64)),
+        Cell::fixed(seconds.map(|of| of.longest_gap_s as f64), 0),
+        Cell::fixed(latency.map(|of| of.stalls as f64), 0),
         Cell::fixed(latency.map(|of| of.stalled_share * 100.0), 2),
         micros(|of| of.p50_us),
         micros(|of| of.p95_us),
@@ -120,12 +115,7 @@ fn verdict(of_run: &OfRun<'_>, arm: Option<usize>, test: &str) -> Cell {
     let Some(verdict) = of_arm else {
         return Cell::missing();
     };
-    let tint = match verdict.class {
-        Class::Regression { .. } => Tint::Red,
-        Class::Improvement { .. } => Tint::Green,
-        Class::Same | Class::Inconclusive => Tint::None,
-    };
-    Cell { tint, ..Cell::words(words::verdict(verdict)) }
+    words::verdict_cell(verdict)
 }
 
 fn notes(rows: &[&VarianceRow]) -> Vec<String> {

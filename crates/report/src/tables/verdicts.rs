@@ -24,7 +24,7 @@ use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 use std::collections::BTreeSet;
 
-use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::sides::Sides;
 use crate::tables::trust;
@@ -250,8 +250,7 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         cells.extend(figures(line.cost, 4));
         cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
         cells.push(Cell::words(remarks(judged, arm, line)));
-        let group = Some(line.group.title.to_string());
-        table.rows.push(Row { group, kind: RowKind::Body, cells });
+        table.row_in(&line.group.title, cells);
     }
     table.footnotes = footnotes(&judged.verdicts, lines);
     table
@@ -278,8 +277,7 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
         cells.extend(figures(Some(verdict), 4));
         cells.push(Cell::words(words::remarks(verdict).join("; ")));
-        let group = Some(line.group.title.to_string());
-        table.rows.push(Row { group, kind: RowKind::Body, cells });
+        table.row_in(&line.group.title, cells);
     }
     table.footnotes.push(
         "regression: more of it than base; improvement: less. Each metric is judged by itself, and none decides the \
@@ -293,28 +291,21 @@ fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
     let Some(one) = verdict else {
         return vec![Cell::missing(); 6];
     };
-    let tint = match one.class {
-        _ if one.is_mixed() => Tint::None,
-        Class::Regression { .. } => Tint::Red,
-        Class::Improvement { .. } => Tint::Green,
-        Class::Same | Class::Inconclusive => Tint::None,
-    };
     let ratio = |value: f64| match value {
         infinite if infinite.is_infinite() => Cell::words("from none"),
-        value => Cell::fixed(Some(value).filter(|value| value.is_finite()), decimals),
+        value => Cell::fixed(Some(value), decimals),
     };
-    let share = Some(one.mde80).filter(|share| share.is_finite());
     vec![
-        Cell { tint, ..Cell::words(words::verdict(one)) },
+        words::verdict_cell(one),
         ratio(one.ratio),
         ratio(one.low),
         ratio(one.high),
-        Cell::number(one.blocks as f64, one.blocks.to_string()),
-        share.map_or_else(Cell::missing, |share| Cell::number(share, could_show(share))),
+        Cell::count(one.blocks as u64),
+        Cell::printed(Some(one.mde80), detectable),
     ]
 }
 
-fn could_show(share: f64) -> String {
+fn detectable(share: f64) -> String {
     match share {
         0.0 => "any".to_owned(),
         beyond if beyond > 1.0 => "over 100 %".to_owned(),

@@ -11,7 +11,6 @@ use super::rates::by_system;
 use super::{marked, names, notes};
 use crate::background::KEPT_MIN;
 use crate::document::{Block, Cell, Table, Tint};
-use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 
 /// What the row of the rates asked for is called.
@@ -28,22 +27,19 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
 }
 
 fn rates(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
-    let cell = |side: &Side<'_>, step: &TestStep| match side.background(&step.name) {
-        Some(background) => {
-            let rate = background.rows_per_s;
-            let tint = if background.kept { Tint::None } else { Tint::Worst };
-            Cell { tint, ..marked(Cell::number(rate, number::rate(rate)), !background.kept) }
-        }
-        None => Cell::missing(),
+    let cell = |side: &Side<'_>, step: &TestStep| {
+        let tint = if side.missed(&step.name) { Tint::Worst } else { Tint::None };
+        let rate = side.background(&step.name).map(|background| background.rows_per_s);
+        Cell { tint, ..marked(Cell::rate(rate), side.missed(&step.name)) }
     };
     let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
     let title = "Background inserts/s (deletes/s are the same)";
     let mut table = by_system("background_rate", title, all, steps, columns);
     let target = |step: &TestStep| {
-        let target = all.iter().find_map(|side| side.background(&step.name))?.target_rows_per_s;
-        Some(Cell { tint: Tint::Unranked, ..Cell::number(target, number::rate(target)) })
+        let target = all.iter().find_map(|side| side.background(&step.name)).map(|one| one.target_rows_per_s);
+        Cell { tint: Tint::Unranked, ..Cell::rate(target) }
     };
-    let targets = steps.iter().map(|step| target(step).unwrap_or_else(Cell::missing));
+    let targets = steps.iter().map(target);
     let targets: Vec<Cell> = targets.chain([Cell::words(TARGET)]).collect();
     table.row(targets);
     table.preamble = names(sides);

@@ -38,12 +38,12 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         let (server, client) = (window.metric("server_cpu_us"), window.metric("client_cpu_us"));
         let share = server.zip(client).map(|(server, client)| 100.0 * client / (server + client));
         let operations = window.result.operations;
-        let per_op = |us: Option<f64>| us.map(|us| us / operations).filter(|us| us.is_finite());
+        let per_op = |us: Option<f64>| us.map(|us| us / operations);
         let seconds = |us: Option<f64>| Cell::fixed(us.map(|us| us / 1e6), 2);
         let mut cells = vec![
             seconds(server),
             seconds(client),
-            Cell::fixed(share.filter(|share| share.is_finite()), 0),
+            Cell::fixed(share, 0),
             Cell::fixed(per_op(server), 1),
             Cell::fixed(per_op(client), 1),
         ];

@@ -22,9 +22,9 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
         let rates: Vec<(Option<f64>, bool)> =
             all.iter().map(|side| (side.rate(&step.name), side.missed(&step.name))).collect();
         let ranked: Vec<Ranked> = rates.iter().map(|rate| ranked(*rate)).collect();
-        let cell = |((rate, missed), tint): (&(Option<f64>, bool), Tint)| {
-            let cell = rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)));
-            Cell { tint, ..marked(cell, *missed) }
+        let cell = |((rate, missed), tint): (&(Option<f64>, bool), Tint)| Cell {
+            tint,
+            ..marked(Cell::rate(*rate), *missed)
         };
         columns.push(rates.iter().zip(tints(&ranked)).map(cell).collect());
     }
@@ -43,8 +43,7 @@ pub(crate) fn relative(sides: &Sides<'_>) -> Table {
         let base = sides.base.rate(&step.name);
         let base_missed = sides.base.missed(&step.name);
         let cell = |side: &Side<'_>| {
-            let ratio = side.rate(&step.name).zip(base).map(|(rate, base)| rate / base);
-            let ratio = ratio.filter(|ratio| ratio.is_finite());
+            let ratio = number::ratio(side.rate(&step.name), base);
             let missed = base_missed || side.missed(&step.name);
             let tint = match ratio.map(number::side_of_band) {
                 Some(_) if missed => Tint::Unranked,
