@@ -27,8 +27,8 @@ pub fn flamegraph(folded: &str, title: &str) -> Result<String> {
 /// A differential flamegraph of the arm's profile: red frames took more self time than on base, blue ones less. Frames
 /// that only base has are not shown.
 ///
-/// `operations` are those of base and arm; the difference is per operation. Without them both profiles are scaled to the
-/// same total, and the difference is one of shares.
+/// `operations` are those of base and arm; the difference is per operation. Without them both profiles are scaled to
+/// the same total, and the difference is one of shares.
 ///
 /// # Errors
 /// If no stack can be drawn.
@@ -67,7 +67,7 @@ fn options<'a>(title: &str) -> Options<'a> {
 fn draw(folded: &str, title: &str, mut options: Options<'_>) -> Result<String> {
     let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
     if folded.trim().is_empty() {
-        return Err(failed("there is none".to_owned()));
+        return Err(failed("there are none".to_owned()));
     }
     let mut lines: Vec<&str> = folded.lines().collect();
     lines.sort_unstable();

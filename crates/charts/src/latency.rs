@@ -1,4 +1,5 @@
-//! How long statements took, by the share that took longer: the tail is as wide as the bulk, decade by decade.
+//! Latency by percentile. The percentile axis is logarithmic in the share of slower statements, so each decade of the
+//! tail gets the same width.
 
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
@@ -39,8 +40,8 @@ pub struct Curve {
     pub label: String,
     /// Number of the arm, which gives colour, dashes and marker.
     pub arm: usize,
-    /// Share of statements that were slower, from 1 down to that of the slowest, and latency in microseconds. Points
-    /// whose share or latency is not above zero cannot be on an axis of logarithms and are left out.
+    /// Share of slower statements, from 1 down to that of the slowest, and latency in microseconds. A logarithmic axis
+    /// leaves out points whose share or latency is not above zero.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -102,7 +103,7 @@ impl LatencyChart {
             format!("{}: {known}", curve.label)
         };
         let curves: Vec<String> = self.curves.iter().map(said).collect();
-        format!("Latency by share of statements that took longer. {}.", curves.join("; "))
+        format!("Latency by percentile of statements. {}.", curves.join("; "))
     }
 }
 
@@ -115,7 +116,7 @@ fn round_range(low: f64, high: f64) -> (f64, f64) {
     (below, above)
 }
 
-/// Points that an axis of logarithms can hold.
+/// Points that a logarithmic axis can show.
 fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     let usable = |share: f64, us: f64| share > 1e-12 && share <= 1.0 && drawable(us) && us > 1e-6;
     points.iter().copied().filter(move |(share, us)| usable(*share, *us))
@@ -136,7 +137,7 @@ impl Axes {
             }
         }
         svg.line((left, bottom), (right, bottom), &colours.muted()).end();
-        // The ends of all statements have their names whatever else does.
+        // Both ends are labelled even if other labels are dropped.
         let half = |label: &str| text::width(label, SMALL) / 2.0 + 3.0;
         let mut taken = Vec::new();
         for (label, at) in [("min", left), ("max", right)] {

@@ -14,7 +14,7 @@ const LINE: f64 = 26.0;
 const AREA: f64 = 18.0;
 const MARK: f64 = 12.0;
 
-/// What an entry's name stands beside.
+/// The sample beside an entry's name.
 pub(crate) enum Sample {
     /// Line, dashes and marker of an arm.
     Arm(usize),

@@ -1,11 +1,11 @@
-//! A ratio with its interval and what was decided of it: the point that charts of ratios share, and its shapes.
+//! A ratio with its interval and verdict: the point that ratio charts share, and its shapes.
 
 use crate::palette::Colours;
 use crate::scale::ratio_label;
 use crate::svg::number;
 use std::borrow::Cow;
 
-/// What was decided of a ratio.
+/// Verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// Worse than base, drawn ▼.
@@ -14,7 +14,7 @@ pub enum Mark {
     Better,
     /// No difference that matters, drawn ●.
     Same,
-    /// Nothing was decided, drawn ○.
+    /// Inconclusive, drawn ○.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ impl Mark {
             Self::Worse => "worse",
             Self::Better => "better",
             Self::Same => "same",
-            Self::Unknown => "undecided",
+            Self::Unknown => "inconclusive",
         }
     }
 
@@ -38,7 +38,7 @@ impl Mark {
         }
     }
 
-    /// Only what is undecided is hollow.
+    /// Only inconclusive marks are hollow.
     pub(crate) fn is_hollow(self) -> bool {
         self == Self::Unknown
     }
@@ -53,7 +53,7 @@ impl Mark {
     }
 }
 
-/// A ratio to base, with the interval it lies in and what was decided of it.
+/// A ratio to base with its interval and verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioPoint {
     /// The candidate's figure over base's, without unit. A ratio that is not above zero is drawn at the axis' end.

@@ -1,4 +1,4 @@
-//! Colours, dashes and markers: which arm is which must be seen by the colour-blind, on paper, and with twelve arms.
+//! Colours, dashes and markers: arms must be distinguishable for the colour-blind, on paper, and if there are twelve.
 //!
 //! The hues are those of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each stands out of
 //! its background by 3:1 (WCAG 2.1, 1.4.11), and filled up to ten.

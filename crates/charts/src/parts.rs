@@ -1,4 +1,4 @@
-//! What a figure is made of, arm by arm: where the time of one operation goes.
+//! Stacked bars of what a figure consists of, arm by arm: the time per operation by part.
 
 use crate::legend::{Legend, Sample};
 use crate::palette::Theme;
@@ -6,7 +6,7 @@ use crate::scale::{Linear, drawable, three_digits};
 use crate::svg::{PADDING, Svg};
 use crate::text::{self, LABEL, SMALL};
 
-/// Height of a bar, and its distance to the next.
+/// Height of a bar, and the gap to the next.
 const BAR: f64 = 24.0;
 const APART: f64 = 10.0;
 /// Width of the column of sums.
@@ -22,8 +22,8 @@ pub struct PartsChart {
     pub title: String,
     /// Unit of the figures: `us/query`.
     pub unit: String,
-    /// Each arm's name with the names of its parts and their sizes in [`PartsChart::unit`]. A part has the same look in
-    /// all bars; parts below zero stand left of it.
+    /// Name of each arm with the names of its parts and their sizes in [`PartsChart::unit`]. A part looks the same in
+    /// all bars; negative parts are left of zero.
     pub bars: Vec<(String, Vec<(String, f64)>)>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
@@ -174,7 +174,7 @@ impl PartsChart {
             let sum: f64 = sizes.clone().map(|(_, size)| size).sum();
             let parts: Vec<String> =
                 sizes.map(|(name, size)| format!("{name} {}", three_digits(*size))).collect();
-            format!("{arm}: {} in all: {}", three_digits(sum), parts.join(", "))
+            format!("{arm}: {} in total: {}", three_digits(sum), parts.join(", "))
         };
         let bars: Vec<String> = self.bars.iter().map(said).collect();
         format!("Parts in {}. {}.", self.unit, bars.join("; "))

@@ -1,7 +1,7 @@
-//! Ratios to base, one row a test: the chart that says how much slower or faster, and how sure that is.
+//! Ratios to base, one row per test: how much slower or faster, and how certain that is.
 //!
-//! The axis is logarithmic with 1 in its middle, so that half and double are as far from it, and reaches beyond every
-//! ratio and interval that is shown.
+//! The axis is logarithmic with 1 in its middle, so that half and double are equally far from it, and extends beyond
+//! all ratios and intervals.
 
 use crate::legend::{Legend, Sample};
 use crate::marks::{Mark, RatioPoint, counted};
@@ -10,13 +10,13 @@ use crate::scale::{Log, ratio_label};
 use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, LABEL, SMALL};
 
-/// From this many rows on, the axis is written above the plot too.
+/// From this many rows on, the axis is labelled above the plot too.
 const ROWS_OF_TWO_AXES: usize = 12;
-/// Where a chart is narrower, as on a phone, names of rows stand above their lanes and are not shortened.
+/// In a narrower chart, as on a phone, row labels go above their lanes and are not shortened.
 const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
 /// Width of the column of figures.
 const FIGURES: f64 = 44.0;
-/// Up to so many arms, lanes are high enough for a figure each.
+/// Up to this many arms, lanes are high enough for a figure each.
 const ARMS_WITH_FIGURES: usize = 3;
 
 /// Ratios of arms to base by test, with intervals and verdicts.
@@ -25,15 +25,15 @@ pub struct RatioChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
-    /// What the ratio is of: `rQPS against pg17`.
+    /// Label of the axis: `rQPS against pg17`.
     pub axis: String,
     /// Names of the arms that are compared with base.
     pub arms: Vec<String>,
-    /// Numbers of these arms, which give them the colours and dashes they have in other charts. Empty: 0, 1, 2…
+    /// Numbers of these arms, which determine colours and dashes in all charts. Empty: 0, 1, 2…
     pub arm_numbers: Vec<usize>,
     /// Rows from top to bottom.
     pub rows: Vec<RatioRow>,
-    /// Ratios that base measured against itself keeps to, lower and upper.
+    /// Range of the ratios of base measured against itself.
     pub band: Option<(f64, f64)>,
     /// Whether a ratio below 1 is an improvement.
     pub lower_is_better: bool,
@@ -46,7 +46,7 @@ pub struct RatioChart {
 pub struct RatioRow {
     /// Its name, left of the plot.
     pub label: String,
-    /// Where the name leads: `#test-scan`.
+    /// Link target of the label: `#test-scan`.
     pub href: Option<String>,
     /// A point per arm, in the order of [`RatioChart::arms`].
     pub points: Vec<Option<RatioPoint>>,
@@ -100,7 +100,7 @@ impl RatioChart {
         let arms = self.arms.iter().enumerate();
         let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks_of(arm))).collect();
         let band = self.drawn_band().map(|(low, high)| {
-            format!(" Base against itself keeps to {} to {}.", ratio_label(low), ratio_label(high))
+            format!(" Base against itself (A/A) stays within {} to {}.", ratio_label(low), ratio_label(high))
         });
         let better = if self.lower_is_better { "below" } else { "above" };
         let rows = self.rows.len();
@@ -123,7 +123,7 @@ impl RatioChart {
         legend
     }
 
-    /// Whether lanes have the number of their arm: more arms than figures leave room for cannot be told by colour.
+    /// Whether lanes show the number of their arm: colours alone do not distinguish so many arms.
     fn has_numbers(&self) -> bool {
         self.arms.len() > ARMS_WITH_FIGURES
     }
@@ -140,7 +140,7 @@ impl RatioChart {
             }
         }
         if self.drawn_band().is_some() {
-            legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself");
+            legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself (A/A)");
         }
         legend
     }
@@ -178,7 +178,7 @@ impl RatioChart {
         let (left, right) = axis.place;
         if let Some((low, high)) = self.drawn_band() {
             let (from, to) = (axis.at(low), axis.at(high));
-            let title = format!("base against itself: {} to {}", ratio_label(low), ratio_label(high));
+            let title = format!("base against itself (A/A): {} to {}", ratio_label(low), ratio_label(high));
             svg.tag("rect")
                 .a("class", "band")
                 .n("x", from)
@@ -307,7 +307,7 @@ fn figure(ratio: f64) -> String {
     }
 }
 
-/// A line over the interval, and a bar at each end; an end that the axis does not hold, having no bound, has no bar.
+/// A line over the interval with a bar at each end, except at an end beyond the axis.
 fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> (String, String) {
     let (from, to) = (axis.at(point.low), axis.at(point.high));
     let line = format!("M{},{}H{}", number(from), number(y), number(to));

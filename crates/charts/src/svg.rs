@@ -44,8 +44,8 @@ impl Svg {
         (svg, y + 4.0)
     }
 
-    /// The whole element. The second class is `kind`: `ratio` gives `chart-ratio`; `description` says in a sentence what
-    /// the chart shows, for those who do not see it; `data` are more attributes.
+    /// The whole element. The second class is `kind`: `ratio` gives `chart-ratio`; `description` says in a sentence
+    /// what the chart shows, for those who do not see it; `data` are more attributes.
     pub(crate) fn finish(
         self,
         kind: &str,

@@ -1,4 +1,4 @@
-//! Figures over time, all arms in one plot: stalls, drifts and cycles that a mean hides.
+//! Time series of all arms in one plot: stalls, drifts and cycles that a mean hides.
 //!
 //! The axis begins at zero and holds every value. Long lines are thinned by [`crate::thin`], which keeps the peaks.
 
@@ -9,11 +9,11 @@ use crate::scale::{Linear, drawable, three_digits};
 use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
-/// Points drawn of a line: about one a unit of the plot's width shows no difference from more.
+/// Maximum points per line: more than about one per unit of width makes no visible difference.
 const POINTS_MAX: usize = 600;
 /// Distance of the markers of a line.
 const MARKER_APART: f64 = 130.0;
-/// Height of the plot, and what it gains with each line after the third.
+/// Height of the plot, and its growth with each line after the third.
 const PLOT: f64 = 200.0;
 const PLOT_PER_LINE: f64 = 10.0;
 const PLOT_MAX: f64 = 320.0;
@@ -135,7 +135,7 @@ fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().copied().filter(|(second, value)| drawable(*second) && drawable(*value))
 }
 
-/// What a script needs to turn places into values.
+/// Attributes that the page's script needs to turn positions into values.
 fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static str, String)> {
     vec![
         ("data-x0", x.value.0.to_string()),
@@ -151,7 +151,7 @@ fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static st
     ]
 }
 
-/// A line with its markers, which stand at other places than those of its neighbours.
+/// A line with its markers, offset from those of its neighbours.
 fn draw_line(svg: &mut Svg, (x, y): (&Linear, &Linear), line: &Line, phase: f64) {
     let points_max = POINTS_MAX.min((x.place.1 - x.place.0) as usize);
     let places: Vec<Option<(f64, f64)>> = crate::thin(&line.points, points_max)

@@ -1,4 +1,4 @@
-//! Ratios over versions in a row: in which release something became slower or faster.
+//! Ratios across versions: in which release something became slower or faster.
 
 use crate::legend::{Legend, Sample};
 use crate::line::path;
@@ -9,10 +9,10 @@ use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
 const PLOT: f64 = 260.0;
-/// Points of several lines stand so far beside each other that each whisker is seen, and no farther than a share of the
+/// Points of neighbouring lines are offset by this much so that all whiskers are visible, at most by a share of the
 /// distance between versions.
-const ASIDE: f64 = 5.0;
-const ASIDE_SHARE_MAX: f64 = 0.5;
+const OFFSET: f64 = 5.0;
+const OFFSET_SHARE_MAX: f64 = 0.5;
 
 /// Ratios of tests or groups to the first version, over versions in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ pub struct VersionChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
-    /// What the ratio is of: `rQPS against 12.22`.
+    /// Label of the axis: `rQPS against 12.22`.
     pub axis: String,
     /// Versions from left to right.
     pub versions: Vec<String>,
@@ -44,7 +44,7 @@ struct Layout {
     left: f64,
     right: f64,
     step: f64,
-    /// Whether names of versions stand side by side; else they hang down.
+    /// Whether version names are horizontal; otherwise they are slanted.
     is_level: bool,
     /// Height of the names of versions.
     names: f64,
@@ -88,7 +88,7 @@ impl VersionChart {
         let widest = self.versions.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
         let is_level = widest + 8.0 <= step;
         let names = if is_level { 18.0 } else { widest.min(NAME_MAX) * 0.71 + 20.0 };
-        // A name that hangs down reaches to the left of its version.
+        // A slanted name extends to the left of its version.
         let left = if is_level { left } else { left.max(widest.min(NAME_MAX) * 0.71 + PADDING - step / 2.0) };
         let step = (right - left) / self.versions.len().max(1) as f64;
         Layout { axis, left, right, step, is_level, names }
@@ -124,9 +124,9 @@ impl VersionChart {
         let colours = svg.colours;
         let colour = colours.arm(number);
         let neighbours = self.lines.len().saturating_sub(1).max(1) as f64;
-        let apart = ASIDE.min(layout.step * ASIDE_SHARE_MAX / neighbours);
-        let aside = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * apart;
-        let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + aside;
+        let apart = OFFSET.min(layout.step * OFFSET_SHARE_MAX / neighbours);
+        let offset = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * apart;
+        let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + offset;
         let mut places = vec![None; self.versions.len()];
         for (place, point) in self.points(line) {
             places[place] = Some((x_of(place), layout.axis.at(point.ratio)));
@@ -176,5 +176,5 @@ impl VersionChart {
     }
 }
 
-/// Names of versions that hang down are shortened to this width.
+/// Slanted version names are shortened to this width.
 const NAME_MAX: f64 = 190.0;

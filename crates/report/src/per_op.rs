@@ -1,4 +1,4 @@
-//! What an operation cost: the per-operation columns, their formulas and the rule for ratios that would be no news.
+//! Cost per operation: the columns, their formulas, and the rule for ratios of values that are too small.
 //!
 //! Every column is a total over the window divided by the window's operations. An operation is a query as sysbench
 //! counts them (BEGIN and COMMIT included); for tests that count rows (`scan`) it is a thousand rows, summed over all
@@ -6,17 +6,17 @@
 //!
 //! | column | formula |
 //! | --- | --- |
-//! | `cpu/o` | user + system CPU of the whole host in percent of all its CPUs, divided by operations per second. It is no time: times CPUs times 10,000 it is microseconds. Client and background work are in it |
+//! | `cpu/o` | user + system CPU of the whole host in percent of all its CPUs, divided by operations per second. Multiply by the number of CPUs and by 10,000 to get microseconds. Includes client and background work |
 //! | `cpu_us/o` | microseconds of CPU of the server's own processes |
 //! | `cs/o` | context switches of the whole host |
 //! | `r/o`, `w/o` | read and write requests to all whole disks of the host |
 //! | `rKB/o`, `wKB/o` | KB read from and written to it |
-//! | `dw/o` | writes of the server to its data files, as it counts them; where it does |
-//! | `fsync/o` | fsyncs of the server, of data and log, as it counts them; where it does |
+//! | `dw/o` | writes of the server to its data files, if it counts them |
+//! | `fsync/o` | fsyncs of the server, of data and log, if it counts them |
 //! | `o/s` | operations per second |
-//! | `instr/o` | user instructions of the server, where the host counts them |
+//! | `instr/o` | user instructions of the server, if the host counts them |
 //!
-//! A ratio divides by the base's value. Where that value rests on next to nothing, the ratio is noise: below
+//! A ratio divides by the base's value. If that value is based on next to nothing, the ratio is noise: below
 //! `per_op_min` per operation, or fewer than `count_min` events (microseconds, for CPU) in the base's window. If both
 //! values are that small the ratio is printed as `~`; if only the base's is, as `>` and the ratio to the smallest
 //! value that would have counted. 0/0 is 1.
@@ -213,7 +213,7 @@ const CPU_US_PER_UNIT: f64 = 1e4;
 
 /// What `~` and `>` mean, for the foot of a table that has them.
 pub(crate) const LEGEND: &str = "~ : both values are too small for a ratio. \
-    >N : the base's value is too small; N is the ratio to the smallest value that counts";
+    >N : the base's value is too small; N is the ratio to the smallest value that would count";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A run as tables read it: one window for each arm and step, whatever the protocol measured.
+//! A run as tables read it: one window for each arm and step, whatever the protocol.
 //!
 //! In a run with blocks a step has several windows on each arm. Tables of rates and costs show them put together: all
 //! their operations over all their time, of blocks that are done alone. How far such figures can be trusted is for the

@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use crate::document::{Block, Table};
 use crate::error::Result;
-use crate::explain::{is_told, sentence};
+use crate::explain::{is_reported, sentence};
 use crate::number;
 use crate::reading::Reading;
 use crate::section::Section;
@@ -86,7 +86,7 @@ impl<'a> Page<'a> {
         let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
         let steps = sides.steps(Which::Tests);
         let mut explanations = explain(run, verdicts, &Asked::default())?;
-        explanations.retain(|one| is_told(judged.as_ref(), one));
+        explanations.retain(|one| is_reported(judged.as_ref(), one));
         let mut variance = Vec::new();
         for block in Section::Variance.blocks(&sides, false)? {
             if let Block::Table(table) = block {

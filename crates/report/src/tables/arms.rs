@@ -6,7 +6,7 @@
 //! | `build` | start of the hash of its program files |
 //! | `origin` | where the build came from |
 //! | `config` | start of the hash of the config's content; the config's name is in `dbms` |
-//! | `left out` | options of the config that the build does not know; they are listed apart |
+//! | `left out` | options of the config that the build does not support; a table of its own lists them |
 //! | `role` | base, candidate, or control: the base measured again |
 //! | `dbms` | the variant |
 

@@ -1,4 +1,4 @@
-//! The blocks of a run: which count, how the host was around them, and where each arm was.
+//! The blocks of a run: which are valid, the canaries around them, and where each arm ran.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -8,7 +8,7 @@
 //! | `tests` | how many it measured |
 //! | `spin_ns`, `memory_ns`, `fsync_us` | canaries, before and after: time of one step of a fixed loop, of one load from memory, of one write to the disk |
 //! | `arms` | in the order of their starts: arm, side (directory and socket), CPUs |
-//! | `why` | what is worth knowing |
+//! | `why` | the reason for its status, and other notes |
 
 use rqps_store::{Block as RunBlock, Moment, Run};
 

@@ -48,7 +48,7 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
         table.row(cells.chain([Cell::words(label.trim_end())]).collect());
     }
     table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
-    table.footnotes.push("no value (-) where a version does not have the counter".to_owned());
+    table.footnotes.push("-: the version does not have this counter".to_owned());
     Ok(Some(table))
 }
 

@@ -1,10 +1,10 @@
-//! How evenly tests ran: a mean hides a second without an answer.
+//! How evenly tests ran: a mean hides a second without a response.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `cv %` | standard deviation of the rate from second to second, percent of the window's mean |
 //! | `slow %` | seconds under half of their window's median, percent |
-//! | `gap s` | most seconds in a row under a tenth of it |
+//! | `gap s` | longest run of seconds under a tenth of it |
 //! | `stalls` | events that took longer than a stall takes at least: 20 times base's median, and 20 ms |
 //! | `lost %` | time beyond that, percent of all |
 //! | `p50`, `p95`, `p99`, `max` | latency of events of all windows, microseconds; `max` is the longest stall |
@@ -61,7 +61,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
     let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
     let verdict = Column::keyed_words("verdict", "stalls_verdict");
     let columns = columns.chain([verdict, Column::words("dbms"), Column::words("test")]).collect();
-    let mut table = Table::new("variance", "Seconds, stalls and latencies", columns, 2);
+    let mut table = Table::new("variance", "Rate per second, stalls and latencies", columns, 2);
     table.preamble.push(format!("Relative to: {}", sides.base.label()));
     let steps = sides.steps(which);
     for step in &steps {
@@ -121,7 +121,7 @@ fn verdict(of_run: &OfRun<'_>, arm: Option<usize>, test: &str) -> Cell {
 fn notes(rows: &[&VarianceRow]) -> Vec<String> {
     let mut notes = vec![
         "stalls: events that took more than 20 times base's median and 20 ms; lost: time beyond that. Latencies are of \
-         events, from sending to the whole answer, over all windows; their ratios have no interval"
+         events, from sending to the complete response, over all windows; their ratios have no interval"
             .to_owned(),
     ];
     if rows.iter().any(|row| row.per_second.is_none()) {
@@ -129,11 +129,11 @@ fn notes(rows: &[&VarianceRow]) -> Vec<String> {
     }
     if rows.iter().any(|row| row.blocks < BLOCKS_MIN) {
         notes.push(format!(
-            "fewer than {BLOCKS_MIN} restarts of a server tell no difference of percentiles from one between restarts"
+            "with fewer than {BLOCKS_MIN} server restarts, a difference of percentiles may just be one between restarts"
         ));
     }
     if rows.iter().filter_map(|row| row.latency).any(|of| of.events < EVENTS_MIN) {
-        notes.push(format!("p99 of fewer than {EVENTS_MIN} events rests on fewer than ten of them"));
+        notes.push(format!("p99 of fewer than {EVENTS_MIN} events is based on fewer than ten of them"));
     }
     notes
 }

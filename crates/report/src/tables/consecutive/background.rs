@@ -1,11 +1,11 @@
-//! The rate of background writes of the steps that query: what was asked for and what came.
+//! The rate of background writes of the query steps: target and achieved.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | a step | rows per second that were inserted, over all clients, from the common start to the last commit. As many were deleted |
-//! | `dbms` | the system; the last row is the rate asked for |
+//! | `dbms` | the system; the last row is the target rate |
 //!
-//! The second table has the share of full seconds in which less than 0.95 of the rows asked for were committed.
+//! The second table has the share of full seconds with less than 0.95 of the target rows committed.
 
 use super::rates::by_system;
 use super::{marked, names, notes};
@@ -13,7 +13,7 @@ use crate::background::KEPT_MIN;
 use crate::document::{Block, Cell, Table, Tint};
 use crate::sides::{Side, Sides, TestStep, Which};
 
-/// What the row of the rates asked for is called.
+/// Label of the row of target rates.
 const TARGET: &str = "target";
 
 /// Both tables; nothing where no step writes in the background.
@@ -43,7 +43,7 @@ fn rates(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
     let targets: Vec<Cell> = targets.chain([Cell::words(TARGET)]).collect();
     table.row(targets);
     table.preamble = names(sides);
-    table.footnotes = vec![format!("kept: at least {KEPT_MIN} of the target")];
+    table.footnotes = vec![format!("met: at least {KEPT_MIN} of the target")];
     table.footnotes.extend(notes(sides, steps));
     table
 }
@@ -55,7 +55,7 @@ fn seconds(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
         marked(Cell::fixed(share, 1), side.missed(&step.name))
     };
     let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
-    let title = format!("Seconds with less than {KEPT_MIN} of the target's rows, percent");
+    let title = format!("Seconds below {KEPT_MIN} of the target, percent");
     let mut table = by_system("background_seconds_below", &title, all, steps, columns);
     table.preamble = names(sides);
     table

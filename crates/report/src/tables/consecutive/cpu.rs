@@ -1,10 +1,10 @@
-//! CPU time of server and client apart, step by step: how much of the machine the measuring itself takes.
+//! CPU time of server and client, step by step: how much of the machine the client takes.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `server s`, `client s` | CPU seconds of the server's processes, and of rqps |
 //! | `client %` | the client's share of both |
-//! | `server us`, `client us` | microseconds of an operation, as the footnote says it |
+//! | `server us`, `client us` | microseconds per operation; the footnote defines it |
 //! | `maker s`, `insert s`, `delete s`, `query s` | CPU seconds of the client's threads, by what they do; the maker writes the statements of inserter and deleter |
 //! | `dbms`, `step` | the system and the step |
 

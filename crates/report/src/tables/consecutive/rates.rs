@@ -55,7 +55,7 @@ pub(crate) fn relative(sides: &Sides<'_>) -> Table {
         };
         columns.push(all.iter().map(cell).collect());
     }
-    let mut table = by_system("insert_relative", "Rates relative to the first", &all, &steps, columns);
+    let mut table = by_system("insert_relative", "Rates relative to the first arm", &all, &steps, columns);
     table.preamble = names(sides);
     table.footnotes = of_indexes(sides, &steps).into_iter().chain(notes(sides, &steps)).collect();
     table.footnotes.extend(footnotes::of_options(sides));
@@ -104,8 +104,8 @@ pub(super) fn by_system(
 fn units(sides: &Sides<'_>, steps: &[TestStep]) -> String {
     let has_background = |step: &&str| sides.all.iter().any(|side| side.background(step).is_some());
     let said = sides.units(steps).into_iter().map(|(unit, steps)| {
-        let beside = if steps.iter().all(has_background) { " beside background writes" } else { "" };
+        let beside = if steps.iter().all(has_background) { " during background writes" } else { "" };
         format!("{}: {} per second{beside}", steps.join(" "), unit.many)
     });
-    format!("{}; over all clients", said.collect::<Vec<_>>().join("; "))
+    format!("{}; all clients", said.collect::<Vec<_>>().join("; "))
 }

@@ -1,5 +1,5 @@
-//! CPU time of the server for each connection, which each step makes anew: who is busy, and whose
-//! work became more expensive.
+//! CPU time of the server for each connection, which every step opens anew: which one is busy, and whose work became
+//! more expensive.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -105,7 +105,7 @@ fn per_operation(sides: &Sides<'_>, which: Which) -> Table {
         Column::number(format!("{short}/b"), format!("{key}_ratio"))
     });
     let columns = own.chain(over).chain(["dbms", "step"].map(Column::words)).collect();
-    let title = "Server CPU of a row inserted, a row deleted, a query";
+    let title = "Server CPU per row inserted, per row deleted, per query";
     let mut table = Table::new("session_cpu_per_op", title, columns, 2);
     table.preamble.push(format!("Relative to: {}", sides.base.reference()));
     by_step(sides, which, &mut table, |side, step, window| {
