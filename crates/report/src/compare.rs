@@ -71,8 +71,7 @@ fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result
         sides.warn(&warnings);
         document.push(Block::Heading(2, format!("Verdicts of {}", run.folder.name())));
         document.extend(Section::Verdicts.blocks(&sides, options.show.include_pre)?);
-        let base = run.arms.iter().position(|arm| std::ptr::eq(arm, sides.base.arm)).unwrap_or(0);
-        match Judged::of(run, base)? {
+        match Judged::of(run, sides.base_in(run))? {
             Some(found) => judged.push(found),
             None => document.push(Block::Text(format!(
                 "{} has a single pass, so there are no verdicts: a plan with passes = 3 or more repeats the sequence.",

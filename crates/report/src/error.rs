@@ -68,6 +68,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// The output could not be formed.
+    pub(crate) fn output(why: impl ToString) -> Self {
+        Self::Output(why.to_string())
+    }
+
     /// Whether what was asked for is at fault, not how it went.
     pub fn is_usage(&self) -> bool {
         !matches!(self, Self::NothingJudged { .. } | Self::Output(_))

@@ -349,6 +349,5 @@ fn arm_of(run: &Run, name: &str) -> Result<usize> {
 
 fn plans_base(run: &Run) -> Result<usize> {
     let readings = [Reading::of(run)];
-    let sides = Sides::new(&readings, None, &[])?;
-    Ok(run.arms.iter().position(|arm| std::ptr::eq(arm, sides.base.arm)).unwrap_or(0))
+    Ok(Sides::new(&readings, None, &[])?.base_in(run))
 }

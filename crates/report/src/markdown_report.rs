@@ -1,7 +1,6 @@
 //! The whole report of one run: what was compared, how and on which host, the results, and how reliable they are.
 
-use rqps_model::Unit;
-use rqps_store::{Run, Window};
+use rqps_store::Run;
 
 use crate::document::{Block, Document};
 use crate::error::Result;
@@ -11,7 +10,7 @@ use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::sides::{Layout, Sides};
+use crate::sides::{Layout, Sides, Which};
 use crate::tables::host;
 
 /// The report as Markdown, ready for a blog or a pull request.
@@ -75,7 +74,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         part("Problems during the run", remarks);
     }
     let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
-    part("Cost per operation", vec![Block::Items(legend(run)), costs]);
+    part("Cost per operation", vec![Block::Items(legend(run, &sides)), costs]);
     let details = [
         ("Every figure behind the verdicts", Section::Evidence),
         ("Blocks", Section::Blocks),
@@ -135,7 +134,7 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
 }
 
 /// What the columns of the per-operation tables mean.
-fn legend(run: &Run) -> Vec<String> {
+fn legend(run: &Run, sides: &Sides<'_>) -> Vec<String> {
     let mut lines: Vec<String> = [
         "o: one operation, which is a query as sysbench counts them, including BEGIN and COMMIT; for the load it is a row",
         "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; includes the client; \
@@ -151,15 +150,8 @@ fn legend(run: &Run) -> Vec<String> {
         let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
         lines.push(own.to_owned());
     }
-    let mut tests: Vec<(&Unit, Vec<&str>)> = Vec::new();
-    for Window { unit, test, .. } in run.windows.iter().map(|window| &window.result) {
-        match tests.iter_mut().find(|(known, _)| *known == unit) {
-            Some((_, tests)) if tests.contains(&test.as_str()) => {}
-            Some((_, tests)) => tests.push(test),
-            None => tests.push((unit, vec![test])),
-        }
-    }
-    for (unit, tests) in tests.into_iter().filter(|(unit, _)| !unit.is_queries()) {
+    let tests = sides.steps(Which::Tests);
+    for (unit, tests) in sides.units(&tests).into_iter().filter(|(unit, _)| !unit.is_queries()) {
         let (tests, one, many) = (tests.join(", "), &unit.one, &unit.many);
         lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all clients)"));
     }

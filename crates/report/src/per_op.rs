@@ -90,15 +90,7 @@ static COLUMNS: [PerOp; 11] = [
     metric("wKB/o", "write_kb_per_op", "disk_write_kb", 0.1, KB_MIN),
     PerOp { optional: true, ..metric("dw/o", "data_writes_per_op", "server_data_writes", 0.01, EVENTS_MIN) },
     PerOp { optional: true, ..metric("fsync/o", "fsyncs_per_op", "server_fsyncs", 0.001, EVENTS_MIN) },
-    PerOp {
-        name: "o/s",
-        key: "ops_per_s",
-        source: Source::Rate,
-        print: number::rate,
-        per_op_min: 0.0,
-        count_min: 0.0,
-        optional: false,
-    },
+    PerOp { print: number::rate, ..column("o/s", "ops_per_s", Source::Rate, 0.0, 0.0) },
     PerOp {
         print: |value| format!("{value:.0}"),
         ..metric("instr/o", "server_instructions_per_op", "server_instructions_user", 0.0, 0.0)
@@ -107,13 +99,8 @@ static COLUMNS: [PerOp; 11] = [
 
 /// `cpu/o`, which headlines quote too.
 pub(crate) const CPU: PerOp = PerOp {
-    name: "cpu/o",
-    key: "cpu_per_op",
-    source: Source::HostCpu,
     print: |value| format!("{value:.6}"),
-    per_op_min: 0.0,
-    count_min: CPU_US_MIN,
-    optional: false,
+    ..column("cpu/o", "cpu_per_op", Source::HostCpu, 0.0, CPU_US_MIN)
 };
 
 /// Events in a window below which their number is mostly chance (100 events: 10 %).
@@ -130,15 +117,17 @@ const fn metric(
     per_op_min: f64,
     count_min: f64,
 ) -> PerOp {
-    PerOp {
-        name,
-        key,
-        source: Source::Metric(metric),
-        print: |value| format!("{value:.3}"),
-        per_op_min,
-        count_min,
-        optional: false,
-    }
+    column(name, key, Source::Metric(metric), per_op_min, count_min)
+}
+
+const fn column(
+    name: &'static str,
+    key: &'static str,
+    source: Source,
+    per_op_min: f64,
+    count_min: f64,
+) -> PerOp {
+    PerOp { name, key, source, print: |value| format!("{value:.3}"), per_op_min, count_min, optional: false }
 }
 
 /// The columns of a table about these costs.

@@ -176,6 +176,13 @@ impl<'a> Judged<'a> {
     }
 }
 
+/// Lines with a change, with the rank of each, the worst first.
+pub(crate) fn changed<'a, 'l>(lines: &'a [Line<'l>]) -> Vec<((u8, f64), &'a Line<'l>)> {
+    let mut changed: Vec<_> = lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
+    changed.sort_by(|((a, a_size), _), ((b, b_size), _)| a.cmp(b).then(a_size.total_cmp(b_size)));
+    changed
+}
+
 /// Steps that missed their target rate of background writes in at least one valid block.
 fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
     let mut missed: BTreeMap<(usize, String), Background> = BTreeMap::new();

@@ -30,11 +30,8 @@ struct Suite<'a> {
 
 pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules) -> Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    write(&mut writer, judged, arms, rules).map_err(|error| Error::Output(error.to_string()))?;
-    let mut text =
-        String::from_utf8(writer.into_inner()).map_err(|error| Error::Output(error.to_string()))?;
-    text.push('\n');
-    Ok(text)
+    write(&mut writer, judged, arms, rules).map_err(Error::output)?;
+    Ok(String::from_utf8(writer.into_inner()).map_err(Error::output)? + "\n")
 }
 
 fn write(

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
-use rqps_store::{BlockStatus, counted};
+use rqps_store::counted;
 
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
@@ -14,7 +14,7 @@ use crate::render::html as blocks;
 use crate::section::Section;
 use crate::sides::Layout;
 use crate::tables::{host, trust};
-use crate::verdict_lines::{IMPROVEMENTS, Judged, Line};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
 use crate::words;
 
 /// Changes listed in the summary, per direction; with many variants fewer of each.
@@ -164,9 +164,7 @@ fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
 
 /// The changes to look at first, each with its first reason.
 fn changes(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
-    let mut changed: Vec<((u8, f64), &Line<'_>)> =
-        lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
-    changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let changed = changed(lines);
     let (worse, better): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(rank, _)| rank.0 < IMPROVEMENTS);
     let most = if page.candidates().len() < MANY { LISTED_MAX } else { LISTED_MAX_OF_MANY };
     let list = |title: &str, of: &[((u8, f64), &Line<'_>)]| {
@@ -207,8 +205,7 @@ fn change(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> 
 /// What the verdicts are based on, in two sentences.
 fn reliability(judged: &Judged<'_>) -> String {
     let alpha = words::percent(judged.verdicts.rules.alpha);
-    let done = judged.run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-    let done = counted(done, "block");
+    let done = counted(judged.verdicts.blocks_done, "block");
     let mut detectable: Vec<f64> = judged
         .candidates()
         .flat_map(|arm| judged.verdicts.of_arm(arm))

@@ -79,7 +79,8 @@ pub(crate) fn ratio(pair: &Pair<'_>, step: &str) -> Option<f64> {
     number::ratio(pair.side.rate(step), pair.base.rate(step))
 }
 
-fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
+/// The ratio of a step, marked if it is not ranked.
+pub(crate) fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
     match ratio(pair, &step.name) {
         Some(ratio) if pair.missed(step) => {
             Cell { tint: Tint::Unranked, ..Cell::number(ratio, format!("{MARK}{ratio:.2}")) }

@@ -29,7 +29,7 @@ use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::sides::Sides;
 use crate::tables::trust;
-use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
 use crate::words;
 
 /// Lines of a list of changes.
@@ -146,9 +146,7 @@ fn tally(tally: Tally) -> String {
 
 /// Changes in plain words: what got worse first.
 pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
-    let mut changed: Vec<((u8, f64), &Line<'_>)> =
-        lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
-    changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let changed = changed(lines);
     let word = |rank: u8| match rank {
         0 => "REGRESSION",
         1 => "REGRESSION in cost",

@@ -11,9 +11,9 @@
 use super::ranges::{Ranked, tints};
 use super::{marked, names, notes};
 use crate::document::{Cell, Column, Table, Tint};
-use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
+use crate::tables::relative::{Pair, cell_of};
 
 pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
     let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
@@ -38,23 +38,8 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
 
 pub(crate) fn relative(sides: &Sides<'_>) -> Table {
     let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
-    let mut columns: Vec<Vec<Cell>> = Vec::new();
-    for step in &steps {
-        let base = sides.base.rate(&step.name);
-        let base_missed = sides.base.missed(&step.name);
-        let cell = |side: &Side<'_>| {
-            let ratio = number::ratio(side.rate(&step.name), base);
-            let missed = base_missed || side.missed(&step.name);
-            let tint = match ratio.map(number::side_of_band) {
-                Some(_) if missed => Tint::Unranked,
-                Some(-1) => Tint::Red,
-                Some(1) => Tint::Green,
-                _ => Tint::None,
-            };
-            Cell { tint, ..marked(Cell::fixed(ratio, 2), missed) }
-        };
-        columns.push(all.iter().map(cell).collect());
-    }
+    let cell = |side: &Side<'_>, step: &TestStep| cell_of(&Pair { base: sides.base, side: *side }, step);
+    let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
     let mut table = by_system("insert_relative", "Rates relative to the first arm", &all, &steps, columns);
     table.preamble = names(sides);
     table.footnotes = of_indexes(sides, &steps).into_iter().chain(notes(sides, &steps)).collect();
