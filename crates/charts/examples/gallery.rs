@@ -57,7 +57,7 @@ fn ratio(rows: usize, count: usize, width: f64) -> RatioChart {
         arm_numbers: (1..=count).collect(),
         rows: (0..rows).map(row).collect(),
         band: Some((0.975, 1.021)),
-        higher_is_better: true,
+        lower_is_better: false,
         width,
     }
 }
@@ -79,7 +79,7 @@ fn timeline(count: usize, width: f64) -> TimelineChart {
         unit: "queries/s".to_owned(),
         lines: (0..count).map(line).collect(),
         breaks: vec![120.0, 240.0],
-        x_title: "seconds".to_owned(),
+        x_title: None,
         width,
     }
 }

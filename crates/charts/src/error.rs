@@ -1,16 +1,16 @@
-//! What can go wrong while drawing: only where another program's text or a renderer comes in.
+//! Errors of drawing: input of another program, or the PNG renderer.
 
 /// Why something was not drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The folded stacks are empty, or not one of their lines can be read.
+    /// The folded stacks are empty, or no line of them can be parsed.
     #[error(
-        "flamegraph `{title}`: no stack can be drawn; folded stacks have lines `frame;frame count`: {reason}"
+        "flamegraph `{title}`: no stack can be drawn ({reason}); lines of folded stacks look like `frame;frame count`"
     )]
     Flamegraph { title: String, reason: String },
-    /// The SVG could not be read or is too large to be painted.
+    /// The SVG cannot be parsed or is too large to be rendered.
     #[cfg(feature = "png")]
-    #[error("PNG of a chart: {reason}; a smaller scale or chart may help")]
+    #[error("cannot render the chart as PNG: {reason}; try a smaller scale or chart")]
     Png { reason: String },
 }
 

@@ -1,7 +1,7 @@
-//! Flamegraphs of CPU profiles, drawn by `inferno`: what it is asked for, and colours that mean something.
+//! Flamegraphs of CPU profiles, drawn by `inferno` with our options and colours.
 //!
-//! A frame has the same colour in every graph: that of its name. Kernel frames are blue, frames without a symbol grey,
-//! the role of a process darker grey, and the rest warm.
+//! The name of a frame determines its colour, so it is the same in every graph. Kernel frames are blue, frames without
+//! a symbol grey, the role of a process darker grey, and the rest warm.
 
 use crate::{Error, Result};
 use inferno::differential;
@@ -12,100 +12,67 @@ use std::fmt::Write;
 /// Frames below this share of all samples, in percent, are left out: they are a pixel wide.
 const WIDTH_MIN_PERCENT: f64 = 0.1;
 
-/// How a flamegraph is drawn.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlameOptions {
-    /// Whether frames can be zoomed and searched. Either way the drawing is a document of its own, for a file or a
-    /// frame: its styles and ids are not made to stand beside others.
-    pub script: bool,
-    /// Second line of the heading.
-    pub subtitle: Option<String>,
-    /// Operations in the profiles of base and arm: their difference is then one per operation. Without them both
-    /// profiles count the same in total, and the difference is one of shares.
-    pub operations: Option<(f64, f64)>,
-}
-
-/// A flamegraph with its script, from folded stacks: `frame;frame count`, one a line.
+/// A flamegraph of folded stacks: lines of `frame;frame count`.
 ///
 /// # Errors
-/// Where no stack can be drawn.
+/// If no stack can be drawn.
 pub fn flamegraph(folded: &str, title: &str) -> Result<String> {
-    flamegraph_with(folded, title, &FlameOptions { script: true, ..FlameOptions::default() })
-}
-
-/// A flamegraph as [`FlameOptions`] ask for it.
-///
-/// # Errors
-/// Where no stack can be drawn.
-pub fn flamegraph_with(folded: &str, title: &str, options: &FlameOptions) -> Result<String> {
     let folded = cleaned(folded);
     let mut palette = palette(&folded);
-    let mut asked = asked(title, options);
-    asked.palette_map = Some(&mut palette);
-    draw(&folded, title, asked)
+    let mut options = options(title);
+    options.palette_map = Some(&mut palette);
+    draw(&folded, title, options)
 }
 
-/// A flamegraph of the arm's profile with its script: what red frames did themselves, without those above them, took
-/// more than on base, and blue ones less. Frames that only base has are not in it.
+/// A differential flamegraph of the arm's profile: red frames took more self time than on base, blue ones less. Frames
+/// that only base has are not shown.
+///
+/// `operations` are those of base and arm; the difference is per operation. Without them both profiles are scaled to
+/// the same total, and the difference is one of shares.
 ///
 /// # Errors
-/// Where no stack can be drawn.
-pub fn flamegraph_difference(base: &str, arm: &str, title: &str) -> Result<String> {
-    flamegraph_difference_with(base, arm, title, &FlameOptions { script: true, ..FlameOptions::default() })
-}
-
-/// A differential flamegraph as [`FlameOptions`] ask for it.
-///
-/// # Errors
-/// Where no stack can be drawn.
-pub fn flamegraph_difference_with(
+/// If no stack can be drawn.
+pub fn flamegraph_difference(
     base: &str,
     arm: &str,
     title: &str,
-    options: &FlameOptions,
+    operations: Option<(f64, f64)>,
 ) -> Result<String> {
     let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
     let (base, arm) = (cleaned(base), cleaned(arm));
-    let base = match options.operations {
-        Some((base_operations, arm_operations)) if base_operations > 0.0 && arm_operations > 0.0 => {
-            scaled(&base, arm_operations / base_operations)
-        }
+    let base = match operations {
+        Some((of_base, of_arm)) if of_base > 0.0 && of_arm > 0.0 => scaled(&base, of_arm / of_base),
         _ => base,
     };
-    let how = differential::Options { normalize: options.operations.is_none(), strip_hex: false };
+    let how = differential::Options { normalize: operations.is_none(), strip_hex: false };
     let mut both = Vec::new();
     differential::from_readers(how, base.as_bytes(), arm.as_bytes(), &mut both)
         .map_err(|error| failed(error.to_string()))?;
     let both = String::from_utf8(both).map_err(|error| failed(error.to_string()))?;
-    draw(&both, title, asked(title, options))
+    draw(&both, title, options(title))
 }
 
-/// What `inferno` is asked for, but for colours.
-fn asked<'a>(title: &str, options: &FlameOptions) -> Options<'a> {
-    let left_out = format!("frames below {WIDTH_MIN_PERCENT} % of the samples are left out");
-    let subtitle = match &options.subtitle {
-        Some(subtitle) => format!("{subtitle}; {left_out}"),
-        None => left_out,
-    };
-    let mut asked = Options::default();
-    asked.title = crate::text::replaced(title);
-    asked.subtitle = Some(crate::text::replaced(&subtitle));
-    asked.no_javascript = !options.script;
-    asked.min_width = WIDTH_MIN_PERCENT;
-    asked.deterministic = true;
-    asked.bgcolors = Some(BackgroundColor::Flat(Color { r: 0xff, g: 0xff, b: 0xff }));
-    asked
+/// Options for `inferno`, without colours. The drawing has no script: it is embedded in a page that has its own.
+fn options<'a>(title: &str) -> Options<'a> {
+    let mut options = Options::default();
+    options.title = crate::text::replaced(title);
+    options.subtitle = Some(format!("frames below {WIDTH_MIN_PERCENT} % of the samples are left out"));
+    options.no_javascript = true;
+    options.min_width = WIDTH_MIN_PERCENT;
+    options.deterministic = true;
+    options.bgcolors = Some(BackgroundColor::Flat(Color { r: 0xff, g: 0xff, b: 0xff }));
+    options
 }
 
-fn draw(folded: &str, title: &str, mut asked: Options<'_>) -> Result<String> {
+fn draw(folded: &str, title: &str, mut options: Options<'_>) -> Result<String> {
     let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
     if folded.trim().is_empty() {
-        return Err(failed("there is none".to_owned()));
+        return Err(failed("there are none".to_owned()));
     }
     let mut lines: Vec<&str> = folded.lines().collect();
     lines.sort_unstable();
     let mut drawing = Vec::new();
-    inferno_flamegraph::from_lines(&mut asked, lines, &mut drawing)
+    inferno_flamegraph::from_lines(&mut options, lines, &mut drawing)
         .map_err(|error| failed(error.to_string()))?;
     String::from_utf8(drawing).map_err(|error| failed(error.to_string()))
 }

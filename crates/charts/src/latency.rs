@@ -1,10 +1,11 @@
-//! How long statements took, by the share that took longer: the tail is as wide as the bulk, decade by decade.
+//! Latency by percentile. The percentile axis is logarithmic in the share of slower statements, so each decade of the
+//! tail gets the same width.
 
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
-use crate::palette::{Colours, Theme};
+use crate::palette::Theme;
 use crate::scale::{Log, drawable, time_label};
-use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::svg::{PADDING, Svg};
 use crate::text::{self, SMALL};
 
 const PLOT: f64 = 220.0;
@@ -21,14 +22,14 @@ const PERCENTILES: [(&str, f64); 8] = [
 ];
 
 /// Latencies of arms by percentile.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
     /// Curves, drawn in their order.
     pub curves: Vec<Curve>,
-    /// Width of the drawing in units of the viewBox.
+    /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
 
@@ -39,15 +40,9 @@ pub struct Curve {
     pub label: String,
     /// Number of the arm, which gives colour, dashes and marker.
     pub arm: usize,
-    /// Share of statements that were slower, from 1 down to that of the slowest, and latency in microseconds. Points
-    /// whose share or latency is not above zero cannot be on an axis of logarithms and are left out.
+    /// Share of slower statements, from 1 down to that of the slowest, and latency in microseconds. A logarithmic axis
+    /// leaves out points whose share or latency is not above zero.
     pub points: Vec<(f64, f64)>,
-}
-
-impl Default for LatencyChart {
-    fn default() -> Self {
-        Self { id: String::new(), title: String::new(), curves: Vec::new(), width: crate::WIDTH_DEFAULT }
-    }
 }
 
 /// The axes: `share` from all statements on the left to the slowest on the right.
@@ -60,35 +55,23 @@ struct Axes {
 impl LatencyChart {
     /// The drawing: one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
-        let colours = Colours::new(theme);
-        let width = crate::width_of(self.width);
-        let mut svg = Svg::default();
-        let top = heading(&mut svg, theme, &self.title, width);
+        let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
+        let width = svg.width;
         let mut legend = Legend::default();
         for curve in &self.curves {
             legend.add(Sample::Arm(curve.arm), &curve.label);
         }
-        let top = legend.draw(&mut svg, colours, top, width) + 18.0;
+        let top = legend.draw(&mut svg, top, width) + 18.0;
         let bottom = top + PLOT;
         let axes = self.axes(width, top, bottom);
-        axes.draw(&mut svg, colours);
+        axes.draw(&mut svg);
         svg.tag("g").a("class", "lines").a("fill", "none").a("stroke-linejoin", "round").begin();
         for (place, curve) in self.curves.iter().enumerate() {
             let phase = (place as f64 + 0.5) / self.curves.len() as f64;
-            axes.draw_curve(&mut svg, colours, curve, phase);
+            axes.draw_curve(&mut svg, curve, phase);
         }
         svg.close("g");
-        let frame = Frame {
-            id: &self.id,
-            kind: "latency",
-            title: &self.title,
-            description: self.description(),
-            width,
-            height: bottom + 36.0,
-            data: axes.domain(),
-            has_links: false,
-        };
-        frame.around(theme, svg)
+        svg.finish("latency", bottom + 36.0, &self.description(), &[])
     }
 
     fn axes(&self, width: f64, top: f64, bottom: f64) -> Axes {
@@ -120,7 +103,7 @@ impl LatencyChart {
             format!("{}: {known}", curve.label)
         };
         let curves: Vec<String> = self.curves.iter().map(said).collect();
-        format!("Latency by share of statements that took longer. {}.", curves.join("; "))
+        format!("Latency by percentile of statements. {}.", curves.join("; "))
     }
 }
 
@@ -133,14 +116,15 @@ fn round_range(low: f64, high: f64) -> (f64, f64) {
     (below, above)
 }
 
-/// Points that an axis of logarithms can hold.
+/// Points that a logarithmic axis can show.
 fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     let usable = |share: f64, us: f64| share > 1e-12 && share <= 1.0 && drawable(us) && us > 1e-6;
     points.iter().copied().filter(move |(share, us)| usable(*share, *us))
 }
 
 impl Axes {
-    fn draw(&self, svg: &mut Svg, colours: Colours) {
+    fn draw(&self, svg: &mut Svg) {
+        let colours = svg.colours;
         let ((left, right), (bottom, top)) = (self.share.place, self.us.place);
         svg.tag("g").a("class", "axis").begin();
         let mut free = bottom + 20.0;
@@ -148,17 +132,16 @@ impl Axes {
             let at = self.us.at(us);
             svg.line((left, at), (right, at), &colours.grid()).end();
             if free - at >= 15.0 {
-                svg.text(left - 6.0, at + SMALL * 0.36, "end", SMALL, &colours.muted())
-                    .content(&time_label(us));
+                svg.label(left - 6.0, at + SMALL * 0.36, "end").content(&time_label(us));
                 free = at;
             }
         }
         svg.line((left, bottom), (right, bottom), &colours.muted()).end();
-        // The ends of all statements have their names whatever else does.
+        // Both ends are labelled even if other labels are dropped.
         let half = |label: &str| text::width(label, SMALL) / 2.0 + 3.0;
         let mut taken = Vec::new();
         for (label, at) in [("min", left), ("max", right)] {
-            svg.text(at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(label);
+            svg.label(at, bottom + 16.0, "middle").content(label);
             taken.push((at - half(label), at + half(label)));
         }
         for (label, share) in PERCENTILES.iter().filter(|(_, share)| self.share.holds(1.0 / share)) {
@@ -166,38 +149,23 @@ impl Axes {
             svg.line((at, top), (at, bottom + 4.0), &colours.grid()).end();
             let (from, to) = (at - half(label), at + half(label));
             if taken.iter().all(|(left, right)| to <= *left || from >= *right) {
-                svg.text(at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(label);
+                svg.label(at, bottom + 16.0, "middle").content(label);
                 taken.push((from, to));
             }
         }
         svg.close("g");
-        svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).content("latency");
+        svg.caption(PADDING, top - 9.0, "start").content("latency");
         let below = "percentile of statements; each step to the right is ten times rarer";
         let below = if right - left > 400.0 { below } else { "percentile of statements" };
-        svg.text((left + right) / 2.0, bottom + 31.0, "middle", SMALL, &colours.foreground()).content(below);
+        svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(below);
     }
 
-    fn draw_curve(&self, svg: &mut Svg, colours: Colours, curve: &Curve, phase: f64) {
+    fn draw_curve(&self, svg: &mut Svg, curve: &Curve, phase: f64) {
         const MARKER_APART: f64 = 110.0;
         let places: Vec<Option<(f64, f64)>> = drawn(&curve.points)
             .map(|(share, us)| Some((self.share.at(1.0 / share), self.us.at(us))))
             .collect();
         let pen = Pen { width: 1.8, marker_apart: MARKER_APART, left: self.share.place.0 };
-        pen.draw(svg, colours, (curve.arm, &curve.label), &places, phase);
-    }
-
-    /// What a script needs to turn places into values; both axes are logarithmic, x that of one over the share.
-    fn domain(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("data-x0", self.share.value.0.to_string()),
-            ("data-x1", self.share.value.1.to_string()),
-            ("data-y0", self.us.value.0.to_string()),
-            ("data-y1", self.us.value.1.to_string()),
-            ("data-px0", number(self.share.place.0)),
-            ("data-px1", number(self.share.place.1)),
-            ("data-py0", number(self.us.place.0)),
-            ("data-py1", number(self.us.place.1)),
-            ("data-unit", "us".to_owned()),
-        ]
+        pen.draw(svg, (curve.arm, &curve.label), &places, phase);
     }
 }

@@ -1,7 +1,7 @@
 //! The legend: samples with their names, in rows as wide as the chart.
 
 use crate::marks::{Mark, Shape};
-use crate::palette::{Colours, dash};
+use crate::palette::dash;
 use crate::svg::{PADDING, Svg};
 use crate::text::{self, SMALL};
 
@@ -14,7 +14,7 @@ const LINE: f64 = 26.0;
 const AREA: f64 = 18.0;
 const MARK: f64 = 12.0;
 
-/// What an entry's name stands beside.
+/// The sample beside an entry's name.
 pub(crate) enum Sample {
     /// Line, dashes and marker of an arm.
     Arm(usize),
@@ -49,7 +49,7 @@ impl Legend {
     }
 
     /// Draws it from `top` on and returns where it ends: `top` if it is empty.
-    pub(crate) fn draw(&self, svg: &mut Svg, colours: Colours, top: f64, width: f64) -> f64 {
+    pub(crate) fn draw(&self, svg: &mut Svg, top: f64, width: f64) -> f64 {
         if self.entries.is_empty() {
             return top;
         }
@@ -64,10 +64,9 @@ impl Legend {
             if x > PADDING && x + entry_width > right {
                 (x, y) = (PADDING, y + ROW);
             }
-            sample.draw(svg, colours, (x, y + ROW / 2.0), sample_width);
+            sample.draw(svg, (x, y + ROW / 2.0), sample_width);
             let baseline = y + ROW / 2.0 + SMALL * 0.36;
-            svg.text(x + sample_width + 4.0, baseline, "start", SMALL, &colours.foreground())
-                .shortened(&shown, name);
+            svg.caption(x + sample_width + 4.0, baseline, "start").shortened(&shown, name);
             x += column.unwrap_or(entry_width + GAP);
         }
         svg.close("g");
@@ -84,23 +83,19 @@ impl Sample {
         }
     }
 
-    fn draw(&self, svg: &mut Svg, colours: Colours, (x, y): (f64, f64), width: f64) {
+    fn draw(&self, svg: &mut Svg, (x, y): (f64, f64), width: f64) {
+        let colours = svg.colours;
         match self {
-            Self::Arm(arm) => {
+            Self::Arm(arm) | Self::Whisker(arm) => {
                 let colour = colours.arm(*arm);
                 svg.line((x, y), (x + width, y), &colour)
                     .n("stroke-width", 2.0)
                     .some("stroke-dasharray", dash(*arm))
                     .end();
-                let marker = Shape::of_arm(*arm).path(x + width / 2.0, y, 3.4);
-                svg.tag("path").a("d", &marker).a("fill", &colour).end();
-            }
-            Self::Whisker(arm) => {
-                let colour = colours.arm(*arm);
-                svg.line((x, y), (x + width, y), &colour)
-                    .n("stroke-width", 2.0)
-                    .some("stroke-dasharray", dash(*arm))
-                    .end();
+                if matches!(self, Self::Arm(_)) {
+                    let marker = Shape::of_arm(*arm).path(x + width / 2.0, y, 3.4);
+                    svg.tag("path").a("d", &marker).a("fill", &colour).end();
+                }
             }
             Self::Mark(mark, colour) => {
                 let outline = mark.path(x + width / 2.0, y, 4.0);

@@ -1,7 +1,7 @@
-//! Figures as drawings: SVG that stands alone in a file or inside a page, and PNG of it.
+//! Charts as SVG, for a file of their own or for embedding in a page, and as PNG.
 //!
-//! A drawing is made of plain numbers and names; what they mean is the caller's business. It holds no script, keeps all
-//! its text as text, and can be read without colours.
+//! Charts take plain numbers and names and do not know what they mean. A chart contains no script, keeps its text as
+//! text, and can be read without colours.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -23,9 +23,7 @@ mod timeline;
 mod versions;
 
 pub use error::{Error, Result};
-pub use flamegraph::{
-    FlameOptions, flamegraph, flamegraph_difference, flamegraph_difference_with, flamegraph_with,
-};
+pub use flamegraph::{flamegraph, flamegraph_difference};
 pub use latency::{Curve, LatencyChart};
 pub use marks::{Mark, RatioPoint};
 pub use palette::Theme;
@@ -37,12 +35,12 @@ pub use thin::thin;
 pub use timeline::{Line, TimelineChart};
 pub use versions::{VersionChart, VersionLine};
 
-/// Width of a chart in units of its viewBox where nothing else is asked for: its text has 11 to 14 units.
+/// Default width of a chart in units of its viewBox; font sizes are 11 to 14 units.
 pub const WIDTH_DEFAULT: f64 = 720.0;
-/// Charts are drawn no narrower than this: a phone's width with margins.
+/// Minimum width of a chart: that of a phone with margins.
 pub(crate) const WIDTH_MIN: f64 = 280.0;
 
 /// The width to draw with.
 pub(crate) fn width_of(asked: f64) -> f64 {
-    if asked.is_finite() { asked.clamp(WIDTH_MIN, 4000.0) } else { WIDTH_DEFAULT }
+    if asked.is_finite() && asked > 0.0 { asked.clamp(WIDTH_MIN, 4000.0) } else { WIDTH_DEFAULT }
 }

@@ -1,7 +1,7 @@
 //! The line of one arm with its markers, as timelines and latencies draw it.
 
 use crate::marks::Shape;
-use crate::palette::{Colours, dash};
+use crate::palette::dash;
 use crate::svg::{Svg, number};
 
 /// How lines of a chart are drawn.
@@ -18,11 +18,11 @@ impl Pen {
     pub fn draw(
         &self,
         svg: &mut Svg,
-        colours: Colours,
         (arm, label): (usize, &str),
         places: &[Option<(f64, f64)>],
         phase: f64,
     ) {
+        let colours = svg.colours;
         let colour = colours.arm(arm);
         svg.tag("path")
             .a("class", "line")

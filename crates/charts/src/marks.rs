@@ -1,11 +1,11 @@
-//! A ratio with its interval and what was decided of it: the point that charts of ratios share, and its shapes.
+//! A ratio with its interval and verdict: the point that ratio charts share, and its shapes.
 
 use crate::palette::Colours;
 use crate::scale::ratio_label;
 use crate::svg::number;
 use std::borrow::Cow;
 
-/// What was decided of a ratio.
+/// Verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// Worse than base, drawn ▼.
@@ -14,7 +14,7 @@ pub enum Mark {
     Better,
     /// No difference that matters, drawn ●.
     Same,
-    /// Nothing was decided, drawn ○.
+    /// Inconclusive, drawn ○.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ impl Mark {
             Self::Worse => "worse",
             Self::Better => "better",
             Self::Same => "same",
-            Self::Unknown => "undecided",
+            Self::Unknown => "inconclusive",
         }
     }
 
@@ -38,7 +38,7 @@ impl Mark {
         }
     }
 
-    /// Only what is undecided is hollow.
+    /// Only inconclusive marks are hollow.
     pub(crate) fn is_hollow(self) -> bool {
         self == Self::Unknown
     }
@@ -46,14 +46,14 @@ impl Mark {
     /// Its outline around a place; a triangle is larger than a disc so that both cover the same area.
     pub(crate) fn path(self, x: f64, y: f64, radius: f64) -> String {
         match self {
-            Self::Worse => Shape::Down.path(x, y, radius * 1.25),
-            Self::Better => Shape::Up.path(x, y, radius * 1.25),
-            Self::Same | Self::Unknown => Shape::Disc.path(x, y, radius * 0.9),
+            Self::Worse => Shape::DOWN.path(x, y, radius * 1.25),
+            Self::Better => Shape::UP.path(x, y, radius * 1.25),
+            Self::Same | Self::Unknown => Shape::DISC.path(x, y, radius * 0.9),
         }
     }
 }
 
-/// A ratio to base, with the interval it lies in and what was decided of it.
+/// A ratio to base with its interval and verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioPoint {
     /// The candidate's figure over base's, without unit. A ratio that is not above zero is drawn at the axis' end.
@@ -76,7 +76,7 @@ impl RatioPoint {
     }
 
     /// `0.87 (0.85 to 0.89), worse`
-    pub(crate) fn spoken(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let ratio = ratio_label(self.ratio);
         let word = self.mark.word();
         match self.has_interval() {
@@ -101,80 +101,61 @@ pub(crate) fn counted(marks: impl Iterator<Item = Mark>) -> String {
     if said.is_empty() { "nothing to show".to_owned() } else { said.join(", ") }
 }
 
-/// Shapes that tell lines apart without colour.
+/// A shape that tells lines apart without colour: corners around a middle, or a disc.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
-    Disc,
-    Square,
-    Up,
-    Diamond,
-    Down,
-    Plus,
-    Cross,
-    Hexagon,
-    Left,
-    Right,
-    Star,
+pub(crate) struct Shape {
+    /// 0: a disc.
+    corners: usize,
+    /// By what part of a whole turn it is rotated; one that is not has a corner at its top.
+    turn: f64,
+    /// Distance of its corners for a disc of radius 1 and about the same area.
+    size: f64,
+    /// How near every other corner is, as a share: below 1 it is a star.
+    inner: f64,
 }
 
+/// How near the inner corners of a star are.
+const INNER: f64 = 0.42;
+
 impl Shape {
-    const ALL: [Self; 11] = [
-        Self::Disc,
-        Self::Square,
-        Self::Up,
-        Self::Diamond,
-        Self::Down,
-        Self::Plus,
-        Self::Cross,
-        Self::Hexagon,
-        Self::Left,
-        Self::Right,
-        Self::Star,
+    const DISC: Self = Self::new(0, 0.0, 1.0, 1.0);
+    const UP: Self = Self::new(3, 0.0, 1.3, 1.0);
+    const DOWN: Self = Self::new(3, 0.5, 1.3, 1.0);
+
+    const OF_ARMS: [Self; 11] = [
+        Self::DISC,
+        Self::new(4, 0.125, 1.25, 1.0),
+        Self::UP,
+        Self::new(4, 0.0, 1.35, 1.0),
+        Self::DOWN,
+        Self::new(8, 0.0, 1.3, INNER),
+        Self::new(8, 0.125, 1.3, INNER),
+        Self::new(6, 0.0, 1.1, 1.0),
+        Self::new(3, 0.75, 1.3, 1.0),
+        Self::new(3, 0.25, 1.3, 1.0),
+        Self::new(10, 0.0, 1.45, INNER),
     ];
+
+    const fn new(corners: usize, turn: f64, size: f64, inner: f64) -> Self {
+        Self { corners, turn, size, inner }
+    }
 
     /// Shape of an arm. Eleven shapes against ten colours, so that pairs do not repeat before 110 arms.
     pub(crate) fn of_arm(arm: usize) -> Self {
-        Self::ALL[arm % Self::ALL.len()]
+        Self::OF_ARMS[arm % Self::OF_ARMS.len()]
     }
 
     /// Its outline around a place, `radius` being that of a disc of about the same area.
     pub(crate) fn path(self, x: f64, y: f64, radius: f64) -> String {
-        let polygon = |corners: usize, turn: f64, radius: f64| {
-            let corner = |place: usize| {
-                let angle = (place as f64 / corners as f64 + turn) * std::f64::consts::TAU;
-                (x + radius * angle.sin(), y - radius * angle.cos())
-            };
-            outline((0..corners).map(corner))
-        };
-        match self {
-            Self::Disc => {
-                let (r, left, width) = (number(radius), number(x - radius), number(radius * 2.0));
-                format!("M{left},{}a{r},{r} 0 1 0 {width},0a{r},{r} 0 1 0 -{width},0z", number(y))
-            }
-            Self::Square => polygon(4, 0.125, radius * 1.25),
-            Self::Up => polygon(3, 0.0, radius * 1.3),
-            Self::Diamond => polygon(4, 0.0, radius * 1.35),
-            Self::Down => polygon(3, 0.5, radius * 1.3),
-            Self::Plus => star(x, y, radius * 1.3, 4, 0.0),
-            Self::Cross => star(x, y, radius * 1.3, 4, 0.125),
-            Self::Hexagon => polygon(6, 0.0, radius * 1.1),
-            Self::Left => polygon(3, 0.75, radius * 1.3),
-            Self::Right => polygon(3, 0.25, radius * 1.3),
-            Self::Star => star(x, y, radius * 1.45, 5, 0.0),
+        if self.corners == 0 {
+            let (r, left, width) = (number(radius), number(x - radius), number(radius * 2.0));
+            return format!("M{left},{}a{r},{r} 0 1 0 {width},0a{r},{r} 0 1 0 -{width},0z", number(y));
         }
+        let corner = |place: usize| {
+            let angle = (place as f64 / self.corners as f64 + self.turn) * std::f64::consts::TAU;
+            let far = radius * self.size * if place.is_multiple_of(2) { 1.0 } else { self.inner };
+            format!("{},{}", number(x + far * angle.sin()), number(y - far * angle.cos()))
+        };
+        format!("M{}z", (0..self.corners).map(corner).collect::<Vec<_>>().join("L"))
     }
-}
-
-fn star(x: f64, y: f64, radius: f64, points: usize, turn: f64) -> String {
-    let corner = |place: usize| {
-        let angle = (place as f64 / (2 * points) as f64 + turn) * std::f64::consts::TAU;
-        let radius = if place.is_multiple_of(2) { radius } else { radius * 0.42 };
-        (x + radius * angle.sin(), y - radius * angle.cos())
-    };
-    outline((0..2 * points).map(corner))
-}
-
-fn outline(corners: impl Iterator<Item = (f64, f64)>) -> String {
-    let corners: Vec<String> = corners.map(|(x, y)| format!("{},{}", number(x), number(y))).collect();
-    format!("M{}z", corners.join("L"))
 }

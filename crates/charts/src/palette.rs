@@ -1,4 +1,4 @@
-//! Colours, dashes and markers: which arm is which must be seen by the colour-blind, on paper, and with twelve arms.
+//! Colours, dashes and markers: arms must be distinguishable for the colour-blind, on paper, and if there are twelve.
 //!
 //! The hues are those of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each stands out of
 //! its background by 3:1 (WCAG 2.1, 1.4.11), and filled up to ten.
@@ -31,17 +31,22 @@ const ARMS_DARK: [&str; 10] = [
 const DASHES: [Option<&str>; 7] =
     [None, Some("7 3"), Some("2 2"), Some("9 3 2 3"), Some("4 2"), Some("12 3 2 2 2 3"), Some("1 3")];
 
+/// A method for each colour: its name, the page's variable, its value on white and on dark grey.
+macro_rules! named_colours {
+    ($($name:ident: $variable:literal $light:literal $dark:literal,)*) => {
+        $(pub(crate) fn $name(self) -> Cow<'static, str> {
+            self.pick($variable, $light, $dark)
+        })*
+    };
+}
+
 /// A theme's colours, as values of attributes.
 #[derive(Clone, Copy)]
 pub(crate) struct Colours {
-    theme: Theme,
+    pub theme: Theme,
 }
 
 impl Colours {
-    pub(crate) fn new(theme: Theme) -> Self {
-        Self { theme }
-    }
-
     fn pick(self, variable: &str, light: &'static str, dark: &'static str) -> Cow<'static, str> {
         match self.theme {
             Theme::Light => Cow::Borrowed(light),
@@ -50,36 +55,15 @@ impl Colours {
         }
     }
 
-    pub(crate) fn foreground(self) -> Cow<'static, str> {
-        self.pick("chart-fg", "#222222", "#e8e8e8")
-    }
-
-    pub(crate) fn muted(self) -> Cow<'static, str> {
-        self.pick("chart-muted", "#595959", "#adb5bf")
-    }
-
-    pub(crate) fn grid(self) -> Cow<'static, str> {
-        self.pick("chart-grid", "#dcdcdc", "#3a414b")
-    }
-
-    pub(crate) fn band(self) -> Cow<'static, str> {
-        self.pick("chart-band", "#e3e8ee", "#2c3440")
-    }
-
-    pub(crate) fn background(self) -> Cow<'static, str> {
-        self.pick("chart-bg", "#ffffff", "#15181d")
-    }
-
-    pub(crate) fn worse(self) -> Cow<'static, str> {
-        self.pick("worse", "#c44500", "#ff8f4a")
-    }
-
-    pub(crate) fn better(self) -> Cow<'static, str> {
-        self.pick("better", "#0072b2", "#4da6e8")
-    }
-
-    pub(crate) fn same(self) -> Cow<'static, str> {
-        self.pick("same", "#6b6b6b", "#a3a9b1")
+    named_colours! {
+        foreground: "chart-fg" "#222222" "#e8e8e8",
+        muted: "chart-muted" "#595959" "#adb5bf",
+        grid: "chart-grid" "#dcdcdc" "#3a414b",
+        band: "chart-band" "#e3e8ee" "#2c3440",
+        background: "chart-bg" "#ffffff" "#15181d",
+        worse: "worse" "#c44500" "#ff8f4a",
+        better: "better" "#0072b2" "#4da6e8",
+        same: "same" "#6b6b6b" "#a3a9b1",
     }
 
     /// Colour of an arm; the eleventh has the first one's, and another dash and marker.

@@ -1,12 +1,12 @@
-//! What a figure is made of, arm by arm: where the time of one operation goes.
+//! Stacked bars of what a figure consists of, arm by arm: the time per operation by part.
 
 use crate::legend::{Legend, Sample};
-use crate::palette::{Colours, Theme};
+use crate::palette::Theme;
 use crate::scale::{Linear, drawable, three_digits};
-use crate::svg::{Frame, PADDING, Svg, heading};
+use crate::svg::{PADDING, Svg};
 use crate::text::{self, LABEL, SMALL};
 
-/// Height of a bar, and its distance to the next.
+/// Height of a bar, and the gap to the next.
 const BAR: f64 = 24.0;
 const APART: f64 = 10.0;
 /// Width of the column of sums.
@@ -15,59 +15,40 @@ const SUMS: f64 = 56.0;
 const PATTERNS: [&str; 6] = ["", "M0,8L8,0", "M4,2v4M2,4h4", "M0,0L8,8", "M0,4h8", "M0,8L8,0M0,0L8,8"];
 
 /// Figures of arms as stacked bars from zero.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartsChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
     /// Unit of the figures: `us/query`.
     pub unit: String,
-    /// Each arm's name with the names of its parts and their sizes in [`PartsChart::unit`]. A part has the same look in
-    /// all bars; parts below zero stand left of it.
+    /// Name of each arm with the names of its parts and their sizes in [`PartsChart::unit`]. A part looks the same in
+    /// all bars; negative parts are left of zero.
     pub bars: Vec<(String, Vec<(String, f64)>)>,
-    /// Width of the drawing in units of the viewBox.
+    /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
-}
-
-impl Default for PartsChart {
-    fn default() -> Self {
-        let (id, title, unit) = (String::new(), String::new(), String::new());
-        Self { id, title, unit, bars: Vec::new(), width: crate::WIDTH_DEFAULT }
-    }
 }
 
 impl PartsChart {
     /// The drawing: one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
-        let colours = Colours::new(theme);
-        let width = crate::width_of(self.width);
-        let mut svg = Svg::default();
+        let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
+        let width = svg.width;
         let names = self.names();
-        self.define_patterns(&mut svg, colours, names.len());
-        let top = heading(&mut svg, theme, &self.title, width);
+        self.define_patterns(&mut svg, names.len());
         let mut legend = Legend::default();
         for (place, name) in names.iter().enumerate() {
-            legend.add(Sample::Area(self.fill(place), Some(colours.arm(place).into_owned())), *name);
+            legend.add(Sample::Area(self.fill(place), Some(svg.colours.arm(place).into_owned())), *name);
         }
-        let top = legend.draw(&mut svg, colours, top, width) + 4.0;
+        let top = legend.draw(&mut svg, top, width) + 4.0;
         let bottom = top + (BAR + APART) * self.bars.len().max(1) as f64;
         let (labels, axis) = self.axis(width);
-        self.draw_axis(&mut svg, colours, &axis, (top, bottom));
+        self.draw_axis(&mut svg, &axis, (top, bottom));
         for (place, bar) in self.bars.iter().enumerate() {
             let y = top + (BAR + APART) * place as f64 + APART / 2.0;
-            self.draw_bar(&mut svg, colours, (&axis, labels), &names, y, bar);
+            self.draw_bar(&mut svg, (&axis, labels), &names, y, bar);
         }
-        let frame = Frame {
-            id: &self.id,
-            kind: "parts",
-            title: &self.title,
-            description: self.description(),
-            width,
-            height: bottom + 36.0,
-            data: vec![("data-unit", self.unit.clone())],
-            has_links: false,
-        };
-        frame.around(theme, svg)
+        svg.finish("parts", bottom + 36.0, &self.description(), &[])
     }
 
     /// Names of parts in the order of their first appearance.
@@ -85,7 +66,8 @@ impl PartsChart {
         format!("url(#{}-part-{place})", text::identifier(&self.id))
     }
 
-    fn define_patterns(&self, svg: &mut Svg, colours: Colours, count: usize) {
+    fn define_patterns(&self, svg: &mut Svg, count: usize) {
+        let colours = svg.colours;
         svg.tag("defs").begin();
         for place in 0..count {
             let colour = colours.arm(place);
@@ -126,28 +108,29 @@ impl PartsChart {
         (labels, Linear { value: (low, high), place })
     }
 
-    fn draw_axis(&self, svg: &mut Svg, colours: Colours, axis: &Linear, (top, bottom): (f64, f64)) {
+    fn draw_axis(&self, svg: &mut Svg, axis: &Linear, (top, bottom): (f64, f64)) {
+        let colours = svg.colours;
         let (left, right) = axis.place;
         svg.tag("g").a("class", "axis").begin();
         for tick in axis.ticks(((right - left) / 80.0) as usize) {
             let stroke = if tick.value == 0.0 { colours.muted() } else { colours.grid() };
             svg.line((tick.at, top), (tick.at, bottom + 4.0), &stroke).end();
-            svg.text(tick.at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+            svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
         }
         svg.close("g");
         let middle = (left + right) / 2.0;
-        svg.text(middle, bottom + 31.0, "middle", SMALL, &colours.foreground()).content(&self.unit);
+        svg.caption(middle, bottom + 31.0, "middle").content(&self.unit);
     }
 
     fn draw_bar(
         &self,
         svg: &mut Svg,
-        colours: Colours,
         (axis, labels): (&Linear, f64),
         names: &[&str],
         y: f64,
         (arm, parts): &(String, Vec<(String, f64)>),
     ) {
+        let colours = svg.colours;
         let baseline = y + BAR / 2.0 + LABEL * 0.36;
         let shown = text::shorten(arm, LABEL, labels);
         svg.tag("g").a("class", "bar").a("data-label", arm).begin();
@@ -171,7 +154,7 @@ impl PartsChart {
                 .titled(&format!("{arm}, {name}: {value} {}", self.unit));
             if text::width(&value, SMALL) + 8.0 <= width {
                 let middle = left + width / 2.0;
-                svg.text(middle, y + BAR / 2.0 + SMALL * 0.36, "middle", SMALL, &colours.foreground())
+                svg.caption(middle, y + BAR / 2.0 + SMALL * 0.36, "middle")
                     .a("stroke", &colours.background())
                     .n("stroke-width", 3.0)
                     .a("stroke-linejoin", "round")
@@ -191,7 +174,7 @@ impl PartsChart {
             let sum: f64 = sizes.clone().map(|(_, size)| size).sum();
             let parts: Vec<String> =
                 sizes.map(|(name, size)| format!("{name} {}", three_digits(*size))).collect();
-            format!("{arm}: {} in all: {}", three_digits(sum), parts.join(", "))
+            format!("{arm}: {} in total: {}", three_digits(sum), parts.join(", "))
         };
         let bars: Vec<String> = self.bars.iter().map(said).collect();
         format!("Parts in {}. {}.", self.unit, bars.join("; "))

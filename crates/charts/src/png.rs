@@ -1,18 +1,18 @@
-//! PNG of a drawing, on machines that have no font and no display: the fonts come along.
+//! PNG of a drawing. Fonts are built in, because servers often have none.
 
 use crate::{Error, Result};
 use resvg::{tiny_skia, usvg};
 use std::sync::{Arc, OnceLock};
 
-/// Pixels of a side at most: some renderers and sites refuse more, and memory is four bytes a pixel.
+/// Maximum pixels per side: some renderers and sites refuse more, and a pixel takes four bytes of memory.
 const SIDE_PX_MAX: u32 = 16_000;
-/// The family that stands for all others.
+/// The font family used for all others.
 const FAMILY: &str = "DejaVu Sans";
 
-/// The SVG as PNG, `scale` pixels a unit of its viewBox: 2 is sharp on most screens.
+/// The SVG as PNG, `scale` pixels per unit of its viewBox: 2 is sharp on most screens.
 ///
 /// # Errors
-/// Where the SVG cannot be read, or one side would exceed 16,000 pixels.
+/// If the SVG cannot be parsed, or one side would exceed 16,000 pixels.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     let failed = |reason: String| Error::Png { reason };
     let options =
@@ -22,7 +22,9 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
     let fits = |side: f32| side >= 1.0 && side <= SIDE_PX_MAX as f32;
     if !fits(width) || !fits(height) {
-        return Err(failed(format!("{width} x {height} pixels are not between 1 and {SIDE_PX_MAX} a side")));
+        return Err(failed(format!(
+            "{width} x {height} pixels; each side must be between 1 and {SIDE_PX_MAX}"
+        )));
     }
     let mut canvas = tiny_skia::Pixmap::new(width as u32, height as u32)
         .ok_or_else(|| failed(format!("no memory for {width} x {height} pixels")))?;

@@ -1,43 +1,43 @@
-//! Ratios to base, one row a test: the chart that says how much slower or faster, and how sure that is.
+//! Ratios to base, one row per test: how much slower or faster, and how certain that is.
 //!
-//! The axis is logarithmic with 1 in its middle, so that half and double are as far from it, and reaches beyond every
-//! ratio and interval that is shown.
+//! The axis is logarithmic with 1 in its middle, so that half and double are equally far from it, and extends beyond
+//! all ratios and intervals.
 
 use crate::legend::{Legend, Sample};
 use crate::marks::{Mark, RatioPoint, counted};
 use crate::palette::{Colours, Theme, dash};
 use crate::scale::{Log, ratio_label};
-use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, LABEL, SMALL};
 
-/// From this many rows on, the axis is written above the plot too.
+/// From this many rows on, the axis is labelled above the plot too.
 const ROWS_OF_TWO_AXES: usize = 12;
-/// Where a chart is narrower, as on a phone, names of rows stand above their lanes and are not shortened.
+/// In a narrower chart, as on a phone, row labels go above their lanes and are not shortened.
 const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
 /// Width of the column of figures.
 const FIGURES: f64 = 44.0;
-/// Up to so many arms, lanes are high enough for a figure each.
+/// Up to this many arms, lanes are high enough for a figure each.
 const ARMS_WITH_FIGURES: usize = 3;
 
 /// Ratios of arms to base by test, with intervals and verdicts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatioChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
-    /// What the ratio is of: `rQPS against pg17`.
+    /// Label of the axis: `rQPS against pg17`.
     pub axis: String,
     /// Names of the arms that are compared with base.
     pub arms: Vec<String>,
-    /// Numbers of these arms, which give them the colours and dashes they have in other charts. Empty: 0, 1, 2…
+    /// Numbers of these arms, which determine colours and dashes in all charts. Empty: 0, 1, 2…
     pub arm_numbers: Vec<usize>,
     /// Rows from top to bottom.
     pub rows: Vec<RatioRow>,
-    /// Ratios that base measured against itself keeps to, lower and upper.
+    /// Range of the ratios of base measured against itself.
     pub band: Option<(f64, f64)>,
-    /// Whether a ratio above 1 is an improvement.
-    pub higher_is_better: bool,
-    /// Width of the drawing in units of the viewBox.
+    /// Whether a ratio below 1 is an improvement.
+    pub lower_is_better: bool,
+    /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
 
@@ -46,26 +46,10 @@ pub struct RatioChart {
 pub struct RatioRow {
     /// Its name, left of the plot.
     pub label: String,
-    /// Where the name leads: `#test-scan`.
+    /// Link target of the label: `#test-scan`.
     pub href: Option<String>,
     /// A point per arm, in the order of [`RatioChart::arms`].
     pub points: Vec<Option<RatioPoint>>,
-}
-
-impl Default for RatioChart {
-    fn default() -> Self {
-        Self {
-            id: String::new(),
-            title: String::new(),
-            axis: String::new(),
-            arms: Vec::new(),
-            arm_numbers: Vec::new(),
-            rows: Vec::new(),
-            band: None,
-            higher_is_better: true,
-            width: crate::WIDTH_DEFAULT,
-        }
-    }
 }
 
 struct Layout {
@@ -83,38 +67,18 @@ struct Layout {
 impl RatioChart {
     /// The drawing: one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
-        let colours = Colours::new(theme);
-        let width = crate::width_of(self.width);
-        let mut svg = Svg::default();
-        let top = heading(&mut svg, theme, &self.title, width);
-        let top = self.legend_of_arms().draw(&mut svg, colours, top, width);
-        let top = self.legend_of_marks(colours).draw(&mut svg, colours, top, width);
+        let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
+        let width = svg.width;
+        let top = self.legend_of_arms().draw(&mut svg, top, width);
+        let top = self.legend_of_marks(svg.colours).draw(&mut svg, top, width);
         let layout = self.layout(top, width);
-        self.draw_axis(&mut svg, colours, &layout, width);
+        self.draw_axis(&mut svg, &layout, width);
         svg.tag("g").a("class", "rows").begin();
         for (number, row) in self.rows.iter().enumerate() {
-            self.draw_row(&mut svg, colours, &layout, number, row, width);
+            self.draw_row(&mut svg, &layout, number, row, width);
         }
         svg.close("g");
-        let (low, high) = layout.axis.value;
-        let frame = Frame {
-            id: &self.id,
-            kind: "ratio",
-            title: &self.title,
-            description: self.description(),
-            width,
-            height: layout.bottom + 36.0,
-            data: vec![
-                ("data-x0", format!("{low:.4}")),
-                ("data-x1", format!("{high:.4}")),
-                ("data-px0", number(layout.axis.place.0)),
-                ("data-px1", number(layout.axis.place.1)),
-                ("data-py0", number(layout.bottom)),
-                ("data-py1", number(layout.top)),
-            ],
-            has_links: self.rows.iter().any(|row| row.href.is_some()),
-        };
-        frame.around(theme, svg)
+        svg.finish("ratio", layout.bottom + 36.0, &self.description(), &[])
     }
 
     /// Points of rows whose arm is named, with the place of the arm.
@@ -136,9 +100,9 @@ impl RatioChart {
         let arms = self.arms.iter().enumerate();
         let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks_of(arm))).collect();
         let band = self.drawn_band().map(|(low, high)| {
-            format!(" Base against itself keeps to {} to {}.", ratio_label(low), ratio_label(high))
+            format!(" Base against itself (A/A) stays within {} to {}.", ratio_label(low), ratio_label(high))
         });
-        let better = if self.higher_is_better { "above" } else { "below" };
+        let better = if self.lower_is_better { "below" } else { "above" };
         let rows = self.rows.len();
         format!(
             "{}: {rows} {}. {}. Better is {better} 1.{}",
@@ -159,7 +123,7 @@ impl RatioChart {
         legend
     }
 
-    /// Whether lanes have the number of their arm: more arms than figures leave room for cannot be told by colour.
+    /// Whether lanes show the number of their arm: colours alone do not distinguish so many arms.
     fn has_numbers(&self) -> bool {
         self.arms.len() > ARMS_WITH_FIGURES
     }
@@ -176,7 +140,7 @@ impl RatioChart {
             }
         }
         if self.drawn_band().is_some() {
-            legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself");
+            legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself (A/A)");
         }
         legend
     }
@@ -208,12 +172,13 @@ impl RatioChart {
         Layout { axis, top, row, heading, lane, labels, has_figures, bottom }
     }
 
-    fn draw_axis(&self, svg: &mut Svg, colours: Colours, layout: &Layout, width: f64) {
+    fn draw_axis(&self, svg: &mut Svg, layout: &Layout, width: f64) {
+        let colours = svg.colours;
         let Layout { axis, top, bottom, .. } = layout;
         let (left, right) = axis.place;
         if let Some((low, high)) = self.drawn_band() {
             let (from, to) = (axis.at(low), axis.at(high));
-            let title = format!("base against itself: {} to {}", ratio_label(low), ratio_label(high));
+            let title = format!("base against itself (A/A): {} to {}", ratio_label(low), ratio_label(high));
             svg.tag("rect")
                 .a("class", "band")
                 .n("x", from)
@@ -224,36 +189,29 @@ impl RatioChart {
                 .titled(&title);
         }
         let ends =
-            if self.higher_is_better { ["← worse", "better →"] } else { ["← better", "worse →"] };
+            if self.lower_is_better { ["← better", "worse →"] } else { ["← worse", "better →"] };
         let has_two = self.rows.len() >= ROWS_OF_TWO_AXES;
         let ends_y = top - 5.0 - if has_two { 14.0 } else { 0.0 };
-        svg.text(left, ends_y, "start", SMALL, &colours.muted()).content(ends[0]);
-        svg.text(right, ends_y, "end", SMALL, &colours.muted()).content(ends[1]);
+        svg.label(left, ends_y, "start").content(ends[0]);
+        svg.label(right, ends_y, "end").content(ends[1]);
         svg.tag("g").a("class", "axis").begin();
         for tick in axis.ratio_ticks(46.0) {
             let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
             svg.line((tick.at, *top), (tick.at, bottom + 4.0), &stroke).end();
-            svg.text(tick.at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+            svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
             if has_two {
-                svg.text(tick.at, top - 5.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+                svg.label(tick.at, top - 5.0, "middle").content(&tick.label);
             }
         }
         svg.close("g");
         let shown = text::shorten(&self.axis, SMALL, width - 2.0 * PADDING);
         let half = text::width(&shown, SMALL) / 2.0;
         let middle = axis.at(1.0).clamp(PADDING + half, (width - PADDING - half).max(PADDING + half));
-        svg.text(middle, bottom + 31.0, "middle", SMALL, &colours.foreground()).shortened(&shown, &self.axis);
+        svg.caption(middle, bottom + 31.0, "middle").shortened(&shown, &self.axis);
     }
 
-    fn draw_row(
-        &self,
-        svg: &mut Svg,
-        colours: Colours,
-        layout: &Layout,
-        number: usize,
-        row: &RatioRow,
-        width: f64,
-    ) {
+    fn draw_row(&self, svg: &mut Svg, layout: &Layout, number: usize, row: &RatioRow, width: f64) {
+        let colours = svg.colours;
         let top = layout.top + layout.row * number as f64;
         let is_above = layout.heading > 0.0;
         let middle = top + if is_above { layout.heading / 2.0 + 3.0 } else { layout.row / 2.0 };
@@ -280,9 +238,9 @@ impl RatioChart {
             let y = top + inset + layout.lane * (arm as f64 + 0.5);
             if self.has_numbers() {
                 let (x, baseline) = (layout.axis.place.0 - 4.0, y + SMALL * 0.36);
-                svg.text(x, baseline, "end", SMALL, &colours.muted()).content(&(arm + 1).to_string());
+                svg.label(x, baseline, "end").content(&(arm + 1).to_string());
             }
-            self.draw_point(svg, colours, layout, (arm, y), (row, point));
+            self.draw_point(svg, layout, (arm, y), (row, point));
         }
         svg.close("g");
     }
@@ -290,11 +248,11 @@ impl RatioChart {
     fn draw_point(
         &self,
         svg: &mut Svg,
-        colours: Colours,
         layout: &Layout,
         (arm, y): (usize, f64),
         (row, point): (&RatioRow, &RatioPoint),
     ) {
+        let colours = svg.colours;
         let is_one = self.arms.len() == 1;
         let arm_number = self.arm_number(arm);
         let colour = if is_one { point.mark.colour(colours) } else { colours.arm(arm_number) };
@@ -325,7 +283,7 @@ impl RatioChart {
             false => arrow(x, y, radius, point.ratio > 1.0),
         };
         let fill = if point.mark.is_hollow() { colours.background() } else { colour.clone() };
-        let title = format!("{}, {}: {}", row.label, self.arms[arm], point.spoken());
+        let title = format!("{}, {}: {}", row.label, self.arms[arm], point.in_words());
         svg.tag("path")
             .a("class", &format!("mark {}", point.mark.word()))
             .a("data-arm", &arm_number.to_string())
@@ -335,9 +293,7 @@ impl RatioChart {
             .titled(&title);
         if layout.has_figures {
             let x = layout.axis.place.1 + FIGURES;
-            svg.text(x, y + SMALL * 0.36, "end", SMALL, &colours.foreground())
-                .a("class", "figure")
-                .content(&figure(point.ratio));
+            svg.caption(x, y + SMALL * 0.36, "end").a("class", "figure").content(&figure(point.ratio));
         }
     }
 }
@@ -351,7 +307,7 @@ fn figure(ratio: f64) -> String {
     }
 }
 
-/// A line over the interval, and a bar at each end; an end that the axis does not hold, having no bound, has no bar.
+/// A line over the interval with a bar at each end, except at an end beyond the axis.
 fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> (String, String) {
     let (from, to) = (axis.at(point.low), axis.at(point.high));
     let line = format!("M{},{}H{}", number(from), number(y), number(to));

@@ -7,9 +7,15 @@ use std::fmt::Write;
 /// Fonts of a reader's own system; the last one is always there.
 const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
-#[derive(Default)]
+/// A chart that is being drawn.
 pub(crate) struct Svg {
+    pub colours: Colours,
+    pub width: f64,
+    id: String,
+    title: String,
     out: String,
+    /// Whether it contains links: then it is a group, because an image has no parts for a screen reader.
+    has_links: bool,
 }
 
 /// An element whose attributes are being written; it is finished by one of its closing methods.
@@ -20,7 +26,63 @@ pub(crate) struct Tag<'a> {
 }
 
 impl Svg {
+    /// An empty chart with its title, unless the page around it shows that, and where the next thing can begin.
+    pub(crate) fn new(theme: Theme, id: &str, title: &str, width: f64) -> (Self, f64) {
+        let (id, title, out) = (text::identifier(id), title.to_owned(), String::new());
+        let (colours, width) = (Colours { theme }, crate::width_of(width));
+        let mut svg = Self { colours, width, id, title, out, has_links: false };
+        if theme == Theme::Page {
+            return (svg, PADDING);
+        }
+        let mut y = PADDING;
+        for line in text::wrap_bold(&svg.title, text::TITLE, width - 2.0 * PADDING) {
+            svg.text(PADDING, y + text::TITLE, "start", text::TITLE, &colours.foreground())
+                .a("font-weight", "bold")
+                .content(&line);
+            y += text::TITLE + 4.0;
+        }
+        (svg, y + 4.0)
+    }
+
+    /// The whole element. The second class is `kind`: `ratio` gives `chart-ratio`; `description` says in a sentence
+    /// what the chart shows, for those who do not see it; `data` are more attributes.
+    pub(crate) fn finish(
+        self,
+        kind: &str,
+        height: f64,
+        description: &str,
+        data: &[(&str, String)],
+    ) -> String {
+        let id = &self.id;
+        // Whole units: a fraction would leave an edge of a pixel without background.
+        let (width, height) = (self.width.ceil(), height.ceil());
+        let mut out = Self { out: String::new(), id: String::new(), title: String::new(), ..self };
+        let mut tag = out
+            .tag("svg")
+            .a("xmlns", "http://www.w3.org/2000/svg")
+            .a("id", id)
+            .a("class", &format!("chart chart-{kind}"))
+            .a("viewBox", &format!("0 0 {width} {height}"))
+            .a("role", if self.has_links { "group" } else { "img" })
+            .a("aria-labelledby", &format!("{id}-title {id}-desc"))
+            .a("font-family", FONTS);
+        for (key, value) in data {
+            tag = tag.a(key, value);
+        }
+        tag.begin();
+        out.tag("title").a("id", &format!("{id}-title")).content(&self.title);
+        out.tag("desc").a("id", &format!("{id}-desc")).content(description);
+        if self.colours.theme != Theme::Page {
+            let fill = self.colours.background();
+            out.tag("rect").n("width", width).n("height", height).a("fill", &fill).end();
+        }
+        out.out.push_str(&self.out);
+        out.close("svg");
+        out.out
+    }
+
     pub(crate) fn tag(&mut self, name: &'static str) -> Tag<'_> {
+        self.has_links |= name == "a";
         self.out.push('<');
         self.out.push_str(name);
         Tag { out: &mut self.out, name }
@@ -30,6 +92,18 @@ impl Svg {
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, size: f64, fill: &str) -> Tag<'_> {
         let tag = self.tag("text").n("x", x).n("y", y).n("font-size", size).a("fill", fill);
         if anchor == "start" { tag } else { tag.a("text-anchor", anchor) }
+    }
+
+    /// Small text, as ticks and axes have it.
+    pub(crate) fn label(&mut self, x: f64, y: f64, anchor: &str) -> Tag<'_> {
+        let fill = self.colours.muted();
+        self.text(x, y, anchor, text::SMALL, &fill)
+    }
+
+    /// Small text that stands out: names of axes, figures.
+    pub(crate) fn caption(&mut self, x: f64, y: f64, anchor: &str) -> Tag<'_> {
+        let fill = self.colours.foreground();
+        self.text(x, y, anchor, text::SMALL, &fill)
     }
 
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str) -> Tag<'_> {
@@ -57,10 +131,7 @@ impl Tag<'_> {
 
     /// An attribute only where there is a value.
     pub(crate) fn some(self, key: &str, value: Option<&str>) -> Self {
-        match value {
-            Some(value) => self.a(key, value),
-            None => self,
-        }
+        if let Some(value) = value { self.a(key, value) } else { self }
     }
 
     /// The element has no content.
@@ -97,70 +168,6 @@ impl Tag<'_> {
 pub(crate) fn number(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     if rounded == 0.0 { "0".to_owned() } else { format!("{rounded}") }
-}
-
-/// What stands around a drawing.
-pub(crate) struct Frame<'a> {
-    pub id: &'a str,
-    /// Second class: `ratio` gives `chart-ratio`.
-    pub kind: &'static str,
-    pub title: &'a str,
-    /// What the chart shows, in a sentence, for those who do not see it.
-    pub description: String,
-    pub width: f64,
-    pub height: f64,
-    /// Attributes of the outermost element: the domain and the place of the plot.
-    pub data: Vec<(&'static str, String)>,
-    /// Whether something in it can be followed: then it is a group, for an image has no parts to a reader of screens.
-    pub has_links: bool,
-}
-
-impl Frame<'_> {
-    /// The whole element around `drawing`.
-    pub(crate) fn around(&self, theme: Theme, drawing: Svg) -> String {
-        let colours = Colours::new(theme);
-        let id = text::identifier(self.id);
-        // Whole units: a fraction would leave an edge of a pixel without background.
-        let (width, height) = (self.width.ceil(), self.height.ceil());
-        let mut svg = Svg::default();
-        let mut tag = svg
-            .tag("svg")
-            .a("xmlns", "http://www.w3.org/2000/svg")
-            .a("id", &id)
-            .a("class", &format!("chart chart-{}", self.kind))
-            .a("viewBox", &format!("0 0 {width} {height}"))
-            .a("role", if self.has_links { "group" } else { "img" })
-            .a("aria-labelledby", &format!("{id}-title {id}-desc"))
-            .a("font-family", FONTS);
-        for (key, value) in &self.data {
-            tag = tag.a(key, value);
-        }
-        tag.begin();
-        svg.tag("title").a("id", &format!("{id}-title")).content(self.title);
-        svg.tag("desc").a("id", &format!("{id}-desc")).content(&self.description);
-        if theme != Theme::Page {
-            svg.tag("rect").n("width", width).n("height", height).a("fill", &colours.background()).end();
-        }
-        svg.out.push_str(&drawing.out);
-        svg.close("svg");
-        svg.out
-    }
-}
-
-/// Draws the title where no page around the chart does, and returns where the next thing can begin.
-pub(crate) fn heading(svg: &mut Svg, theme: Theme, title: &str, width: f64) -> f64 {
-    let mut y = PADDING;
-    if theme == Theme::Page {
-        return y;
-    }
-    let fill = Colours::new(theme).foreground();
-    for line in text::wrap_bold(title, text::TITLE, width - 2.0 * PADDING) {
-        svg.text(PADDING, y + text::TITLE, "start", text::TITLE, &fill)
-            .a("font-weight", "bold")
-            .content(&line);
-        y += text::TITLE + 4.0;
-    }
-    y + 4.0
 }
 
 /// Free space at the edges of a chart.

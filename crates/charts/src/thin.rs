@@ -1,4 +1,4 @@
-//! Thinning of long lines: what is drawn gets fewer points, and keeps every peak and every dip.
+//! Thinning of long lines: fewer points, but every peak and every dip is kept.
 
 /// At most `points_max` of the points, in their order: of each stretch of the line the lowest and the highest, and the
 /// first and the last point of all.

@@ -1,38 +1,38 @@
-//! Figures over time, all arms in one plot: stalls, drifts and cycles that a mean hides.
+//! Time series of all arms in one plot: stalls, drifts and cycles that a mean hides.
 //!
 //! The axis begins at zero and holds every value. Long lines are thinned by [`crate::thin`], which keeps the peaks.
 
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
-use crate::palette::{Colours, Theme};
+use crate::palette::Theme;
 use crate::scale::{Linear, drawable, three_digits};
-use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
-/// Points drawn of a line: about one a unit of the plot's width shows no difference from more.
+/// Maximum points per line: more than about one per unit of width makes no visible difference.
 const POINTS_MAX: usize = 600;
 /// Distance of the markers of a line.
 const MARKER_APART: f64 = 130.0;
-/// Height of the plot, and what it gains with each line after the third.
+/// Height of the plot, and its growth with each line after the third.
 const PLOT: f64 = 200.0;
 const PLOT_PER_LINE: f64 = 10.0;
 const PLOT_MAX: f64 = 320.0;
 
 /// Figures of arms over the seconds of their windows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
     /// Unit of the values, above the axis: `queries/s`.
     pub unit: String,
-    /// What the horizontal axis counts: `seconds`, or `windows` where each is a point.
-    pub x_title: String,
+    /// What the horizontal axis counts where that is not seconds, such as windows.
+    pub x_title: Option<String>,
     /// Lines, drawn in their order.
     pub lines: Vec<Line>,
     /// Where one window ends and the next begins, in seconds.
     pub breaks: Vec<f64>,
-    /// Width of the drawing in units of the viewBox.
+    /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
 
@@ -47,52 +47,27 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-impl Default for TimelineChart {
-    fn default() -> Self {
-        Self {
-            id: String::new(),
-            title: String::new(),
-            unit: String::new(),
-            x_title: "seconds".to_owned(),
-            lines: Vec::new(),
-            breaks: Vec::new(),
-            width: crate::WIDTH_DEFAULT,
-        }
-    }
-}
-
 impl TimelineChart {
     /// The drawing: one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
-        let colours = Colours::new(theme);
-        let width = crate::width_of(self.width);
-        let mut svg = Svg::default();
-        let top = heading(&mut svg, theme, &self.title, width);
+        let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
+        let width = svg.width;
         let mut legend = Legend::default();
         for line in &self.lines {
             legend.add(Sample::Arm(line.arm), &line.label);
         }
-        let top = legend.draw(&mut svg, colours, top, width) + 18.0;
+        let top = legend.draw(&mut svg, top, width) + 18.0;
         let bottom = top + (PLOT + PLOT_PER_LINE * self.lines.len().saturating_sub(3) as f64).min(PLOT_MAX);
+        let x_title = self.x_title.as_deref().unwrap_or("seconds");
         let (x, y) = self.axes(width, top, bottom);
-        self.draw_axes(&mut svg, colours, &x, &y);
+        self.draw_axes(&mut svg, &x, &y, x_title);
         svg.tag("g").a("class", "lines").a("fill", "none").a("stroke-linejoin", "round").begin();
         for (place, line) in self.lines.iter().enumerate() {
             let phase = (place as f64 + 0.5) / self.lines.len() as f64;
-            draw_line(&mut svg, colours, (&x, &y), line, phase);
+            draw_line(&mut svg, (&x, &y), line, phase);
         }
         svg.close("g");
-        let frame = Frame {
-            id: &self.id,
-            kind: "timeline",
-            title: &self.title,
-            description: self.description(),
-            width,
-            height: bottom + 36.0,
-            data: domain(&x, &y, &self.unit, &self.x_title),
-            has_links: false,
-        };
-        frame.around(theme, svg)
+        svg.finish("timeline", bottom + 36.0, &self.description(), &domain(&x, &y, &self.unit, x_title))
     }
 
     fn axes(&self, width: f64, top: f64, bottom: f64) -> (Linear, Linear) {
@@ -111,24 +86,24 @@ impl TimelineChart {
         (Linear { value: (first, last), place: (PADDING + widest + 6.0, width - PADDING - 6.0) }, y)
     }
 
-    fn draw_axes(&self, svg: &mut Svg, colours: Colours, x: &Linear, y: &Linear) {
+    fn draw_axes(&self, svg: &mut Svg, x: &Linear, y: &Linear, x_title: &str) {
+        let colours = svg.colours;
         let ((left, right), (bottom, top)) = (x.place, y.place);
         svg.tag("g").a("class", "axis").begin();
         for tick in y.ticks(5) {
             let stroke = if tick.value == 0.0 { colours.muted() } else { colours.grid() };
             svg.line((left, tick.at), (right, tick.at), &stroke).end();
-            svg.text(left - 6.0, tick.at + SMALL * 0.36, "end", SMALL, &colours.muted()).content(&tick.label);
+            svg.label(left - 6.0, tick.at + SMALL * 0.36, "end").content(&tick.label);
         }
         svg.close("g");
         svg.tag("g").a("class", "axis ticks-x").begin();
         for tick in x.ticks_s(((right - left) / 70.0) as usize) {
             svg.line((tick.at, bottom), (tick.at, bottom + 4.0), &colours.muted()).end();
-            svg.text(tick.at, bottom + 16.0, "middle", SMALL, &colours.muted()).content(&tick.label);
+            svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
         }
         svg.close("g");
-        svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).content(&self.unit);
-        svg.text((left + right) / 2.0, bottom + 31.0, "middle", SMALL, &colours.foreground())
-            .content(&self.x_title);
+        svg.caption(PADDING, top - 9.0, "start").content(&self.unit);
+        svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(x_title);
         for second in self.breaks.iter().filter(|its| drawable(**its)) {
             let at = x.at(*second);
             svg.line((at, top), (at, bottom), &colours.muted())
@@ -160,7 +135,7 @@ fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().copied().filter(|(second, value)| drawable(*second) && drawable(*value))
 }
 
-/// What a script needs to turn places into values.
+/// Attributes that the page's script needs to turn positions into values.
 fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static str, String)> {
     vec![
         ("data-x0", x.value.0.to_string()),
@@ -176,13 +151,13 @@ fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static st
     ]
 }
 
-/// A line with its markers, which stand at other places than those of its neighbours.
-fn draw_line(svg: &mut Svg, colours: Colours, (x, y): (&Linear, &Linear), line: &Line, phase: f64) {
+/// A line with its markers, offset from those of its neighbours.
+fn draw_line(svg: &mut Svg, (x, y): (&Linear, &Linear), line: &Line, phase: f64) {
     let points_max = POINTS_MAX.min((x.place.1 - x.place.0) as usize);
     let places: Vec<Option<(f64, f64)>> = crate::thin(&line.points, points_max)
         .into_iter()
         .map(|(second, value)| (drawable(second) && drawable(value)).then(|| (x.at(second), y.at(value))))
         .collect();
     let pen = Pen { width: 1.6, marker_apart: MARKER_APART, left: x.place.0 };
-    pen.draw(svg, colours, (line.arm, &line.label), &places, phase);
+    pen.draw(svg, (line.arm, &line.label), &places, phase);
 }

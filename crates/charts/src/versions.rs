@@ -1,32 +1,32 @@
-//! Ratios over versions in a row: in which release something became slower or faster.
+//! Ratios across versions: in which release something became slower or faster.
 
 use crate::legend::{Legend, Sample};
 use crate::line::path;
 use crate::marks::{RatioPoint, Shape};
-use crate::palette::{Colours, Theme, dash};
+use crate::palette::{Theme, dash};
 use crate::scale::Log;
-use crate::svg::{Frame, PADDING, Svg, heading, number};
+use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
 const PLOT: f64 = 260.0;
-/// Points of several lines stand so far beside each other that each whisker is seen, and no farther than a share of the
+/// Points of neighbouring lines are offset by this much so that all whiskers are visible, at most by a share of the
 /// distance between versions.
-const ASIDE: f64 = 5.0;
-const ASIDE_SHARE_MAX: f64 = 0.5;
+const OFFSET: f64 = 5.0;
+const OFFSET_SHARE_MAX: f64 = 0.5;
 
 /// Ratios of tests or groups to the first version, over versions in their order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VersionChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
-    /// What the ratio is of: `rQPS against 12.22`.
+    /// Label of the axis: `rQPS against 12.22`.
     pub axis: String,
     /// Versions from left to right.
     pub versions: Vec<String>,
     /// Lines, drawn in their order.
     pub lines: Vec<VersionLine>,
-    /// Width of the drawing in units of the viewBox.
+    /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
 
@@ -39,25 +39,12 @@ pub struct VersionLine {
     pub points: Vec<Option<RatioPoint>>,
 }
 
-impl Default for VersionChart {
-    fn default() -> Self {
-        Self {
-            id: String::new(),
-            title: String::new(),
-            axis: String::new(),
-            versions: Vec::new(),
-            lines: Vec::new(),
-            width: crate::WIDTH_DEFAULT,
-        }
-    }
-}
-
 struct Layout {
     axis: Log,
     left: f64,
     right: f64,
     step: f64,
-    /// Whether names of versions stand side by side; else they hang down.
+    /// Whether version names are horizontal; otherwise they are slanted.
     is_level: bool,
     /// Height of the names of versions.
     names: f64,
@@ -66,42 +53,22 @@ struct Layout {
 impl VersionChart {
     /// The drawing: one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
-        let colours = Colours::new(theme);
-        let width = crate::width_of(self.width);
-        let mut svg = Svg::default();
-        let top = heading(&mut svg, theme, &self.title, width);
+        let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
+        let width = svg.width;
         let mut legend = Legend::default();
         for (number, line) in self.lines.iter().enumerate() {
             legend.add(Sample::Arm(number), &line.label);
         }
-        let top = legend.draw(&mut svg, colours, top, width) + 18.0;
+        let top = legend.draw(&mut svg, top, width) + 18.0;
         let layout = self.layout(width, top);
-        self.draw_axes(&mut svg, colours, &layout);
+        self.draw_axes(&mut svg, &layout);
         svg.tag("g").a("class", "lines").begin();
         for (number, line) in self.lines.iter().enumerate() {
-            self.draw_line(&mut svg, colours, &layout, number, line);
+            self.draw_line(&mut svg, &layout, number, line);
         }
         svg.close("g");
-        let (low, high) = layout.axis.value;
-        let bottom = layout.axis.place.0;
-        let frame = Frame {
-            id: &self.id,
-            kind: "versions",
-            title: &self.title,
-            description: self.description(),
-            width,
-            height: bottom + layout.names + PADDING,
-            data: vec![
-                ("data-y0", format!("{low:.4}")),
-                ("data-y1", format!("{high:.4}")),
-                ("data-px0", number(layout.left)),
-                ("data-px1", number(layout.right)),
-                ("data-py0", number(bottom)),
-                ("data-py1", number(layout.axis.place.1)),
-            ],
-            has_links: false,
-        };
-        frame.around(theme, svg)
+        let height = layout.axis.place.0 + layout.names + PADDING;
+        svg.finish("versions", height, &self.description(), &[])
     }
 
     /// Points whose version is named, with the place of the version.
@@ -121,45 +88,45 @@ impl VersionChart {
         let widest = self.versions.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
         let is_level = widest + 8.0 <= step;
         let names = if is_level { 18.0 } else { widest.min(NAME_MAX) * 0.71 + 20.0 };
-        // A name that hangs down reaches to the left of its version.
+        // A slanted name extends to the left of its version.
         let left = if is_level { left } else { left.max(widest.min(NAME_MAX) * 0.71 + PADDING - step / 2.0) };
         let step = (right - left) / self.versions.len().max(1) as f64;
         Layout { axis, left, right, step, is_level, names }
     }
 
-    fn draw_axes(&self, svg: &mut Svg, colours: Colours, layout: &Layout) {
+    fn draw_axes(&self, svg: &mut Svg, layout: &Layout) {
+        let colours = svg.colours;
         let (bottom, top) = layout.axis.place;
         svg.tag("g").a("class", "axis").begin();
         for tick in layout.axis.ratio_ticks(20.0) {
             let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
             svg.line((layout.left, tick.at), (layout.right, tick.at), &stroke).end();
             let baseline = tick.at + SMALL * 0.36;
-            svg.text(layout.left - 6.0, baseline, "end", SMALL, &colours.muted()).content(&tick.label);
+            svg.label(layout.left - 6.0, baseline, "end").content(&tick.label);
         }
         for (place, version) in self.versions.iter().enumerate() {
             let x = layout.left + layout.step * (place as f64 + 0.5);
             svg.line((x, bottom), (x, bottom + 4.0), &colours.muted()).end();
             if layout.is_level {
-                svg.text(x, bottom + 16.0, "middle", SMALL, &colours.foreground()).content(version);
+                svg.caption(x, bottom + 16.0, "middle").content(version);
             } else {
                 let turn = format!("rotate(-45 {} {})", number(x + 3.0), number(bottom + 14.0));
                 let shown = text::shorten(version, SMALL, NAME_MAX);
-                svg.text(x + 3.0, bottom + 14.0, "end", SMALL, &colours.foreground())
-                    .a("transform", &turn)
-                    .shortened(&shown, version);
+                svg.caption(x + 3.0, bottom + 14.0, "end").a("transform", &turn).shortened(&shown, version);
             }
         }
         svg.close("g");
         let shown = text::shorten(&self.axis, SMALL, layout.right - PADDING);
-        svg.text(PADDING, top - 9.0, "start", SMALL, &colours.foreground()).shortened(&shown, &self.axis);
+        svg.caption(PADDING, top - 9.0, "start").shortened(&shown, &self.axis);
     }
 
-    fn draw_line(&self, svg: &mut Svg, colours: Colours, layout: &Layout, number: usize, line: &VersionLine) {
+    fn draw_line(&self, svg: &mut Svg, layout: &Layout, number: usize, line: &VersionLine) {
+        let colours = svg.colours;
         let colour = colours.arm(number);
         let neighbours = self.lines.len().saturating_sub(1).max(1) as f64;
-        let apart = ASIDE.min(layout.step * ASIDE_SHARE_MAX / neighbours);
-        let aside = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * apart;
-        let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + aside;
+        let apart = OFFSET.min(layout.step * OFFSET_SHARE_MAX / neighbours);
+        let offset = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * apart;
+        let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + offset;
         let mut places = vec![None; self.versions.len()];
         for (place, point) in self.points(line) {
             places[place] = Some((x_of(place), layout.axis.at(point.ratio)));
@@ -180,7 +147,7 @@ impl VersionChart {
                 let (from, to) = (layout.axis.at(point.low), layout.axis.at(point.high));
                 svg.line((x, from), (x, to), &colour).a("class", "whisker").n("stroke-width", 1.2).end();
             }
-            let title = format!("{}, {}: {}", line.label, self.versions[place], point.spoken());
+            let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());
             svg.tag("path")
                 .a("class", &format!("mark {}", point.mark.word()))
                 .a("d", &Shape::of_arm(number).path(x, y, 3.6))
@@ -209,5 +176,5 @@ impl VersionChart {
     }
 }
 
-/// Names of versions that hang down are shortened to this width.
+/// Slanted version names are shortened to this width.
 const NAME_MAX: f64 = 190.0;

@@ -4,9 +4,8 @@ use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use rqps_charts::{
-    Curve, FlameOptions, LatencyChart, Line, Mark, PartsChart, RatioChart, RatioPoint, RatioRow, Theme,
-    TimelineChart, VersionChart, VersionLine, flamegraph, flamegraph_difference, flamegraph_difference_with,
-    flamegraph_with, thin,
+    Curve, LatencyChart, Line, Mark, PartsChart, RatioChart, RatioPoint, RatioRow, Theme, TimelineChart,
+    VersionChart, VersionLine, flamegraph, flamegraph_difference, thin,
 };
 
 /// A name that ends an attribute, an element and a document, with characters that XML forbids.
@@ -237,15 +236,13 @@ fn a_gap_of_a_long_line_is_still_one() {
 fn frames_of_hostile_names_are_text() {
     let folded = format!("backend;{HOSTILE};main 5\nbackend;do_syscall_64_[k] 7\n");
     for svg in [
-        flamegraph_with(&folded, HOSTILE, &FlameOptions::default()).unwrap(),
-        flamegraph_difference_with(&folded, &folded, HOSTILE, &FlameOptions::default()).unwrap(),
+        flamegraph(&folded, HOSTILE).unwrap(),
+        flamegraph_difference(&folded, &folded, HOSTILE, None).unwrap(),
     ] {
         // `inferno` writes one script of its own, with what it was asked for.
         let scripts = read(&svg).elements.iter().filter(|(name, _)| name == "script").count();
         assert_eq!(scripts, 1, "a frame became a script: {svg}");
     }
-    let still = flamegraph_with(&folded, "scan", &FlameOptions::default()).unwrap();
-    assert!(flamegraph(&folded, "scan").unwrap().len() > still.len() + 10_000, "no script to zoom with");
 }
 
 /// Frames of differential graphs with their colours: `(name, fill)`.
@@ -270,14 +267,12 @@ fn a_difference_per_operation_shows_growth_that_shares_hide() {
             .map(|(_, fill)| fill)
             .expect("the frame is drawn")
     };
-    let shares = flamegraph_difference(base, arm, "scan").unwrap();
+    let shares = flamegraph_difference(base, arm, "scan", None).unwrap();
     assert_eq!(colour(&shares, "lookup"), "rgb(250,250,250)");
-    let options = FlameOptions { operations: Some((1000.0, 1000.0)), ..FlameOptions::default() };
-    let per_operation = flamegraph_difference_with(base, arm, "scan", &options).unwrap();
+    let per_operation = flamegraph_difference(base, arm, "scan", Some((1000.0, 1000.0))).unwrap();
     assert_ne!(colour(&per_operation, "lookup"), "rgb(250,250,250)");
     // Twice the operations took twice the samples: nothing changed.
-    let options = FlameOptions { operations: Some((1000.0, 2000.0)), ..FlameOptions::default() };
-    let same = flamegraph_difference_with(base, arm, "scan", &options).unwrap();
+    let same = flamegraph_difference(base, arm, "scan", Some((1000.0, 2000.0))).unwrap();
     assert_eq!(colour(&same, "lookup"), "rgb(250,250,250)");
 }
 
@@ -292,7 +287,7 @@ fn a_profile_has_the_same_drawing_each_time_and_says_what_is_left_out() {
     let stack =
         |n: usize| format!("backend;exec_{};sort_{};compare_[k] {}\n", n % 7, n % 31, 1 + 5000 / (n + 1));
     let folded: String = (0..3000).map(stack).collect();
-    let draw = || flamegraph_with(&folded, "update-index on pg18", &FlameOptions::default()).unwrap();
+    let draw = || flamegraph(&folded, "update-index on pg18").unwrap();
     let drawn = draw();
     assert_eq!(drawn, draw());
     assert!(drawn.contains("frames below 0.1 % of the samples are left out"), "{drawn}");

@@ -1,4 +1,4 @@
-//! What can go wrong with an export. Each message names the place and the remedy.
+//! Errors of an export. Each message names the place and the remedy.
 
 use std::path::{Path, PathBuf};
 
@@ -7,35 +7,37 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An error of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file of that name is there.
-    #[error("{} is there already{}: name another directory with --to, or replace files with --force", path.display(), more(*others))]
+    /// The file exists.
+    #[error("{} already exists{}: choose another directory with --to, or replace files with --force", path.display(), more(*others))]
     Exists { path: PathBuf, others: usize },
-    /// Two runs have the same name, by which rows are told apart.
+    /// Two runs have the same name, which is part of the key of every table.
     #[error(
-        "two runs are called `{0}`, so that their rows could not be told apart: export them one by one, or rename a folder"
+        "two runs are named `{0}`, so their rows could not be distinguished: export them one by one, or rename a folder"
     )]
     SameName(String),
-    /// A table that there is not.
-    #[error("no table `{name}`; there are: {known}")]
+    /// The table does not exist.
+    #[error("no table `{name}`; the tables are: {known}")]
     UnknownTable { name: String, known: String },
-    /// A format that is no text.
-    #[error("parquet is no text for standard output: name a directory with --to, or take --as csv or jsonl")]
+    /// The format is binary.
+    #[error(
+        "parquet cannot be written to standard output: choose a directory with --to, or use --as csv or jsonl"
+    )]
     NotText,
-    #[error("stopped; nothing was written")]
+    #[error("interrupted; nothing was written")]
     Stopped,
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
-    /// The figures of a run cannot be put together.
+    /// The run cannot be judged.
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
     /// A latency histogram cannot be read.
     #[error(
-        "run {run}, action {seq}, statement {statement}: the latency histogram is damaged; leave out tables `latencies` and `latency_buckets` with --table"
+        "run {run}, action {seq}, statement {statement}: the latency histogram is damaged; use --table to export all tables but `latencies` and `latency_buckets`"
     )]
     Histogram { run: String, seq: u32, statement: String },
-    /// A row does not fit its table's description.
+    /// A row does not match the description of its table.
     #[error(
-        "table {table}, column {column}: the value does not fit the description; this is a mistake in rqps, please report it"
+        "table {table}, column {column}: the value does not match docs/EXPORT.md; this is a bug in rqps, please report it"
     )]
     Misfit { table: &'static str, column: String },
     #[error("cannot write {}: {source}", path.display())]
@@ -47,7 +49,7 @@ fn more(others: usize) -> String {
 }
 
 impl Error {
-    /// Whether what was asked for is at fault.
+    /// Whether the request is at fault.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Exists { .. } | Self::SameName(_) | Self::UnknownTable { .. } | Self::NotText => true,

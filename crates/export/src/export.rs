@@ -1,6 +1,6 @@
-//! From runs to files: every table once through all runs, all formats at the same time.
+//! From runs to files: table by table through all runs, all formats at the same time.
 //!
-//! Files get their names when all of them are whole, so that a directory holds an export or none of it.
+//! Files get their names when all are complete, so that a directory contains the whole export or nothing of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,17 +18,17 @@ use crate::rows::{Source, WITH_STACKS, WITH_VERDICTS, has_stacks};
 use crate::table::Table;
 use crate::write::{self, Row, Rows};
 
-/// Rows between two looks at whether to stop.
-const ROWS_A_LOOK: u64 = 1024;
+/// Rows between two checks of whether to stop.
+const ROWS_PER_CHECK: u64 = 1024;
 
 /// What to export, and how.
 #[derive(Debug)]
 pub struct Options<'a> {
     pub tables: Vec<&'static Table>,
     pub formats: Vec<Format>,
-    /// Whether files that are there are replaced.
+    /// Whether existing files are replaced.
     pub replace: bool,
-    /// Set from outside when the export is to stop; nothing is written then.
+    /// The caller sets this to stop the export; then nothing is written.
     pub stop: &'a AtomicBool,
 }
 
@@ -48,17 +48,17 @@ pub struct File {
     pub bytes: u64,
 }
 
-/// Writes tables of all `runs` into `dir`, which is made where there is none: `TABLE.FORMAT`.
+/// Writes tables of all `runs` into `dir` as `TABLE.FORMAT`, and creates the directory if necessary.
 ///
 /// # Errors
-/// When files are there and are not to be replaced, a run cannot be read, or a file cannot be written.
+/// If files exist and must not be replaced, a run cannot be read, or a file cannot be written.
 pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exported> {
     fs::create_dir_all(dir).map_err(Error::write(dir))?;
     if !options.replace {
         refuse_to_replace(dir, options)?;
     }
     let (sources, remarks) = sources(runs, &options.tables)?;
-    let _moments = moments(runs)?;
+    let _snapshots = snapshots(runs)?;
     let mut whole = Vec::new();
     for table in &options.tables {
         let mut open = Vec::new();
@@ -68,7 +68,7 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
         let mut rows = 0;
         let mut put = |row: Row| {
             rows += 1;
-            if rows % ROWS_A_LOOK == 0 && options.stop.load(Ordering::Relaxed) {
+            if rows % ROWS_PER_CHECK == 0 && options.stop.load(Ordering::Relaxed) {
                 return Err(Error::Stopped);
             }
             open.iter_mut().try_for_each(|file| file.rows.put(&row).map_err(Error::write(&file.path)))
@@ -95,10 +95,10 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
 /// Writes one table of all `runs` as text. Returns what could not be written, and why.
 ///
 /// # Errors
-/// When the format is no text, a run cannot be read, or `out` cannot be written.
+/// If the format is binary, a run cannot be read, or `out` cannot be written.
 pub fn print(runs: &[Run], table: &'static Table, format: Format, out: impl Write) -> Result<Vec<String>> {
     let (sources, remarks) = sources(runs, &[table])?;
-    let _moments = moments(runs)?;
+    let _snapshots = snapshots(runs)?;
     let name = Path::new("standard output");
     let mut rows = write::text(table, format, out)?;
     let mut put = |row: Row| rows.put(&row).map_err(Error::write(name));
@@ -107,12 +107,12 @@ pub fn print(runs: &[Run], table: &'static Table, format: Format, out: impl Writ
     Ok(remarks)
 }
 
-/// What lets all tables of a run be of one moment.
-fn moments(runs: &[Run]) -> Result<Vec<impl Sized>> {
+/// Read transactions, so that all tables of a run show the same state.
+fn snapshots(runs: &[Run]) -> Result<Vec<impl Sized>> {
     Ok(runs.iter().map(Run::at_one_moment).collect::<rqps_store::Result<Vec<_>>>()?)
 }
 
-/// The runs with their verdicts where a table wants them, and what is in the way of verdicts.
+/// The runs, with their verdicts if a table needs them, and why some have none.
 fn sources<'a>(runs: &'a [Run], tables: &[&Table]) -> Result<(Vec<Source<'a>>, Vec<String>)> {
     let wants = |name: &str| tables.iter().any(|table| table.name == name);
     let (mut sources, mut remarks, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -121,13 +121,13 @@ fn sources<'a>(runs: &'a [Run], tables: &[&Table]) -> Result<(Vec<Source<'a>>, V
         if wants(WITH_VERDICTS) && has_blocks(run) {
             match rules_of(run).and_then(|rules| judge_run(run, &rules)) {
                 Ok(verdicts) => judged = Some(verdicts),
-                Err(error) => remarks.push(format!("no verdicts of {}: {error}", run.folder.name())),
+                Err(error) => remarks.push(format!("no verdicts for {}: {error}", run.folder.name())),
             }
         }
         let name = run.folder.name();
         if wants(WITH_STACKS) {
             let lost = run.profiles.iter().filter(|profile| !has_stacks(run, &profile.result));
-            remarks.extend(lost.map(|lost| format!("no stacks of {name}: {} is gone", lost.result.file)));
+            remarks.extend(lost.map(|lost| format!("no stacks for {name}: {} is missing", lost.result.file)));
         }
         if !names.insert(name.clone()) {
             return Err(Error::SameName(name));
@@ -153,7 +153,7 @@ fn refuse_to_replace(dir: &Path, options: &Options<'_>) -> Result<()> {
     }
 }
 
-/// A file that has no name yet: it is gone when anything fails.
+/// A file without a name yet; it disappears if anything fails.
 struct NewFile {
     path: PathBuf,
     data: NamedTempFile,

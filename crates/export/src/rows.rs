@@ -1,4 +1,4 @@
-//! Where the rows of a table come from: nearly all from the view of its name, some take code.
+//! Sources of rows: nearly every table is a database view of the same name, a few need code.
 
 mod latency;
 mod stacks;
@@ -51,7 +51,7 @@ impl Source<'_> {
     }
 }
 
-/// What a row of an observation begins with, by the number of its action.
+/// First cells of the rows of an observation, by the number of its action.
 fn places(run: &Run) -> Result<BTreeMap<u32, Vec<Cell>>> {
     let mut places = BTreeMap::new();
     run.flat("places", |cells| {

@@ -1,7 +1,7 @@
 //! What a table is: its columns, as docs/EXPORT.md describes them.
 //!
-//! The document's section Tables is the only description there is. Names, order, types and nulls of columns are taken
-//! from it, and each row is held against it.
+//! The document's section Tables is the only description. Names, order, types and nullability of columns come from it,
+//! and each row is checked against it.
 
 use std::sync::LazyLock;
 
@@ -54,7 +54,7 @@ impl Table {
         Some(Self { name, key: key.collect(), columns: columns.collect() })
     }
 
-    /// A row as described, from the values behind the name of the run.
+    /// A row that matches the description, from the values that follow the name of the run.
     pub(crate) fn row(&'static self, run: &str, cells: Vec<Cell>) -> Result<Vec<Cell>> {
         let misfit = |column: &str| Error::Misfit { table: self.name, column: column.to_owned() };
         if cells.len() + 1 != self.columns.len() {
@@ -113,7 +113,7 @@ impl Column {
         Some(Self { name, kind, nullable: cells.nth(1)? == "yes" })
     }
 
-    /// A value as the column has it; none where it does not fit. A number that is infinite is not known.
+    /// The value in the type of the column; none if it does not fit. Infinite numbers become nulls.
     fn cell(&self, cell: Cell) -> Option<Cell> {
         let cell = match (self.kind, cell) {
             (Kind::Real, Cell::Integer(whole)) => Cell::Real(whole as f64),

@@ -1,5 +1,5 @@
-//! Whether two runs may stand in one table: same host, kernel, data, order of steps, and configs that are what their
-//! names say.
+//! Whether two runs are comparable: same host, kernel, data and order of steps, and the same content of configs with
+//! the same name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,9 +24,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Everything in which `other` is unlike `first`.
+/// Everything in which `other` differs from `first`.
 pub(crate) fn differences(first: &Run, other: &Run) -> Vec<Difference> {
-    let mut found = unlike(first, &parameters(first), other, &parameters(other));
+    let mut found = different(first, &parameters(first), other, &parameters(other));
     found.extend(step_difference(first, other));
     found.extend(config_differences(first, other));
     found
@@ -42,12 +42,12 @@ pub(crate) fn differences_across_protocols(first: &Run, other: &Run) -> Vec<Diff
         values
     };
     let (left, right) = (own(first), own(other));
-    let mut found = unlike(first, &left, other, &right);
+    let mut found = different(first, &left, other, &right);
     found.extend(config_differences(first, other));
     found
 }
 
-fn unlike(
+fn different(
     first: &Run,
     left: &BTreeMap<String, String>,
     other: &Run,
@@ -109,7 +109,7 @@ fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     Some(difference(format!("step {}{more}", index + 1), first, a, other, b))
 }
 
-/// Configs of one DBMS that share a name and not their content.
+/// Configs of one DBMS with the same name and different content.
 fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
     let configs = |run: &Run| -> BTreeMap<String, String> {
         let named = |arm: &Arm| (format!("{} of {}", arm.config_name, arm.dbms), arm.config_hash.clone());

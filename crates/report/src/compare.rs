@@ -1,4 +1,4 @@
-//! Several runs in one table, if they are alike enough for that.
+//! Several runs in one table, if they are comparable.
 
 use rqps_store::Run;
 
@@ -18,7 +18,7 @@ use crate::verdict_lines::Judged;
 pub struct CompareOptions {
     /// What to show. `base` may be `arm`, or `run:arm` where several runs have an arm of that name.
     pub show: Options,
-    /// Compare unlike runs too, with each difference as a warning inside every table.
+    /// Compare runs that are not comparable too, with each difference as a warning inside every table.
     pub force: bool,
 }
 
@@ -52,7 +52,7 @@ fn unlike(found: Vec<Difference>, force: bool) -> Result<Vec<String>> {
     if !found.is_empty() && !force {
         return Err(Error::NotComparable { differences: found });
     }
-    Ok(found.iter().map(|difference| format!("the runs are unlike in {difference}")).collect())
+    Ok(found.iter().map(|difference| format!("the runs differ in {difference}")).collect())
 }
 
 /// The same arms by two protocols. Their figures never share a table: each run is shown by its own verdicts, and then
@@ -63,7 +63,7 @@ fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result
     let (isolated, sequence) = if is_isolated(one) { (one, other) } else { (other, one) };
     let names = [isolated, sequence].map(|run| run.folder.name());
     let mut document = Document::default();
-    document.push(Block::Heading(1, format!("Runs {}, isolated, and {}, sequence", names[0], names[1])));
+    document.push(Block::Heading(1, format!("Runs {} (isolated) and {} (sequence)", names[0], names[1])));
     let mut judged = Vec::new();
     for run in [isolated, sequence] {
         let readings = [Reading::of(run)];
@@ -71,17 +71,16 @@ fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result
         sides.warn(&warnings);
         document.push(Block::Heading(2, format!("Verdicts of {}", run.folder.name())));
         document.extend(Section::Verdicts.blocks(&sides, options.show.include_pre)?);
-        let base = run.arms.iter().position(|arm| std::ptr::eq(arm, sides.base.arm)).unwrap_or(0);
-        match Judged::of(run, base)? {
+        match Judged::of(run, sides.base_in(run))? {
             Some(found) => judged.push(found),
             None => document.push(Block::Text(format!(
-                "{} has one pass, so there are no verdicts on it: a plan with passes = 3 or more repeats the sequence.",
+                "{} has a single pass, so there are no verdicts: a plan with passes = 3 or more repeats the sequence.",
                 run.folder.name()
             ))),
         }
     }
     if let [isolated, sequence] = judged.as_slice() {
-        document.push(Block::Heading(2, "What only the sequence shows".to_owned()));
+        document.push(Block::Heading(2, "Changes that only the sequence shows".to_owned()));
         document.push(state_dependent::block(isolated, sequence)?);
     }
     render(&document, options.show.format, options.show.color)

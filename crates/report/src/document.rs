@@ -1,4 +1,6 @@
-//! What a report consists of, before it takes the form of text, Markdown, CSV or JSON.
+//! What a report consists of, before it is rendered as text, Markdown, CSV, JSON or HTML.
+
+use crate::number;
 
 /// A report: blocks in the order of reading.
 #[derive(Debug, Clone, Default)]
@@ -18,41 +20,37 @@ impl Document {
 
     /// All tables, in the order of reading.
     pub fn tables(&self) -> Vec<&Table> {
-        fn collect<'a>(blocks: &'a [Block], tables: &mut Vec<&'a Table>) {
-            for block in blocks {
-                match block {
-                    Block::Table(table) => tables.push(table),
-                    Block::Fold(_, inner) => collect(inner, tables),
-                    Block::Heading(..)
-                    | Block::Text(_)
-                    | Block::Alarm(_)
-                    | Block::Items(_)
-                    | Block::Code(_) => {}
-                }
-            }
-        }
-        let mut tables = Vec::new();
-        collect(&self.blocks, &mut tables);
-        tables
+        let tables = self.leaves().into_iter();
+        tables.filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None }).collect()
     }
 
     /// All headings and remarks, in the order of reading.
     pub fn remarks(&self) -> Vec<&str> {
-        fn collect<'a>(blocks: &'a [Block], remarks: &mut Vec<&'a str>) {
+        self.leaves()
+            .into_iter()
+            .flat_map(|block| match block {
+                Block::Heading(_, text) | Block::Text(text) | Block::Alarm(text) | Block::Code(text) => {
+                    vec![text.as_str()]
+                }
+                Block::Items(items) => items.iter().map(String::as_str).collect(),
+                Block::Table(_) | Block::Fold(..) => Vec::new(),
+            })
+            .collect()
+    }
+
+    /// All blocks that hold no others, in the order of reading.
+    fn leaves(&self) -> Vec<&Block> {
+        fn collect<'a>(blocks: &'a [Block], leaves: &mut Vec<&'a Block>) {
             for block in blocks {
                 match block {
-                    Block::Heading(_, text) | Block::Text(text) | Block::Alarm(text) | Block::Code(text) => {
-                        remarks.push(text);
-                    }
-                    Block::Items(items) => remarks.extend(items.iter().map(String::as_str)),
-                    Block::Fold(_, inner) => collect(inner, remarks),
-                    Block::Table(_) => {}
+                    Block::Fold(_, inner) => collect(inner, leaves),
+                    leaf => leaves.push(leaf),
                 }
             }
         }
-        let mut remarks = Vec::new();
-        collect(&self.blocks, &mut remarks);
-        remarks
+        let mut leaves = Vec::new();
+        collect(&self.blocks, &mut leaves);
+        leaves
     }
 
     pub fn extend(&mut self, blocks: impl IntoIterator<Item = Block>) {
@@ -131,10 +129,51 @@ impl Table {
         self.preamble.iter().cloned().chain(self.columns.iter().filter_map(line)).collect()
     }
 
+    /// A table of `figures`, without rows yet.
+    pub fn with_figures<R>(
+        id: &'static str,
+        title: impl Into<String>,
+        figures: &[Figure<'_, R>],
+        labels: usize,
+    ) -> Self {
+        Self::new(id, title, figures.iter().map(|(column, _)| column.clone()).collect(), labels)
+    }
+
+    /// A table of `figures` with a row for each of `rows`.
+    pub fn of_figures<R>(
+        id: &'static str,
+        title: impl Into<String>,
+        figures: &[Figure<'_, R>],
+        labels: usize,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let mut table = Self::with_figures(id, title, figures, labels);
+        rows.into_iter().for_each(|row| table.row(cells(figures, &row)));
+        table
+    }
+
     /// Adds a row outside of any group.
     pub fn row(&mut self, cells: Vec<Cell>) {
         self.rows.push(Row { group: None, kind: RowKind::Body, cells });
     }
+
+    /// Adds a row to the group with that title.
+    pub fn row_in(&mut self, group: &str, cells: Vec<Cell>) {
+        self.rows.push(Row { group: Some(group.to_owned()), kind: RowKind::Body, cells });
+    }
+
+    /// The table as a block; none where it has no rows.
+    pub fn block(self) -> Option<Block> {
+        (!self.rows.is_empty()).then_some(Block::Table(self))
+    }
+}
+
+/// A column, and what a row made of an `R` has in it.
+pub(crate) type Figure<'f, R> = (Column, &'f dyn Fn(&R) -> Cell);
+
+/// The cells of one row.
+pub(crate) fn cells<R>(figures: &[Figure<'_, R>], row: &R) -> Vec<Cell> {
+    figures.iter().map(|(_, cell)| cell(row)).collect()
 }
 
 #[derive(Debug, Clone)]
@@ -215,9 +254,25 @@ impl Cell {
         Self::words(MISSING)
     }
 
+    /// A number as `print` writes it, or [`Cell::missing`]: also where it is infinite, or not a number.
+    pub fn printed(value: Option<f64>, print: impl Fn(f64) -> String) -> Self {
+        value
+            .filter(|value| value.is_finite())
+            .map_or_else(Self::missing, |value| Self::number(value, print(value)))
+    }
+
     /// A number printed with `decimals`, or [`Cell::missing`].
     pub fn fixed(value: Option<f64>, decimals: usize) -> Self {
-        value.map_or_else(Self::missing, |value| Self::number(value, format!("{value:.decimals$}")))
+        Self::printed(value, |value| format!("{value:.decimals$}"))
+    }
+
+    pub fn rate(value: Option<f64>) -> Self {
+        Self::printed(value, number::rate)
+    }
+
+    /// A number of things.
+    pub fn count(count: u64) -> Self {
+        Self::number(count as f64, count.to_string())
     }
 
     /// Whether nothing was measured for this cell.

@@ -2,11 +2,11 @@
 //!
 //! | column | is |
 //! | --- | --- |
-//! | `us/o` | microseconds of one operation, as one client sees it |
+//! | `us/o` | microseconds per operation, as one client sees it |
 //! | `change` | candidate minus base |
-//! | `99 %` | interval of the change over blocks; none in a single pass |
-//! | `share` | the part's change over the whole change |
-//! | `part` | waiting: neither client nor server session is on a CPU; unexplained: of a kind that nobody measured |
+//! | `99 %` | confidence interval of the change over blocks; none in a single pass |
+//! | `share` | the part's share of the whole change |
+//! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
 use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, PartName, explain};
@@ -16,7 +16,7 @@ use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::format::Format;
-use crate::number::significant;
+use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::sides::Sides;
@@ -55,12 +55,12 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         return explain_json::text(run, &found, &warnings);
     }
     let mut document = Document::default();
-    let what = if judged.is_some() { "verdicts" } else { "differences of a single pass" };
+    let what = if judged.is_some() { "verdicts" } else { "differences in a single pass" };
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
     document.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
     for one in &found {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
-        document.extend(judged.as_ref().and_then(|judged| said(judged, one)).map(Block::Text));
+        document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
         document.extend(figures_of(run, &sides, one));
     }
     document.extend(differences(run, &sides, &found));
@@ -82,18 +82,18 @@ pub(crate) fn sentences(run: &Run) -> Result<Vec<Block>> {
             .then(|| format!("{} ({}): {}", one.test, pair(run, one), sentences.join(". ")))
     };
     let items: Vec<String> =
-        found.iter().filter(|one| is_told(judged.as_ref(), one)).filter_map(told).collect();
+        found.iter().filter(|one| is_reported(judged.as_ref(), one)).filter_map(told).collect();
     if items.is_empty() {
         return Ok(Vec::new());
     }
-    let more = format!("`rqps explain {}` shows the figures behind each of these.", run.folder.name());
-    let once = "Of one pass: nothing but their size, 10 % or more, tells these from noise.";
+    let more = format!("`rqps explain {}` shows the figures behind these.", run.folder.name());
+    let once = "These are from a single pass: only their size, 10 % or more, distinguishes them from noise.";
     let caveat = judged.is_none().then(|| Block::Text(once.to_owned()));
     Ok(caveat.into_iter().chain([Block::Items(items), Block::Text(more)]).collect())
 }
 
-/// In a report only changes are explained; what is not decided is not.
-pub(crate) fn is_told(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
+/// A report explains changes only, not inconclusive tests.
+pub(crate) fn is_reported(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
     judged.is_none_or(|judged| {
         let of_test = judged.verdicts.of_arm(one.arm).filter(|verdict| verdict.test == one.test);
         let is_missed = judged.missed(one.arm, &one.test).is_some();
@@ -101,7 +101,7 @@ pub(crate) fn is_told(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
     })
 }
 
-/// An explanation without its heading: sentences, figures behind them, parts of the time, and what was not looked at.
+/// An explanation without its heading: findings, supporting figures, parts of the time, and what was not examined.
 pub(crate) fn blocks_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
     figures_of(run, sides, one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
 }
@@ -112,10 +112,10 @@ fn figures_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
         blocks.push(Block::Items(one.findings.iter().map(sentence).collect()));
     }
     let nothing = match (one.searched, one.findings.as_slice()) {
-        (true, []) => Some("No cause was found."),
+        (true, []) => Some("No cause found."),
         (true, _) => None,
-        (false, []) => Some("No verdict shows a change, so no cause was looked for."),
-        (false, _) => Some("No verdict shows a change, so no other cause was looked for."),
+        (false, []) => Some("No verdict shows a change, so no cause was searched for."),
+        (false, _) => Some("No verdict shows a change, so no other cause was searched for."),
     };
     blocks.extend(nothing.map(|text| Block::Text(text.to_owned())));
     let evidence = evidence(run, one);
@@ -130,7 +130,7 @@ fn figures_of(run: &Run, sides: &Sides<'_>, one: &Explanation) -> Vec<Block> {
     sides.warned_on(&run.arms[one.arm], &run.arms[one.base], blocks)
 }
 
-/// What was not looked at. What holds for several tests is said once.
+/// What was not examined, without repeating what holds for several tests.
 fn notes(found: &[Explanation]) -> Vec<Block> {
     let mut notes: Vec<String> = Vec::new();
     for (one, remark) in found.iter().flat_map(|one| one.remarks.iter().map(move |remark| (one, remark))) {
@@ -164,7 +164,7 @@ fn evidence(run: &Run, one: &Explanation) -> Table {
         Column::words("cause"),
         Column::words("figure"),
     ];
-    let mut table = Table::new("explanation", "Figures behind it", columns, 3).about("test", &one.test);
+    let mut table = Table::new("explanation", "Supporting figures", columns, 3).about("test", &one.test);
     for finding in &one.findings {
         for figure in &finding.evidence {
             if let Some(cells) = figures(figure, finding.cause.key()) {
@@ -180,17 +180,11 @@ fn figures(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
     if figure.base.is_none() && figure.arm.is_none() {
         return None;
     }
-    let cell =
-        |value: Option<f64>| value.map_or_else(Cell::missing, |value| Cell::number(value, plain(value)));
-    let ratio = figure.base.zip(figure.arm).map(|(base, arm)| arm / base).filter(|ratio| ratio.is_finite());
-    let noise = figure
-        .noise
-        .map_or_else(Cell::missing, |noise| Cell::number(noise, format!("{} %", plain(100.0 * noise))));
     Some(vec![
-        cell(figure.base),
-        cell(figure.arm),
-        Cell::fixed(ratio, 3),
-        noise,
+        Cell::printed(figure.base, plain),
+        Cell::printed(figure.arm, plain),
+        Cell::fixed(number::ratio(figure.arm, figure.base), 3),
+        Cell::printed(figure.noise, |noise| format!("{} %", plain(100.0 * noise))),
         Cell::words(figure.unit.clone()),
         Cell::words(cause),
         Cell::words(figure.what.clone()),
@@ -208,7 +202,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         Column::words("part"),
     ];
     let clients = counted(split.clients as usize, "client");
-    let title = format!("Where the time of an operation goes, us/o, {clients}");
+    let title = format!("Time per operation, us/o, {clients}");
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
     // Shares of what may be nothing say nothing.
     let is_shown = !split.low.is_finite() || split.low > 0.0 || split.high < 0.0;
@@ -228,7 +222,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     table.row(part_cells(&whole, 0, change));
     if let Some(background) = &split.background {
         let said = format!(
-            "Beside it background processes use {} us of CPU per operation, {base} {}.",
+            "In addition, background processes use {} us of CPU per operation; on {base} {}.",
             plain(background.arm_us_per_op),
             plain(background.base_us_per_op)
         );
@@ -236,7 +230,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     }
     let said = |figure: &Evidence| {
         let (its, other) = (figure.arm?, figure.base?);
-        Some(format!("{}: {} per operation, {base} {}", figure.what, plain(its), plain(other)))
+        Some(format!("{}: {} per operation; on {base} {}", figure.what, plain(its), plain(other)))
     };
     table.footnotes.extend(split.beside.iter().filter_map(said));
     table
@@ -275,7 +269,7 @@ fn part_cells(part: &Part, depth: usize, whole: f64) -> Vec<Cell> {
     ]
 }
 
-/// Microseconds below which a time is a difference that rounding left.
+/// Microseconds below which a time is a rounding error.
 const NO_TIME_US: f64 = 1e-6;
 
 /// A time with three significant digits at least.
@@ -325,8 +319,8 @@ fn pair(run: &Run, one: &Explanation) -> String {
     format!("{} against {}", run.arms[one.arm].name, run.arms[one.base].name)
 }
 
-/// What verdicts say of the test.
-fn said(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
+/// The verdicts on the test.
+fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let lines = judged.lines(one.arm, |test| test == one.test);
     let line = lines.first()?;
     let told = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
@@ -343,7 +337,7 @@ fn nothing(run: &Run, judged: Option<&Judged<'_>>) -> String {
         Some(_) => "Every verdict is \"same\"",
         None => "No rate differs by 5 % or more",
     };
-    format!("{why}, so there is nothing to explain. `rqps explain {name} TEST` looks at a test all the same.")
+    format!("{why}, so there is nothing to explain. `rqps explain {name} TEST` examines a test anyway.")
 }
 
 fn arm_of(run: &Run, name: &str) -> Result<usize> {
@@ -355,6 +349,5 @@ fn arm_of(run: &Run, name: &str) -> Result<usize> {
 
 fn plans_base(run: &Run) -> Result<usize> {
     let readings = [Reading::of(run)];
-    let sides = Sides::new(&readings, None, &[])?;
-    Ok(run.arms.iter().position(|arm| std::ptr::eq(arm, sides.base.arm)).unwrap_or(0))
+    Ok(Sides::new(&readings, None, &[])?.base_in(run))
 }

@@ -4,15 +4,13 @@ use rqps_explain::{Certainty, Decomposition, Difference, Evidence, Explanation, 
 use rqps_store::Run;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::render::json::pretty;
 
 /// All explanations of a run as one object.
 pub(crate) fn text(run: &Run, found: &[Explanation], warnings: &[String]) -> Result<String> {
     let explanations: Vec<Value> = found.iter().map(|one| explanation(run, one)).collect();
-    let object = json!({ "run": run.folder.name(), "warnings": warnings, "explanations": explanations });
-    let mut text = serde_json::to_string_pretty(&object).map_err(|error| Error::Output(error.to_string()))?;
-    text.push('\n');
-    Ok(text)
+    pretty(&json!({ "run": run.folder.name(), "warnings": warnings, "explanations": explanations }))
 }
 
 fn explanation(run: &Run, one: &Explanation) -> Value {

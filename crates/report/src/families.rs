@@ -1,5 +1,5 @@
-//! Builds of unlike families: part of a difference between them may be the compiler's, so every table says so of the
-//! arms that are in it.
+//! Builds of different families: part of a difference between them may come from the compiler, so every table warns of
+//! it for the arms that it shows.
 //!
 //! Two builds of one source by other compilers or flags differ by more than releases do. What a build was made by is in
 //! the facts of its arm: `family.compiler`, `family.flags`, `family.libc`.
@@ -53,7 +53,7 @@ fn several_dbms(sides: &[Side<'_>]) -> Option<String> {
         }
     }
     (names.len() > 1).then(|| {
-        format!("the arms are of unlike DBMSs ({}): what differs is more than a version", names.join(", "))
+        format!("the arms run different DBMSs ({}): they differ in more than a version", names.join(", "))
     })
 }
 
@@ -62,7 +62,7 @@ fn line(family: &Family, names: &[String], own: &Family, base: &str) -> String {
     let names = names.join(", ");
     let by = (!family.is_compiled_like(own)).then(|| {
         format!(
-            "{names} {} built by {}, base {base} by {}",
+            "{names} {} built with {}, base {base} with {}",
             verb("was", "were"),
             made_by(family),
             made_by(own)
@@ -78,7 +78,7 @@ fn line(family: &Family, names: &[String], own: &Family, base: &str) -> String {
         ),
     });
     let differ: Vec<String> = by.into_iter().chain(with).collect();
-    format!("{}: part of a difference may be the build's", differ.join("; "))
+    format!("{}: part of a difference may come from the build", differ.join("; "))
 }
 
 /// `postgres-9.6.24`, or how the arm is called where another build has that version too.

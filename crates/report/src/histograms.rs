@@ -45,7 +45,7 @@ pub(crate) fn merged<'a>(
 /// Adds latencies of one kind.
 pub(crate) fn add(all: &mut ByStatement, statement: String, one: Histogram<u64>) -> Result<()> {
     match all.get_mut(&statement) {
-        Some(sum) => sum.add(&one).map_err(|error| Error::Output(error.to_string()))?,
+        Some(sum) => sum.add(&one).map_err(Error::output)?,
         None => drop(all.insert(statement, one)),
     }
     Ok(())

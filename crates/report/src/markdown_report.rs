@@ -1,7 +1,6 @@
-//! The whole report of one run: what was compared, on what, how, what came out, and how far to trust it.
+//! The whole report of one run: what was compared, how and on which host, the results, and how reliable they are.
 
-use rqps_model::Unit;
-use rqps_store::{Run, Window};
+use rqps_store::Run;
 
 use crate::document::{Block, Document};
 use crate::error::Result;
@@ -11,7 +10,7 @@ use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::sides::{Layout, Sides};
+use crate::sides::{Layout, Sides, Which};
 use crate::tables::host;
 
 /// The report as Markdown, ready for a blog or a pull request.
@@ -27,7 +26,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     let mut document = Document::default();
     document.push(Block::Heading(1, title(&sides)));
     document.push(Block::Text(format!(
-        "Run {}{}, begun {}, {}.",
+        "Run {}{}, started {}, {}.",
         run.folder.name(),
         host::driven_by(run),
         number::utc(run.meta.created_at_ms),
@@ -44,7 +43,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         document.extend(blocks);
     };
     if run.blocks.is_empty() {
-        part("Headline", blocks(&[Section::Headline])?.into_iter().chain(how_sure(run, layout)).collect());
+        part("Headline", blocks(&[Section::Headline])?.into_iter().chain(caveats(run, layout)).collect());
     } else {
         part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
     }
@@ -66,16 +65,16 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     }
     if layout == Layout::Consecutive {
         part("CPU per connection", blocks(&[Section::Connections, Section::Cpu])?);
-        part("State, and how each step went", blocks(&[Section::State, Section::Ends])?);
+        part("State and outcome of each step", blocks(&[Section::State, Section::Ends])?);
     }
-    part("Plans that changed", blocks(&[Section::Plans])?);
+    part("Changed query plans", blocks(&[Section::Plans])?);
     part("Load and settle", blocks(&[Section::Loads, Section::Settles])?);
     let remarks = blocks(&[Section::Remarks])?;
     if !remarks.is_empty() {
-        part("What did not go as planned", remarks);
+        part("Problems during the run", remarks);
     }
     let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
-    part("Cost of an operation", vec![Block::Items(legend(run)), costs]);
+    part("Cost per operation", vec![Block::Items(legend(run, &sides)), costs]);
     let details = [
         ("Every figure behind the verdicts", Section::Evidence),
         ("Blocks", Section::Blocks),
@@ -109,39 +108,39 @@ fn title(sides: &Sides<'_>) -> String {
     }
 }
 
-/// How far one pass of steps that follow one another can be trusted.
+/// How reliable a single pass of consecutive steps is.
 pub(crate) const ONE_PASS_OF_CONSECUTIVE: &str = "\
-     Every figure is from one walk through the steps on each variant. How fast a step writes depends on when vacuum or \
-     purge came by, and with few CPUs on the scheduler: rates of short steps differ by tens of percent from pass to \
-     pass, the server's CPU of a row or a query by much less. The thresholds 0.95 and 1.05 are a reading aid, not a \
-     test of significance.";
+     Every figure is from a single pass through the steps on each variant. How fast a step writes depends on when \
+     vacuum or purge runs, and with few CPUs on the scheduler: rates of short steps vary by tens of percent between \
+     passes, the server's CPU time per row or query by much less. The thresholds 0.95 and 1.05 help with reading; they \
+     are not a test of significance.";
 
-/// How far the figures can be trusted.
-fn how_sure(run: &Run, layout: Layout) -> Vec<Block> {
+/// How reliable the figures are.
+fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     if layout == Layout::Consecutive {
         return vec![Block::Text(ONE_PASS_OF_CONSECUTIVE.to_owned())];
     }
-    let single = "Each figure is from one pass: one server start, one window for each test. There are no error bars. \
-        Without repeats, a difference of a few percent cannot be told from noise: published repeats of this kind of \
-        benchmark differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up to 18 % for scan. \
-        The thresholds 0.95 and 1.05 are a reading aid, not a test of significance.";
+    let single = "Every figure is from a single pass: one server start and one window per test. There are no error bars. \
+        Without repetition, a difference of a few percent cannot be distinguished from noise: published repetitions of \
+        this kind of benchmark differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up to \
+        18 % for scan. The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
     let mut blocks = vec![Block::Text(single.to_owned())];
     if run.meta.protocol == "sequence" {
-        let sequence = "The tests share state: a variant that was left with more dead rows or dirty pages by one \
-            test starts the next one worse off.";
+        let sequence = "The tests share state: if one test leaves a variant with more dead rows or dirty pages, the \
+            next test starts at a disadvantage.";
         blocks.push(Block::Text(sequence.to_owned()));
     }
     blocks
 }
 
 /// What the columns of the per-operation tables mean.
-fn legend(run: &Run) -> Vec<String> {
+fn legend(run: &Run, sides: &Sides<'_>) -> Vec<String> {
     let mut lines: Vec<String> = [
-        "o is one query as sysbench counts them, BEGIN and COMMIT included; for the load it is one row",
-        "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; the client is in it; \
-            times CPUs times 10,000 it is microseconds",
-        "cpu_us/o: microseconds of CPU of the server's own processes",
-        "cs/o: context switches of the host; r/o, w/o: reads and writes of all whole disks; rKB/o, wKB/o: KB",
+        "o: one operation, which is a query as sysbench counts them, including BEGIN and COMMIT; for the load it is a row",
+        "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; includes the client; \
+            multiply by the number of CPUs and by 10,000 to get microseconds",
+        "cpu_us/o: microseconds of CPU of the server's processes",
+        "cs/o: context switches of the host; r/o, w/o: reads and writes of all disks; rKB/o, wKB/o: KB read and written",
         "o/s: operations per second; instr/o: user instructions of the server",
     ]
     .map(str::to_owned)
@@ -151,17 +150,10 @@ fn legend(run: &Run) -> Vec<String> {
         let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
         lines.push(own.to_owned());
     }
-    let mut tests: Vec<(&Unit, Vec<&str>)> = Vec::new();
-    for Window { unit, test, .. } in run.windows.iter().map(|window| &window.result) {
-        match tests.iter_mut().find(|(known, _)| *known == unit) {
-            Some((_, tests)) if tests.contains(&test.as_str()) => {}
-            Some((_, tests)) => tests.push(test),
-            None => tests.push((unit, vec![test])),
-        }
-    }
-    for (unit, tests) in tests.into_iter().filter(|(unit, _)| !unit.is_queries()) {
+    let tests = sides.steps(Which::Tests);
+    for (unit, tests) in sides.units(&tests).into_iter().filter(|(unit, _)| !unit.is_queries()) {
         let (tests, one, many) = (tests.join(", "), &unit.one, &unit.many);
-        lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, over all clients)"));
+        lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all clients)"));
     }
     lines
 }

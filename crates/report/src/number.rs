@@ -65,6 +65,11 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The ratio of two values; none where one is missing or the second is zero.
+pub(crate) fn ratio(value: Option<f64>, base: Option<f64>) -> Option<f64> {
+    value.zip(base).map(|(value, base)| value / base).filter(|ratio| ratio.is_finite())
+}
+
 /// The smallest value; none of nothing.
 pub(crate) fn min(values: &[f64]) -> Option<f64> {
     values.iter().copied().min_by(f64::total_cmp)

@@ -1,4 +1,4 @@
-//! What an operation cost: the per-operation columns, their formulas and the rule for ratios that would be no news.
+//! Cost per operation: the columns, their formulas, and the rule for ratios of values that are too small.
 //!
 //! Every column is a total over the window divided by the window's operations. An operation is a query as sysbench
 //! counts them (BEGIN and COMMIT included); for tests that count rows (`scan`) it is a thousand rows, summed over all
@@ -6,17 +6,17 @@
 //!
 //! | column | formula |
 //! | --- | --- |
-//! | `cpu/o` | user + system CPU of the whole host in percent of all its CPUs, divided by operations per second. It is no time: times CPUs times 10,000 it is microseconds. Client and background work are in it |
+//! | `cpu/o` | user + system CPU of the whole host in percent of all its CPUs, divided by operations per second. Multiply by the number of CPUs and by 10,000 to get microseconds. Includes client and background work |
 //! | `cpu_us/o` | microseconds of CPU of the server's own processes |
 //! | `cs/o` | context switches of the whole host |
 //! | `r/o`, `w/o` | read and write requests to all whole disks of the host |
 //! | `rKB/o`, `wKB/o` | KB read from and written to it |
-//! | `dw/o` | writes of the server to its data files, as it counts them; where it does |
-//! | `fsync/o` | fsyncs of the server, of data and log, as it counts them; where it does |
+//! | `dw/o` | writes of the server to its data files, if it counts them |
+//! | `fsync/o` | fsyncs of the server, of data and log, if it counts them |
 //! | `o/s` | operations per second |
-//! | `instr/o` | user instructions of the server, where the host counts them |
+//! | `instr/o` | user instructions of the server, if the host counts them |
 //!
-//! A ratio divides by the base's value. Where that value rests on next to nothing, the ratio is noise: below
+//! A ratio divides by the base's value. If that value is based on next to nothing, the ratio is noise: below
 //! `per_op_min` per operation, or fewer than `count_min` events (microseconds, for CPU) in the base's window. If both
 //! values are that small the ratio is printed as `~`; if only the base's is, as `>` and the ratio to the smallest
 //! value that would have counted. 0/0 is 1.
@@ -90,15 +90,7 @@ static COLUMNS: [PerOp; 11] = [
     metric("wKB/o", "write_kb_per_op", "disk_write_kb", 0.1, KB_MIN),
     PerOp { optional: true, ..metric("dw/o", "data_writes_per_op", "server_data_writes", 0.01, EVENTS_MIN) },
     PerOp { optional: true, ..metric("fsync/o", "fsyncs_per_op", "server_fsyncs", 0.001, EVENTS_MIN) },
-    PerOp {
-        name: "o/s",
-        key: "ops_per_s",
-        source: Source::Rate,
-        print: number::rate,
-        per_op_min: 0.0,
-        count_min: 0.0,
-        optional: false,
-    },
+    PerOp { print: number::rate, ..column("o/s", "ops_per_s", Source::Rate, 0.0, 0.0) },
     PerOp {
         print: |value| format!("{value:.0}"),
         ..metric("instr/o", "server_instructions_per_op", "server_instructions_user", 0.0, 0.0)
@@ -107,13 +99,8 @@ static COLUMNS: [PerOp; 11] = [
 
 /// `cpu/o`, which headlines quote too.
 pub(crate) const CPU: PerOp = PerOp {
-    name: "cpu/o",
-    key: "cpu_per_op",
-    source: Source::HostCpu,
     print: |value| format!("{value:.6}"),
-    per_op_min: 0.0,
-    count_min: CPU_US_MIN,
-    optional: false,
+    ..column("cpu/o", "cpu_per_op", Source::HostCpu, 0.0, CPU_US_MIN)
 };
 
 /// Events in a window below which their number is mostly chance (100 events: 10 %).
@@ -130,15 +117,17 @@ const fn metric(
     per_op_min: f64,
     count_min: f64,
 ) -> PerOp {
-    PerOp {
-        name,
-        key,
-        source: Source::Metric(metric),
-        print: |value| format!("{value:.3}"),
-        per_op_min,
-        count_min,
-        optional: false,
-    }
+    column(name, key, Source::Metric(metric), per_op_min, count_min)
+}
+
+const fn column(
+    name: &'static str,
+    key: &'static str,
+    source: Source,
+    per_op_min: f64,
+    count_min: f64,
+) -> PerOp {
+    PerOp { name, key, source, print: |value| format!("{value:.3}"), per_op_min, count_min, optional: false }
 }
 
 /// The columns of a table about these costs.
@@ -175,8 +164,7 @@ impl PerOp {
 
     /// The value as a cell.
     pub fn absolute(&self, cost: Option<&Cost<'_>>) -> Cell {
-        let value = cost.and_then(|cost| self.value(cost));
-        value.map_or_else(Cell::missing, |value| Cell::number(value, (self.print)(value)))
+        Cell::printed(cost.and_then(|cost| self.value(cost)), self.print)
     }
 
     /// The ratio to the base as a cell, by the rule above.
@@ -214,7 +202,7 @@ const CPU_US_PER_UNIT: f64 = 1e4;
 
 /// What `~` and `>` mean, for the foot of a table that has them.
 pub(crate) const LEGEND: &str = "~ : both values are too small for a ratio. \
-    >N : the base's value is too small; N is the ratio to the smallest value that counts";
+    >N : the base's value is too small; N is the ratio to the smallest value that would count";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A run as tables read it: one window for each arm and step, whatever the protocol measured.
+//! A run as tables read it: one window for each arm and step, whatever the protocol.
 //!
 //! In a run with blocks a step has several windows on each arm. Tables of rates and costs show them put together: all
 //! their operations over all their time, of blocks that are done alone. How far such figures can be trusted is for the
@@ -71,15 +71,13 @@ fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {
 /// Whether a window is a result: of a block that is done, or in a run without blocks.
 pub(crate) fn counts(run: &Run, window: &Recorded<Window>) -> bool {
     match window.placement {
-        Some(at) => {
-            window.valid()
-                && run
-                    .blocks
-                    .iter()
-                    .any(|block| block.number == at.block && block.status == BlockStatus::Done)
-        }
+        Some(at) => window.valid() && is_done(run, at.block),
         None => run.blocks.is_empty(),
     }
+}
+
+fn is_done(run: &Run, number: u32) -> bool {
+    run.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
 }
 
 fn pool(run: &Run) -> Windows {
@@ -159,11 +157,8 @@ fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
 
 /// Instructions per operation that a program counted in blocks that are done, on average.
 fn counted_per_op(run: &Run, arm: &str, step: &str) -> Option<f64> {
-    let done = |block: u32| {
-        run.blocks.iter().any(|known| known.number == block && known.status == BlockStatus::Done)
-    };
     let counts = run.counts.iter().filter(|count| {
-        let in_done = count.placement.is_some_and(|at| done(at.block));
+        let in_done = count.placement.is_some_and(|at| is_done(run, at.block));
         in_done && count.valid() && count.action.arm == arm && count.action.step == step
     });
     let per_op: Vec<f64> = counts.filter_map(|count| count.result.instructions_per_op()).collect();

@@ -8,40 +8,40 @@ use crate::tables;
 rqps_model::words! {
     /// A section: one kind of table. In the order of a full report.
     Section {
-        /// Which differences are real, test by test: runs with blocks.
+        /// Which differences are real, test by test (runs with blocks).
         Verdicts = "verdicts",
-        /// What an operation costs, then the rate, with intervals from few replicates: runs with blocks or passes.
+        /// Cost per operation and rate, with intervals from few replicates (runs with blocks or passes).
         Costs = "costs",
-        /// In which version a change arrived: runs with three versions or more.
+        /// Which version brought a change (runs with three or more versions).
         Arrivals = "arrivals",
         /// Every figure behind the verdicts.
         Evidence = "evidence",
-        /// Blocks, with the host around them.
+        /// Blocks, with the canaries around them.
         Blocks = "blocks",
         Arms = "arms",
         Host = "host",
-        /// Medians per group, and tests at or beyond 0.95 or 1.05.
+        /// Medians per group, and tests at 0.95 or below, or 1.05 or above.
         Headline = "headline",
         /// Rates relative to the base.
         Relative = "relative",
         Absolute = "absolute",
         /// Each arm relative to the arm before it.
         Chain = "chain",
-        /// Background writes: the rate asked for, the rate that came (consecutive steps).
+        /// Background writes: target and achieved rate (consecutive steps).
         Background = "background",
-        /// CPU of server and client apart (consecutive steps).
+        /// CPU of server and client (consecutive steps).
         Cpu = "cpu",
-        /// Sizes, deleted rows that are still there, planning of the DELETE (consecutive steps).
+        /// Sizes, dead rows, planning of the DELETE (consecutive steps).
         State = "state",
         /// What ended each step, and how its writes were paced (consecutive steps).
         Ends = "ends",
         /// Response times by size (consecutive steps).
         Responses = "responses",
-        /// Cost of an operation, test by test.
+        /// Cost per operation, test by test.
         PerOp = "per-op",
         /// Events, working statements, no-ops, retries.
         Rates = "rates",
-        /// Seconds, stalls and latencies of events.
+        /// Rate per second, stalls and latencies of events.
         Variance = "variance",
         /// Latency by kind of statement.
         Latency = "latency",
@@ -51,7 +51,7 @@ rqps_model::words! {
         Connections = "connections",
         Loads = "loads",
         Settles = "settles",
-        /// Options that a build does not know.
+        /// Options that a build does not support.
         LeftOut = "left-out",
         /// State of the servers before each test.
         Fingerprints = "fingerprints",
@@ -63,7 +63,7 @@ rqps_model::words! {
 }
 
 impl Section {
-    /// What `show` and `compare` print unless told otherwise.
+    /// What `show` and `compare` print by default.
     pub(crate) fn suitable(layout: Layout, has_blocks: bool) -> Vec<Section> {
         let first = match (has_blocks, layout) {
             (true, Layout::Independent) => &[Section::Verdicts, Section::Arrivals][..],
@@ -162,7 +162,7 @@ impl Section {
 }
 
 impl Section {
-    /// What the section has of steps that follow one another; none where it is like that of any run.
+    /// The section for consecutive steps; none if it is the same as for other runs.
     fn of_consecutive(self, sides: &Sides<'_>, which: Which) -> Option<Result<Vec<Block>>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         Some(match self {

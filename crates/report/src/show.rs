@@ -11,7 +11,7 @@ use crate::section::Section;
 use crate::sides::Sides;
 
 /// What to show, and how.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     pub format: Format,
     /// Colours in text: red at 0.95 and below, green at 1.05 and above.
@@ -24,19 +24,6 @@ pub struct Options {
     pub sections: Vec<Section>,
     /// Tests to show; all when empty.
     pub tests: Vec<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            format: Format::Text,
-            color: false,
-            include_pre: false,
-            base: None,
-            sections: Vec::new(),
-            tests: Vec::new(),
-        }
-    }
 }
 
 /// The tables of one run.

@@ -19,19 +19,19 @@ pub(crate) struct Side<'a> {
     pub run: &'a Run,
     pub arm: &'a Arm,
     reading: &'a Reading<'a>,
-    /// Whether the arm's name alone would not say which one is meant.
+    /// Whether several runs have an arm of that name.
     ambiguous: bool,
 }
 
-/// The arms of a table: what is compared, with what, and what must be said about it.
+/// The arms of a table: what is compared with what, and warnings about it.
 pub(crate) struct Sides<'a> {
     /// What the others are relative to.
     pub base: Side<'a>,
     /// All arms, base included, in the plan's order.
     pub all: Vec<Side<'a>>,
-    /// What must stand in every table of the runs.
+    /// Warnings about the runs, for every table.
     of_runs: Vec<String>,
-    /// What must stand in every table of background writes that were not kept.
+    /// Warnings about missed target rates of background writes, for every table.
     of_rates: Vec<String>,
     /// Steps to show; all when none.
     only: Option<BTreeSet<&'a str>>,
@@ -149,7 +149,7 @@ impl<'a> Side<'a> {
         Background::of(self.window(step).ok()?)
     }
 
-    /// Whether a step did not keep its rate of background writes.
+    /// Whether a step missed its target rate of background writes.
     pub fn missed(&self, step: &str) -> bool {
         self.background(step).is_some_and(|background| !background.kept)
     }
@@ -198,12 +198,12 @@ impl<'a> Sides<'a> {
         self.of_runs.splice(0..0, of_runs.iter().cloned());
     }
 
-    /// What must stand in a table about all arms.
+    /// Warnings for a table about all arms.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings_among(&self.base, &self.all)
     }
 
-    /// What must stand in a table about one arm and its base: of how builds were made nothing but theirs.
+    /// Warnings for a table about one arm and its base: those about builds only if they concern these two.
     pub fn warnings_on(&self, arm: &Arm, base: &Arm) -> Vec<String> {
         let is_in_it = |side: &&Side<'a>| std::ptr::eq(side.arm, arm) || std::ptr::eq(side.arm, base);
         let pair: Vec<Side<'a>> = self.all.iter().filter(is_in_it).copied().collect();
@@ -283,16 +283,16 @@ impl<'a> Sides<'a> {
         std::ptr::eq(side.arm, self.base.arm)
     }
 
-    /// Which steps of an arm did not keep their rate of background writes.
+    /// Which steps of an arm missed their target rate of background writes.
     fn missed(&self, side: &Side<'_>) -> Option<String> {
         let missed = |step: &TestStep| {
             let background = side.background(&step.name).filter(|background| !background.kept)?;
-            Some(format!("{} ({})", step.name, background.said()))
+            Some(format!("{} ({})", step.name, background.as_text()))
         };
         let steps: Vec<String> = self.steps(Which::Tests).iter().filter_map(missed).collect();
         (!steps.is_empty()).then(|| {
             let (name, steps) = (side.reference(), steps.join(", "));
-            format!("{name} did not keep its rate of background writes in {steps}: not ranked there")
+            format!("{name} missed its target rate of background writes in {steps}: not ranked there")
         })
     }
 
@@ -362,11 +362,11 @@ fn find<'a>(all: &[Side<'a>], name: &str) -> Result<Side<'a>> {
     }
 }
 
-/// What to say of a run that is not complete.
+/// Warning about a run that is not complete.
 fn incomplete(run: &Run) -> Option<String> {
     let state = match (run.status.status, run.folder.in_use_by()) {
         (Status::Complete, _) => return None,
-        (Status::Running, None) => "interrupted; `rqps resume` goes on".to_owned(),
+        (Status::Running, None) => "interrupted; `rqps resume` continues it".to_owned(),
         (status, _) => match &run.status.reason {
             Some(reason) => format!("{status}: {reason}"),
             None => status.to_string(),

@@ -1,5 +1,5 @@
-//! Text that is safe to show: names in a plan and words of a server may hold characters that command a terminal, or
-//! that turn the order of what is read.
+//! Text that is safe to show: names in a plan and messages of a server may contain characters that control a terminal
+//! or reverse the reading order.
 
 use std::borrow::Cow;
 

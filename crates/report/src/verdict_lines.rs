@@ -27,8 +27,8 @@ pub(crate) struct Judged<'a> {
     pub verdicts: RunVerdicts,
     /// Index of base in the run's arms.
     pub base: usize,
-    /// Steps, by arm, that did not keep their rate of background writes: the pass in which least came. What an arm did
-    /// beside them is not judged against one that did more, or less.
+    /// Steps, by arm, that missed their target rate of background writes, with the pass in which fewest rows came. What
+    /// an arm did meanwhile is not compared with an arm that had more, or less, to do beside it.
     missed: BTreeMap<(usize, String), Background>,
 }
 
@@ -49,13 +49,13 @@ pub(crate) struct Line<'a> {
     pub missed: Option<Missed>,
 }
 
-/// A step whose rate of background writes one of two arms did not keep, or neither.
+/// A step in which at least one of two arms missed its target rate of background writes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Missed {
     pub by_arm: bool,
     pub by_base: bool,
-    /// `not ranked: new kept 612 of 1000 rows/s of its background writes, old all`.
-    pub said: String,
+    /// `not ranked: the target rate of background writes was missed: new did 612 of 1000 rows/s, old met it`.
+    pub text: String,
 }
 
 impl Missed {
@@ -81,7 +81,7 @@ impl<'a> Judged<'a> {
         Ok(Some(Self { run, verdicts, base, missed }))
     }
 
-    /// Whether the arm or base did not keep the test's rate of background writes, and in words.
+    /// Whether the arm or base missed the test's target rate of background writes.
     pub fn missed(&self, arm: usize, test: &str) -> Option<Missed> {
         let of = |arm: usize| self.missed.get(&(arm, test.to_owned()));
         let (own, base) = (of(arm), of(self.base));
@@ -89,14 +89,14 @@ impl<'a> Judged<'a> {
             return None;
         }
         let part = |arm: usize, missed: Option<&Background>| {
-            let kept = missed.map_or_else(|| "kept them".to_owned(), |one| format!("did {}", one.said()));
+            let kept = missed.map_or_else(|| "met it".to_owned(), |one| format!("did {}", one.as_text()));
             format!("{} {kept}", self.run.arms[arm].name)
         };
         Some(Missed {
             by_arm: own.is_some(),
             by_base: base.is_some(),
-            said: format!(
-                "not ranked, the background writes were not kept: {}, {}",
+            text: format!(
+                "not ranked: the target rate of background writes was missed: {}, {}",
                 part(arm, own),
                 part(self.base, base)
             ),
@@ -151,7 +151,7 @@ impl<'a> Judged<'a> {
         lines
     }
 
-    /// What a verdict that is not reached would take: `12 more blocks, about 25 min`.
+    /// How much more an inconclusive verdict needs: `12 more blocks, about 25 min`.
     pub fn still_takes(&self, verdict: &Verdict) -> Option<String> {
         let blocks = RunVerdicts::blocks_to_resolve(verdict)?;
         let seconds = self.verdicts.seconds_to_resolve(verdict)?;
@@ -176,7 +176,14 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Steps whose rate of background writes was not kept in some block that counts.
+/// Lines with a change, with the rank of each, the worst first.
+pub(crate) fn changed<'a, 'l>(lines: &'a [Line<'l>]) -> Vec<((u8, f64), &'a Line<'l>)> {
+    let mut changed: Vec<_> = lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
+    changed.sort_by(|((a, a_size), _), ((b, b_size), _)| a.cmp(b).then(a_size.total_cmp(b_size)));
+    changed
+}
+
+/// Steps that missed their target rate of background writes in at least one valid block.
 fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
     let mut missed: BTreeMap<(usize, String), Background> = BTreeMap::new();
     for (arm, its) in run.arms.iter().enumerate() {
@@ -249,7 +256,7 @@ impl Line<'_> {
     /// instructions (3.9 to 4.1 %)`.
     pub fn sentence(&self, judged: &Judged<'_>) -> String {
         if let Some(missed) = &self.missed {
-            return format!("{}: {}", self.test, missed.said);
+            return format!("{}: {}", self.test, missed.text);
         }
         let mut told: Vec<&Verdict> =
             self.verdicts().chain(self.changed_stalls()).chain(self.changed_resources()).collect();
@@ -261,12 +268,12 @@ impl Line<'_> {
         format!("{}: {}", self.test, parts.join("; "))
     }
 
-    /// What `same` of the cost does not cover: CPU time that is not shown to be the same.
+    /// What a verdict of `same` on the cost does not cover: CPU time that was not shown to be the same.
     pub fn not_covered(&self) -> Option<String> {
         let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
         let is_covered = cpu.class == Class::Same || self.cost.is_none_or(|cost| cost.class != Class::Same);
         let change = (cpu.ratio - 1.0) * 100.0;
-        let state = if cpu.class.is_change() { "has changed" } else { "is not decided" };
+        let state = if cpu.class.is_change() { "changed" } else { "is inconclusive" };
         (!is_covered && change.is_finite())
             .then(|| format!("its CPU time {state}: {change:+.1} %{}", words::interval_of_change(cpu)))
     }
@@ -286,9 +293,9 @@ impl Line<'_> {
                 format!("its {name} {are} the same within {mei}{besides}")
             }
             (Class::Inconclusive, Detector::Stalls) if verdict.tags.contains(&Tag::TooShort) => {
-                "it was measured too short to rule stalls out".to_owned()
+                "not measured long enough to rule out stalls".to_owned()
             }
-            (Class::Inconclusive, Detector::Stalls) => "its stalls are not decided".to_owned(),
+            (Class::Inconclusive, Detector::Stalls) => "its stalls are inconclusive".to_owned(),
             (Class::Inconclusive, detector) => {
                 let what = match detector {
                     Detector::Rate => "its rate is".to_owned(),
@@ -301,11 +308,11 @@ impl Line<'_> {
                     }
                 };
                 match judged.still_takes(verdict) {
-                    Some(takes) => format!("{what} not decided ({takes})"),
+                    Some(takes) => format!("{what} inconclusive ({takes})"),
                     None if verdict.tags.contains(&Tag::BeyondLooks) => {
-                        format!("{what} too noisy to be decided")
+                        format!("{what} too noisy to decide")
                     }
-                    None => format!("{what} not decided"),
+                    None => format!("{what} inconclusive"),
                 }
             }
             (_, Detector::Rate | Detector::Stalls) => {

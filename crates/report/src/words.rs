@@ -1,10 +1,12 @@
-//! Verdicts in plain words: what a class, a ratio, a metric or a length of time is called.
+//! Verdicts in plain words: names of classes, sentences about ratios and metrics, lengths of time.
 
 use rqps_model::Measure;
 use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
-/// A cost is told as a multiple from this ratio on.
+use crate::document::{Cell, Tint};
+
+/// From this ratio on a change is a multiple, not a percentage.
 const TIMES_FROM: f64 = 2.0;
 
 /// The DBMS as its makers write it; a name that is not known stays as it is.
@@ -23,13 +25,29 @@ pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
 
+/// A verdict as a cell, coloured unless it is mixed.
+pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
+    let tint = match one.class {
+        _ if one.is_mixed() => Tint::None,
+        Class::Regression { .. } => Tint::Red,
+        Class::Improvement { .. } => Tint::Green,
+        Class::Same | Class::Inconclusive => Tint::None,
+    };
+    Cell { tint, ..Cell::words(verdict(one)) }
+}
+
+/// `1 false alarm`, `3 false alarms`.
+pub(crate) fn many(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// A share in percent: two decimals below 1 %, else one.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
-/// How many decimals tell the ends of an interval apart, in percent.
+/// Decimals of a percentage that are needed to tell the ends of an interval apart.
 fn decimals(one: &Verdict) -> usize {
     match (one.high - one.low) * 100.0 {
         wide if wide >= 0.5 => 1,
@@ -58,7 +76,7 @@ pub(crate) fn change(one: &Verdict) -> String {
                 (true, false) => "less",
             };
             if one.ratio.is_infinite() {
-                return format!("{verb} {name}, of which base needs none");
+                return format!("{verb} {name}; base needs none");
             }
             if one.ratio >= TIMES_FROM {
                 let much = if *few { "many" } else { "much" };
@@ -97,7 +115,7 @@ fn interval(one: &Verdict) -> String {
     format!(" ({:.decimals$} to {:.decimals$} %)", low * 100.0, high * 100.0)
 }
 
-/// The interval of a change with its signs, ` (-2.1 to +18.0 %)`; nothing where there is none.
+/// The signed interval of a change, ` (-2.1 to +18.0 %)`; empty if there is none.
 pub(crate) fn interval_of_change(one: &Verdict) -> String {
     let (low, high) = ((one.low - 1.0) * 100.0, (one.high - 1.0) * 100.0);
     match low.is_finite() && high.is_finite() {
@@ -106,7 +124,7 @@ pub(crate) fn interval_of_change(one: &Verdict) -> String {
     }
 }
 
-/// A length of time to plan by, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.
+/// A duration for planning, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.
 pub(crate) fn about(seconds: f64) -> String {
     let minutes = (seconds / 60.0).ceil() as u64;
     match minutes {
@@ -117,7 +135,7 @@ pub(crate) fn about(seconds: f64) -> String {
     }
 }
 
-/// The same as a command line takes it: `25m`.
+/// The same as a command-line argument: `25m`.
 pub(crate) fn budget(seconds: f64) -> String {
     format!("{}m", ((seconds / 60.0).ceil() as u64).max(1))
 }
@@ -126,23 +144,25 @@ pub(crate) fn budget(seconds: f64) -> String {
 pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Class::Regression { proven: false } | Class::Improvement { proven: false } = verdict.class {
-        remarks.push(format!("may be less than the {} that matters", percent(verdict.mei)));
+        remarks.push(format!("may be smaller than the {} that matters", percent(verdict.mei)));
     }
     remarks.extend(verdict.tags.iter().filter_map(|tag| match tag {
-        Tag::TinyShift => Some(format!("a real change, below the {} that matters", percent(verdict.mei))),
-        Tag::Bimodal => Some("bimodal: restarts end up in one of two states".to_owned()),
-        Tag::OutlierBlock => {
-            Some(format!("one block is far off; held in, the ratio is {:.3}", verdict.huber_ratio))
+        Tag::TinyShift => {
+            Some(format!("a real change, but smaller than the {} that matters", percent(verdict.mei)))
         }
-        Tag::LaterBlocksDisagree => Some("later blocks do not bear it out".to_owned()),
+        Tag::Bimodal => Some("bimodal: after a restart the server ends up in one of two states".to_owned()),
+        Tag::OutlierBlock => {
+            Some(format!("outlier block: with it downweighted the ratio is {:.3}", verdict.huber_ratio))
+        }
+        Tag::LaterBlocksDisagree => Some("later blocks do not confirm it".to_owned()),
         Tag::Mixed => {
             let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| opposed.measure().label).collect();
             Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
-        Tag::NotSignificant => Some("may be chance: among so many verdicts one like it comes up".to_owned()),
+        Tag::NotSignificant => Some("may be chance: not significant among so many verdicts".to_owned()),
         Tag::Suspect => Some("suspect".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),
-        Tag::TooShort => Some("measured too short to rule stalls out".to_owned()),
+        Tag::TooShort => Some("not measured long enough to rule out stalls".to_owned()),
         Tag::Exact | Tag::Zeros | Tag::FromZero => None,
     }));
     remarks
@@ -152,25 +172,25 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
 pub(crate) fn remark(remark: &Remark) -> String {
     match remark {
         Remark::NoSteadyState { last_over_first: Some(ratio) } => format!(
-            "no steady state: from first to last window of a block its rate moves by {:+.1} %",
+            "no steady state: its rate changes by {:+.1} % from the first to the last window of a block",
             (ratio - 1.0) * 100.0
         ),
         Remark::NoSteadyState { last_over_first: None } => {
-            "no steady state: its rate changes level within windows".to_owned()
+            "no steady state: its rate shifts to another level within windows".to_owned()
         }
         Remark::LayoutSuspect => {
-            "layout suspect: the rate moved and instructions did not, so it waits, or its code lies worse in memory"
+            "layout suspect: the rate changed and the number of instructions did not; it waits more or less, or its code is laid out differently in memory"
                 .to_owned()
         }
         Remark::CountsPart { instructions, cpu_us } => format!(
-            "counts not used: {instructions:.2} times the instructions and {cpu_us:.2} times the CPU time are too far apart for \
-             one to stand for the other"
+            "instruction counts not used: instructions ({instructions:.2} times base's) and CPU time ({cpu_us:.2} times) \
+             disagree too much"
         ),
         Remark::UnlikeData(UnlikeData::NotAllVisible { table, pages, of }) => {
-            format!("unlike data: {pages} of {of} pages of {table} are not all-visible")
+            format!("data differ: {pages} of {of} pages of {table} are not all-visible")
         }
         Remark::UnlikeData(UnlikeData::LoadsDiffer { key, values }) => {
-            format!("unlike data: loads differ in {key}: {}", values.join(", "))
+            format!("data differ: loads have different {key}: {}", values.join(", "))
         }
     }
 }
@@ -181,18 +201,16 @@ pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     for remark in remarks {
         match remark {
             HostRemark::ManyVoid { void, done } => said.push(format!(
-                "noisy machine: the host spoilt {void} of {} blocks. Measure again on a quiet machine",
+                "noisy machine: it disturbed {void} of {} blocks. Measure again on a quiet machine",
                 void + done
             )),
-            HostRemark::CanaryMoved { name, ratio } => {
-                moved.push(format!("{name} by a factor of {ratio:.1}"))
-            }
+            HostRemark::CanaryMoved { name, ratio } => moved.push(format!("{name} varied {ratio:.1}-fold")),
         }
     }
     if !moved.is_empty() {
         said.push(format!(
-            "noisy machine: between valid blocks, canaries moved: {}. Something else uses this machine, or its \
-             clock changes; the section blocks shows when. Rates suffer most, counted instructions do not",
+            "noisy machine: between valid blocks, {}. Other programs use this machine, or its CPU frequency changes; \
+             see section blocks. Rates suffer most, counted instructions do not",
             moved.join(", ")
         ));
     }
@@ -204,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_rounded_up_to_what_one_plans_by() {
+    fn durations_are_rounded_up_for_planning() {
         let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
         assert_eq!(texts, ["10 s", "50 s", "2 min", "25 min", "3 h 10 min", "5 days"]);
         assert_eq!([3.0, 61.0, 1500.0].map(budget), ["1m", "2m", "25m"]);

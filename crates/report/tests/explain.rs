@@ -68,6 +68,6 @@ fn where_nothing_changed_it_is_said_how_to_ask_all_the_same() {
         let unknown = ExplainOptions { arms: vec!["v9".to_owned()], ..options.clone() };
         (explain_text(run, &options).unwrap(), explain_text(run, &unknown).unwrap_err().to_string())
     });
-    assert!(said.contains("looks at a test all the same"), "{said}");
-    assert_eq!(error, "no arm is called \"v9\"; there are: old, control, new");
+    assert!(said.contains("examines a test anyway"), "{said}");
+    assert_eq!(error, "no arm named \"v9\"; the arms are: old, control, new");
 }

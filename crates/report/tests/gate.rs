@@ -83,7 +83,7 @@ fn resources_close_the_gate_where_they_are_asked_for() {
     let gate = at_gate(&better, GateRules::default()).unwrap();
     assert_eq!(gate.outcome, Outcome::Passed, "{}", gate.markdown);
     assert!(
-        gate.markdown.contains("improvement of cost") || gate.markdown.contains("improvement update-index")
+        gate.markdown.contains("improvement in cost") || gate.markdown.contains("improvement update-index")
     );
     assert!(gate.markdown.contains("touches 9.700 % more blocks") && !gate.markdown.contains("REGRESSION"));
     assert_eq!(at_gate(&better, only(&[Detector::Blocks])).unwrap().outcome, Outcome::Regressed);

@@ -189,14 +189,14 @@ fn many_far_tests_are_cut_to_the_farthest() {
     let text = shown(&spec, &[Section::Headline], |_| {});
     let rows = text.lines().filter(|line| line.starts_with("0.") || line.starts_with("1."));
     assert_eq!(rows.count(), 40, "{text}");
-    assert!(text.contains("the 40 farthest of "), "{text}");
+    assert!(text.contains("the 40 farthest from 1 of "), "{text}");
 }
 
 #[test]
 fn one_arm_alone_has_no_ratios() {
     let spec = RunSpec { arms: vec![("18.1", "x10b")], ..RunSpec::default() };
     let text = shown(&spec, &[], |_| {});
-    assert!(text.contains("nothing to compare it with") && text.contains("\nQPS\n"), "{text}");
+    assert!(text.contains("no other arm to compare") && text.contains("\nQPS\n"), "{text}");
     assert!(!text.contains("Relative"), "{text}");
 }
 
@@ -244,7 +244,7 @@ fn alike_runs_are_compared_and_arms_of_one_name_told_apart() {
     };
     let error = timeless(&compare(&runs, &ambiguous).unwrap_err().to_string(), &[&runs[0], &runs[1]]);
     assert!(
-        error.contains("say which: small:postgres-16.11.x10a_c8r32, later:postgres-16.11.x10a_c8r32"),
+        error.contains("use one of: small:postgres-16.11.x10a_c8r32, later:postgres-16.11.x10a_c8r32"),
         "{error}"
     );
     let base = format!("{}:postgres-16.11.x10a_c8r32", runs[1].folder.name());
@@ -313,11 +313,11 @@ fn of_unlike_families() -> RunSpec {
 #[test]
 fn every_table_warns_of_builds_by_other_compilers() {
     let spec = of_unlike_families();
-    let compiled = "postgres-17.7 was built by gcc 4.4.7 -O2, base postgres-16.11 by gcc 12.2.0 -O2: part of a \
-                    difference may be the build's";
+    let compiled = "postgres-17.7 was built with gcc 4.4.7 -O2, base postgres-16.11 with gcc 12.2.0 -O2: part of a \
+                    difference may come from the build";
     let linked = "mysql-18.1 runs with its own glibc 2.41, base postgres-16.11 with system glibc 2.36: part of a \
-                  difference may be the build's";
-    let unlike = "the arms are of unlike DBMSs (PostgreSQL, MySQL): what differs is more than a version";
+                  difference may come from the build";
+    let unlike = "the arms run different DBMSs (PostgreSQL, MySQL): they differ in more than a version";
     let all: Vec<Section> = Section::ALL.to_vec();
     let report: serde_json::Value = serde_json::from_str(&in_format(&spec, &all, Format::Json)).unwrap();
     let tables = report["tables"].as_array().unwrap();

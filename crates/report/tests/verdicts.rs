@@ -35,7 +35,7 @@ fn stalls_that_the_mean_hides_are_told() {
     let stalls = vec![(2, "hot-points", 150_000)];
     let spec = Spec { stalls, blocks: 8, block_sd: 0.002, ..Spec::default() };
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
-    let told = "REGRESSION of stalls hot-points: stalls take 2.670 % more of the time";
+    let told = "REGRESSION in stalls hot-points: stalls take 2.670 % more of the time";
     assert!(text.contains(told) && text.contains("Stalls: 1 regression."), "{text}");
     assert_snapshot!("variance_text", shown(&spec, &[Section::Variance], Format::Text));
 }
@@ -68,9 +68,9 @@ fn a_run_that_cannot_be_trusted_says_so() {
     // The control differs from base, and a third of the blocks are void.
     let spec = Spec { effects: vec![(1, "insert", 0.9, 1.05)], void: 2, blocks: 6, ..Spec::default() };
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
-    assert!(text.contains("32 verdicts, 3 false: insert rate 0.90"), "{text}");
+    assert!(text.contains("3 false alarms in 32 verdicts: insert rate 0.90"), "{text}");
     assert!(text.contains("ALARM"), "{text}");
-    assert!(text.contains("noisy machine: the host spoilt 2 of 6 blocks"), "{text}");
+    assert!(text.contains("noisy machine: it disturbed 2 of 6 blocks"), "{text}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn protocols_are_compared_by_what_only_the_sequence_shows() {
     let names = [isolated.folder.name(), sequence.folder.name()];
     let text = rqps_report::compare(&[sequence, isolated], &options).unwrap();
     let text = text.replace(&names[0], "ISOLATED").replace(&names[1], "SEQUENCE");
-    let (_, last) = text.split_once("What only the sequence shows").unwrap();
+    let (_, last) = text.split_once("Changes that only the sequence shows").unwrap();
     assert_snapshot!("state_dependent_text", last);
 }
 
@@ -115,8 +115,8 @@ fn of_unlike_builds(results: &std::path::Path) -> Run {
 fn a_table_about_one_arm_warns_of_no_other_arms_build() {
     let results = tempfile::tempdir().unwrap();
     let run = of_unlike_builds(results.path());
-    let warning = "postgres-18.2 was built by clang 14.0.6 with unknown flags, base postgres-17.7 by gcc 12.2.0 with \
-                   unknown flags: part of a difference may be the build's";
+    let warning = "postgres-18.2 was built with clang 14.0.6 with unknown flags, base postgres-17.7 with gcc 12.2.0 with \
+                   unknown flags: part of a difference may come from the build";
     let shown = |sections: &[Section], format| {
         show(&run, &Options { sections: sections.to_vec(), format, ..Options::default() }).unwrap()
     };

@@ -14,7 +14,7 @@ fn exit_codes_say_whether_a_change_may_pass() {
     let too_few = made(&Spec { blocks: 2, ..Spec::default() });
     let gate = |arguments: &[&str], code| bench.call(&[&["gate"], arguments].concat()).expect(code);
     assert!(gate(&[&same], 0).stdout.contains("rqps gate: passed"));
-    assert!(gate(&[&dearer], 1).stdout.contains("REGRESSION of cost insert"));
+    assert!(gate(&[&dearer], 1).stdout.contains("REGRESSION in cost insert"));
     gate(&[&dearer, "--fail-on", "rate"], 0);
     gate(&[&noisy], 0);
     gate(&[&noisy, "--inconclusive-is-failure"], 4);
@@ -44,8 +44,8 @@ fn base_and_head_are_measured_together() {
     let gate = ["gate", "--base", &build, "--head", &build, "--plan", &plan, "--tests", "point-query"];
     let ended = bench.call(&gate).expect(0);
     assert!(ended.stdout.contains("## rqps gate: passed"), "{}", ended.stdout);
-    let of_control = ended.stdout.lines().find(|line| line.contains("base against itself: "));
-    assert!(of_control.is_some_and(|line| line.ends_with(" verdicts, 0 false")), "{}", ended.stdout);
+    let of_control = ended.stdout.lines().find(|line| line.contains("A/A check"));
+    assert!(of_control.is_some_and(|line| line.contains(": 0 false alarms in ")), "{}", ended.stdout);
     assert!(ended.stdout.contains("blocks: 3 done"), "{}", ended.stdout);
     // The run is there like any other.
     bench.call(&["gate", "last", "--fail-on", "cost"]).expect(0);

@@ -100,7 +100,7 @@ fn exports_go_where_they_are_sent() {
     let nowhere = bench.call(&["export"]).expect(2).stderr;
     assert!(nowhere.contains("--to DIR"), "{nowhere}");
     let said = bench.call(&["export", &name, "last", "--to", "out"]).expect(2).stderr;
-    assert!(said.contains("two runs are called"), "{said}");
+    assert!(said.contains("two runs are named"), "{said}");
     let files = bench
         .call(&["export", "--to", "out", "--as", "csv,parquet,csv", "--table", "blocks,canaries,blocks"])
         .expect(0);
@@ -108,7 +108,7 @@ fn exports_go_where_they_are_sent() {
     let all = bench.call(&["export", "--to", "out", "--force"]).expect(0);
     assert!(all.stderr.contains("in out") && bench.path().join("out/windows.parquet").is_file());
     let there = bench.call(&["export", "--to", "out"]).expect(2).stderr;
-    assert!(there.contains("out/runs.parquet is there already") && there.contains("--force"), "{there}");
+    assert!(there.contains("out/runs.parquet already exists") && there.contains("--force"), "{there}");
     let lines = bench.call(&["export", "--table", "blocks", "--json"]).expect(0).stdout;
     assert_eq!(lines.lines().map(|line| json(line)["block"].clone()).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
 }

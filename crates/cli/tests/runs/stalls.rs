@@ -58,6 +58,6 @@ fn stalls_are_a_regression_where_the_mean_is_none() {
     gate("rate", 0);
     if stalls.class.is_regression() {
         let said = gate("stalls", 1).stdout;
-        assert!(said.contains("REGRESSION of stalls point-query: stalls take"), "{said}");
+        assert!(said.contains("REGRESSION in stalls point-query: stalls take"), "{said}");
     }
 }

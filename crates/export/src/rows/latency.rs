@@ -1,4 +1,4 @@
-//! What only the whole histogram of a window tells: percentiles that the database has not, and the distribution.
+//! What needs the whole histogram of a window: percentiles that the database does not have, and the distribution.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;

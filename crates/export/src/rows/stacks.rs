@@ -5,7 +5,7 @@ use rqps_store::{Cell, Profile, Run};
 use super::{Sink, places};
 use crate::error::Result;
 
-/// Whether the file of a profile's stacks is there: whoever copies a database may leave it behind.
+/// Whether the file of a profile's stacks exists: it may be missing if someone copied only the database.
 pub(crate) fn has_stacks(run: &Run, profile: &Profile) -> bool {
     run.folder.path().join(&profile.file).is_file()
 }

@@ -1,4 +1,4 @@
-//! What is said about each arm in each test, with every figure behind it.
+//! The verdicts on each arm in each test, with every figure behind them.
 
 use rqps_stats::{Class, Tag};
 use rqps_store::{Cell, Run};
@@ -47,8 +47,8 @@ pub(super) fn rows(run: &Run, judged: &RunVerdicts, sink: &mut Sink<'_>) -> Resu
 
 fn remark(tag: Tag) -> &'static str {
     match tag {
-        Tag::TinyShift => "a shift smaller than what matters",
-        Tag::Bimodal => "two states",
+        Tag::TinyShift => "real but smaller than what matters",
+        Tag::Bimodal => "bimodal",
         Tag::OutlierBlock => "outlier block",
         Tag::Exact => "exact",
         Tag::Zeros => "zeros",
@@ -57,7 +57,7 @@ fn remark(tag: Tag) -> &'static str {
         Tag::Mixed => "mixed",
         Tag::NotSignificant => "not significant",
         Tag::Suspect => "suspect",
-        Tag::BeyondLooks => "beyond the looks",
+        Tag::BeyondLooks => "too noisy",
         Tag::TooShort => "windows too short",
     }
 }

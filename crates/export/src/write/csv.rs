@@ -22,7 +22,7 @@ impl<W: Write> Csv<W> {
             self.has_header = true;
             self.writer
                 .write_record(self.table.columns.iter().map(|column| column.name))
-                .map_err(of_system)?;
+                .map_err(system_error)?;
         }
         Ok(())
     }
@@ -37,9 +37,9 @@ impl<W: Write> Rows for Csv<W> {
                 Cell::Text(text) => self.writer.write_field(text),
                 cell => self.writer.write_field(json(column, cell).to_string()),
             }
-            .map_err(of_system)?;
+            .map_err(system_error)?;
         }
-        self.writer.write_record(None::<&[u8]>).map_err(of_system)
+        self.writer.write_record(None::<&[u8]>).map_err(system_error)
     }
 
     fn finish(mut self: Box<Self>) -> std::io::Result<()> {
@@ -48,8 +48,8 @@ impl<W: Write> Rows for Csv<W> {
     }
 }
 
-/// What the system said, where it is behind the error: a closed pipe and a full disk are told as such.
-fn of_system(error: csv::Error) -> std::io::Error {
+/// The system error behind a CSV error, so that a closed pipe and a full disk are reported as such.
+fn system_error(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => std::io::Error::other(format!("{other:?}")),

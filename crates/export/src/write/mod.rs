@@ -18,7 +18,7 @@ pub(crate) type Row = Rc<[Cell]>;
 /// Takes the rows of a table. A full disk or a closed pipe is an error of the file.
 pub(crate) trait Rows {
     fn put(&mut self, row: &Row) -> std::io::Result<()>;
-    /// Writes what has been kept.
+    /// Writes what is still buffered.
     fn finish(self: Box<Self>) -> std::io::Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! Parquet: rows are kept until there are enough for a row group, and written column by column.
+//! Parquet: rows are buffered until they fill a row group, then written column by column.
 
 use std::io::{Error, Result, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::table::{Column, Kind, Table};
 use crate::write::{Row, Rows};
 use rqps_store::Cell;
 
-/// Rows of a row group: large enough to compress well, small enough to be kept in memory.
+/// Rows per row group: large enough to compress well, small enough to fit in memory.
 const ROWS_MAX: usize = 16_384;
 /// Text of a row group, so that tables of long texts stay small in memory too.
 const TEXT_BYTES_MAX: usize = 16 << 20;
@@ -89,7 +89,7 @@ fn field(column: &'static Column) -> Result<TypePtr> {
     Ok(Arc::new(field))
 }
 
-/// What the system said, where it is behind the error: a full disk is told as such.
+/// The system error behind a Parquet error, so that a full disk is reported as such.
 fn unwrap_io(error: parquet::errors::ParquetError) -> Error {
     match error {
         parquet::errors::ParquetError::External(source) => match source.downcast::<Error>() {
@@ -100,7 +100,7 @@ fn unwrap_io(error: parquet::errors::ParquetError) -> Error {
     }
 }
 
-/// Writes the values that there are; which are missing is in the levels alone.
+/// Writes the values that are not null; the definition levels tell which are.
 fn write_column<'c>(
     out: &mut SerializedColumnWriter<'_>,
     column: &Column,

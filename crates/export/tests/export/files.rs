@@ -44,7 +44,7 @@ fn files_are_whole_or_not_there_and_never_replaced_unasked() {
     fs::write(dir.join("arms.csv"), "mine").unwrap();
     let refused = export(&run, &dir, &options(false, &go)).unwrap_err();
     assert!(refused.is_usage());
-    assert!(refused.to_string().contains("arms.csv is there already, and 3 more"), "{refused}");
+    assert!(refused.to_string().contains("arms.csv already exists, and 3 more"), "{refused}");
     assert_eq!(fs::read_to_string(dir.join("arms.csv")).unwrap(), "mine");
     export(&run, &dir, &options(true, &go)).unwrap();
     assert!(fs::read_to_string(dir.join("arms.csv")).unwrap().starts_with("run,arm,position"));
@@ -91,12 +91,12 @@ fn what_was_left_behind_is_told_and_hinders_nothing_else() {
     let rows: Vec<u64> = exported.files.iter().map(|file| file.rows).collect();
     assert_eq!((rows[0], rows[1]), (2, 0));
     assert!(
-        exported.remarks[0].contains("profiles/old.point-query.folded is gone"),
+        exported.remarks[0].contains("profiles/old.point-query.folded is missing"),
         "{:?}",
         exported.remarks
     );
     assert!(
-        exported.remarks[1].contains("no verdicts of made-up") && exported.remarks[1].contains("plan.toml")
+        exported.remarks[1].contains("no verdicts for made-up") && exported.remarks[1].contains("plan.toml")
     );
 }
 
@@ -106,5 +106,5 @@ fn runs_of_one_name_are_refused() {
     let path = write_run(results.path(), "details");
     let runs = [RunFolder::open(&path).unwrap(), RunFolder::open(&path).unwrap()];
     let refused = print(&runs, table("runs").unwrap(), Format::Csv, Vec::new()).unwrap_err();
-    assert!(refused.is_usage() && refused.to_string().contains("two runs are called"), "{refused}");
+    assert!(refused.is_usage() && refused.to_string().contains("two runs are named"), "{refused}");
 }

@@ -5,8 +5,9 @@ use rqps_stats::{Metric, Verdict};
 use rqps_store::counted;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gate::ArmAtGate;
+use crate::render::json::pretty;
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -18,10 +19,7 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
             entries.extend(line.all().filter_map(|one| entry(name, line.test, one, warnings)));
         }
     }
-    let mut text =
-        serde_json::to_string_pretty(&entries).map_err(|error| Error::Output(error.to_string()))?;
-    text.push('\n');
-    Ok(text)
+    pretty(&Value::Array(entries))
 }
 
 /// An entry for each metric, so that names stay the same from run to run. None where there is no

@@ -1,5 +1,5 @@
-//! The gate as JUnit XML: a suite for each candidate and detector, a case for each test. The layout is the one that CI
-//! systems read: <https://github.com/testmoapp/junitxml>.
+//! The gate as JUnit XML: a suite for each candidate and detector, a case for each test. CI systems read this layout:
+//! <https://github.com/testmoapp/junitxml>.
 
 use std::io;
 
@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
 use crate::verdict_lines::{Judged, Line};
 
-/// One case: what it is called, and what is said of it.
+/// One test case.
 struct Case<'a> {
     test: &'a str,
-    says: String,
-    closes: bool,
+    message: String,
+    fails: bool,
     /// Whether nothing was decided, or it may be chance.
     open: bool,
 }
@@ -23,18 +23,15 @@ struct Case<'a> {
 /// An arm's verdicts by one detector.
 struct Suite<'a> {
     name: String,
-    /// What has to be read with every verdict.
+    /// Warnings that apply to every verdict.
     warnings: &'a [String],
     cases: Vec<Case<'a>>,
 }
 
 pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules) -> Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    write(&mut writer, judged, arms, rules).map_err(|error| Error::Output(error.to_string()))?;
-    let mut text =
-        String::from_utf8(writer.into_inner()).map_err(|error| Error::Output(error.to_string()))?;
-    text.push('\n');
-    Ok(text)
+    write(&mut writer, judged, arms, rules).map_err(Error::output)?;
+    Ok(String::from_utf8(writer.into_inner()).map_err(Error::output)? + "\n")
 }
 
 fn write(
@@ -55,8 +52,8 @@ fn write(
             }
         }
     }
-    let all = |closes: bool| -> usize {
-        suites.iter().flat_map(|suite| &suite.cases).filter(|case| !closes || case.closes).count()
+    let all = |fails: bool| -> usize {
+        suites.iter().flat_map(|suite| &suite.cases).filter(|case| !fails || case.fails).count()
     };
     writer
         .create_element("testsuites")
@@ -71,14 +68,19 @@ fn write(
 
 fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: &GateRules) -> Option<Case<'a>> {
     if let Some(missed) = line.missed.as_ref().filter(|_| of == Detector::Rate) {
-        let closes = rules.closes_on_missed(missed);
+        let fails = rules.fails_on_missed(missed);
         let open = missed.by_arm && missed.by_base;
-        return Some(Case { test: line.test, says: missed.said.clone(), closes, open });
+        return Some(Case { test: line.test, message: missed.text.clone(), fails, open });
     }
     let verdict = line.all().find(|verdict| verdict.detector == of)?;
-    let (says, closes) = (line.part(verdict, judged), rules.closes_on(verdict));
+    let (message, fails) = (line.part(verdict, judged), rules.fails_on(verdict));
     let may_be_chance = verdict.class.is_change() && !verdict.significant;
-    Some(Case { test: line.test, says, closes, open: verdict.class == Class::Inconclusive || may_be_chance })
+    Some(Case {
+        test: line.test,
+        message,
+        fails,
+        open: verdict.class == Class::Inconclusive || may_be_chance,
+    })
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'_>) -> io::Result<()> {
@@ -88,7 +90,7 @@ fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'
         .with_attributes([
             ("name", name.as_str()),
             ("tests", cases.len().to_string().as_str()),
-            ("failures", count(|case| case.closes).as_str()),
+            ("failures", count(|case| case.fails).as_str()),
             ("skipped", count(is_skipped).as_str()),
         ])
         .write_inner_content(|writer| {
@@ -98,7 +100,7 @@ fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'
             cases.iter().try_for_each(|case| {
                 let element = writer.create_element("testcase");
                 let element = element.with_attributes([("classname", name.as_str()), ("name", case.test)]);
-                element.write_inner_content(|writer| said(writer, case)).map(|_| ())
+                element.write_inner_content(|writer| write_message(writer, case)).map(|_| ())
             })
         })?;
     Ok(())
@@ -114,19 +116,19 @@ fn properties(writer: &mut Writer<Vec<u8>>, warnings: &[String]) -> io::Result<(
     Ok(())
 }
 
-/// What is open and closes no gate is neither passed nor failed.
+/// An inconclusive case that does not fail the gate has neither passed nor failed.
 fn is_skipped(case: &Case<'_>) -> bool {
-    case.open && !case.closes
+    case.open && !case.fails
 }
 
-fn said(writer: &mut Writer<Vec<u8>>, case: &Case<'_>) -> io::Result<()> {
-    let message = [("message", case.says.as_str())];
-    if case.closes {
+fn write_message(writer: &mut Writer<Vec<u8>>, case: &Case<'_>) -> io::Result<()> {
+    let message = [("message", case.message.as_str())];
+    if case.fails {
         writer.create_element("failure").with_attributes(message).write_empty()?;
     } else if is_skipped(case) {
         writer.create_element("skipped").with_attributes(message).write_empty()?;
     } else {
-        writer.create_element("system-out").write_text_content(BytesText::new(&case.says))?;
+        writer.create_element("system-out").write_text_content(BytesText::new(&case.message))?;
     }
     Ok(())
 }

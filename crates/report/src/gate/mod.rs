@@ -1,4 +1,4 @@
-//! The gate: whether a run's verdicts let a change pass, told to people and to programs.
+//! The gate: whether a run's verdicts let a change pass, for people and for programs.
 
 mod benchmark;
 mod junit;
@@ -12,7 +12,7 @@ use crate::reading::Reading;
 use crate::sides::Sides;
 use crate::verdict_lines::{Judged, Line, Missed};
 
-/// What makes the gate close.
+/// What makes the gate fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRules {
     /// Significant regressions of these. Of the cost those that are not mixed: something else that an operation takes
@@ -76,7 +76,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     if !verdicts().any(looked) && missed().next().is_none() {
         return Err(Error::NothingJudged { run: run.folder.name(), blocks: judged.verdicts.blocks_done });
     }
-    let fell_short = missed().any(|missed| rules.closes_on_missed(missed));
+    let fell_short = missed().any(|missed| rules.fails_on_missed(missed));
     let outcome = if fell_short || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
     } else if verdicts().any(|verdict| rules.is_missing(verdict)) {
@@ -101,14 +101,14 @@ struct ArmAtGate<'a> {
 }
 
 impl GateRules {
-    /// Whether background writes that an arm did not keep, and base did, keep a change out, as a regression of the
-    /// rate.
-    fn closes_on_missed(&self, missed: &Missed) -> bool {
+    /// Whether an arm that missed its target rate of background writes, while base met it, fails the gate: it counts as
+    /// a regression of the rate.
+    fn fails_on_missed(&self, missed: &Missed) -> bool {
         self.fail_on.contains(&Detector::Rate) && missed.is_regression()
     }
 
-    /// Whether this verdict alone keeps a change out.
-    fn closes_on(&self, verdict: &Verdict) -> bool {
+    /// Whether this verdict alone fails the gate.
+    fn fails_on(&self, verdict: &Verdict) -> bool {
         self.is_regression(verdict) || self.is_missing(verdict)
     }
 
@@ -116,7 +116,7 @@ impl GateRules {
     /// run does not.
     fn is_regression(&self, verdict: &Verdict) -> bool {
         let is_asked_for = match verdict.is_mixed() {
-            // Who names a resource means it, whatever else was saved for it.
+            // A resource that is named explicitly counts, whatever else was saved in exchange.
             true => {
                 self.mixed || (verdict.detector.is_resource() && self.fail_on.contains(&verdict.detector))
             }

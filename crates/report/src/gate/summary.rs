@@ -1,4 +1,5 @@
-//! The gate in Markdown: what it says, what changed, what is open, how far to trust it; all tests folded away.
+//! The gate in Markdown: its outcome, what changed, what is inconclusive, how far to trust it; all tests are folded
+//! away.
 
 use rqps_verdicts::version_rows;
 
@@ -22,12 +23,12 @@ pub(super) fn markdown(
     let open = if open == 0 {
         String::new()
     } else {
-        format!(", {open} of {} verdicts open", verdicts_of().count())
+        format!(", {open} of {} verdicts inconclusive", verdicts_of().count())
     };
     let says = match outcome {
         Outcome::Passed => "passed",
         Outcome::Regressed => "REGRESSION",
-        Outcome::Undecided => "not decided",
+        Outcome::Undecided => "undecided",
     };
     document.push(Block::Heading(2, format!("rqps gate: {says}{open}")));
     document.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));

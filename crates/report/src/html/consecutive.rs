@@ -1,4 +1,4 @@
-//! Steps that follow one another at a glance: the tables of all of them, with the colours of ranges.
+//! Consecutive steps at a glance: the tables of all of them, coloured by range.
 
 use maud::{Markup, html};
 
@@ -11,8 +11,8 @@ use crate::sides::Layout;
 /// What is shown at once, and what is folded away under a line.
 const SHOWN: [Section; 4] = [Section::Absolute, Section::Relative, Section::Background, Section::Connections];
 const FOLDED: [(&str, &[Section]); 2] = [
-    ("CPU of server and client, and how each step went", &[Section::Cpu, Section::Ends]),
-    ("Sizes, deleted rows that are still there, planning of the DELETE", &[Section::State]),
+    ("CPU of server and client, outcome of each step", &[Section::Cpu, Section::Ends]),
+    ("Sizes, dead rows, planning of the DELETE", &[Section::State]),
 ];
 
 /// The section; none of a run whose tests are measured for themselves.
@@ -32,7 +32,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
                 "Rates are coloured by the range of their column: "
                 span.swatch.best { "the best quarter" } " "
                 span.swatch.worst { "the worst quarter, unless all are within 20 % of the best" } " "
-                span.swatch.unranked { "! not ranked: background writes not kept" }
+                span.swatch.unranked { "! not ranked: missed target of background writes" }
             }
             (blocks::blocks(&shown, 3))
             @for (summary, folded) in &folded {

@@ -26,7 +26,7 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let mut files = Vec::new();
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
     for chart in ratios::all(&page) {
-        let mut chart = RatioChart { width: RatioChart::default().width, ..chart };
+        let mut chart = RatioChart { width: rqps_charts::WIDTH_DEFAULT, ..chart };
         // What a page links to is not in a file.
         chart.rows.iter_mut().for_each(|row| row.href = None);
         file(chart.id.clone(), chart.svg(Theme::Light));

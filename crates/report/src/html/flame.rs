@@ -114,13 +114,10 @@ fn attribute(of: &BytesStart<'_>, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rqps_charts::{FlameOptions, flamegraph_with};
 
     #[test]
     fn only_frames_are_left_and_names_stay_names() {
-        let drawn =
-            flamegraph_with("backend;<script>x</script> 3\nbackend;b&c 1\n", "t", &FlameOptions::default());
-        let drawn = drawn.unwrap();
+        let drawn = rqps_charts::flamegraph("backend;<script>x</script> 3\nbackend;b&c 1\n", "t").unwrap();
         let graph = |bytes_max| embedded(&drawn, "graph", bytes_max).unwrap().unwrap();
         let (markup, left_out) = graph(1000);
         let markup = markup.into_string();

@@ -1,14 +1,14 @@
-//! What a verdict looks like on the page: a shape and a word beside the colour, so that none of them is needed alone.
+//! How a verdict looks on the page: a shape and a word in addition to the colour, so that none is needed alone.
 
 use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
 
-/// What was found on one test of one arm.
+/// The verdict on one test of one arm, as the page shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Mark {
     Worse,
     Better,
-    /// Changed, and something else that an operation takes has changed the other way.
+    /// Changed, and another resource changed in the other direction.
     Mixed,
     Same,
     Open,
@@ -62,11 +62,11 @@ impl Mark {
             (Self::Better, Detector::Cost) => "costs less",
             (Self::Worse, Detector::Stalls) => "stalls more",
             (Self::Better, Detector::Stalls) => "stalls less",
-            (Self::Worse, _) => "more of it",
-            (Self::Better, _) => "less of it",
+            (Self::Worse, _) => "uses more",
+            (Self::Better, _) => "uses less",
             (Self::Mixed, _) => "mixed",
             (Self::Same, _) => "the same",
-            (Self::Open, _) => "not decided",
+            (Self::Open, _) => "inconclusive",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was run, on what and how, so that a reader can judge it and do it again.
+//! What was run, on which host and how, so that a reader can judge and reproduce it.
 
 use maud::{Markup, html};
 use rqps_store::Arm;
@@ -11,28 +11,31 @@ use crate::render::html::code_box;
 use crate::section::Section;
 use crate::tables::host;
 
-/// Words of this page and what they mean: the glossary has all of them.
+/// Terms of this page; GLOSSARY.md has all of them.
 const WORDS: [(&str, &str); 14] = [
-    ("arm", "a variant's place in the plan: what is compared. One arm is base, the others are candidates"),
+    ("arm", "a variant that takes part in the comparison. One arm is base, the others are candidates"),
     ("base", "the arm that ratios are relative to"),
     (
         "control",
-        "the base measured again, as an arm of its own: whatever a verdict calls on it is a false alarm",
+        "base measured a second time, as another arm (A/A): any change reported on it is a false alarm",
     ),
-    ("rate, rQPS", "operations per second; relative to base's in the same test"),
-    ("operation", "a query as sysbench counts them, BEGIN and COMMIT included; for scan a thousand rows"),
-    ("cost", "what one operation takes the server: instructions, CPU time, WAL, rows and blocks, fsyncs"),
+    ("rate, rQPS", "operations per second; rQPS is the rate divided by base's in the same test"),
+    ("operation", "a query as sysbench counts them, including BEGIN and COMMIT; for scan a thousand rows"),
+    ("cost", "what one operation takes of the server: instructions, or CPU time if they are not counted"),
     ("block", "one replicate: a restart of every arm from the same data, or one pass of a sequence"),
-    ("window", "one measured stretch of one test on one arm"),
-    ("slower, costs more", "worse than base, by a test whose error over all looks is held"),
-    ("the same", "the difference is smaller than what matters"),
-    ("not decided", "neither a change nor its absence is shown. It does not mean the same"),
+    ("window", "one measurement of one test on one arm"),
     (
-        "could show",
-        "the smallest change for the worse that so many blocks would have shown with 80 % probability",
+        "slower, costs more",
+        "worse than base; the test keeps its error rate although results are checked several times",
     ),
-    ("canary", "small fixed work of the host itself, before and after each block"),
-    ("void", "of a block: spoilt by the host or cut off. None of its windows is a result"),
+    ("the same", "the difference is smaller than what matters"),
+    ("inconclusive", "neither a change nor its absence could be established. It does not mean the same"),
+    (
+        "detectable",
+        "the smallest change for the worse that this many blocks would have detected with 80 % probability",
+    ),
+    ("canary", "a small fixed workload that probes the host before and after each block"),
+    ("void", "of a block: disturbed by the host or interrupted. None of its windows counts"),
 ];
 
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
@@ -52,16 +55,16 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             h3 { "Host" }
             (tables(&[Section::Host])?)
             @if !page.run.blocks.is_empty() {
-                details { summary { "Blocks, with the host around them" } (tables(&[Section::Blocks])?) }
+                details { summary { "Blocks, with canaries" } (tables(&[Section::Blocks])?) }
             }
             details { summary { "Loads and settles" } (tables(&[Section::Loads, Section::Settles])?) }
             @if !remarks.is_empty() {
-                h3 { "What did not go as planned" }
+                h3 { "Problems during the run" }
                 (blocks::blocks(&remarks, 3))
             }
-            h3 { "To do it again" }
+            h3 { "How to reproduce it" }
             (again(page)?)
-            h3 { "Words" }
+            h3 { "Glossary" }
             dl.words { @for (word, means) in WORDS { dt { (word) } dd { (means) } } }
         }
     })
@@ -95,7 +98,7 @@ fn configs(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Settings in which the servers differ, by what they said themselves.
+/// Settings in which the servers differ, as they report them.
 fn settings(page: &Page<'_>) -> Markup {
     let all = page.sides.base_first();
     let value = |side: &crate::sides::Side<'_>, name: &str| {
@@ -118,7 +121,7 @@ fn settings(page: &Page<'_>) -> Markup {
                         } }
                         tbody { @for name in &names { tr {
                             th scope="row" { (name) }
-                            @for side in &all { td { (value(side, name).unwrap_or_else(|| "not known".to_owned())) } }
+                            @for side in &all { td { (value(side, name).unwrap_or_else(|| "unknown".to_owned())) } }
                         } } }
                     }
                 }
@@ -133,10 +136,10 @@ fn again(page: &Page<'_>) -> Result<Markup> {
         .map_err(|error| Error::Output(format!("{} cannot be read: {error}", path.display())))?;
     let name = page.run.folder.name();
     Ok(html! {
-        p { "Save the plan below as " code { "plan.toml" } " and run it; its arms are obtained and checked by their "
-            "hashes, its seeds are in it." }
+        p { "Save the plan below as " code { "plan.toml" } " and run it. It contains the seeds; builds are fetched and "
+            "verified by their hashes." }
         (code_box(&format!("rqps plan check plan.toml\nrqps run plan.toml\nrqps report last --html\n\
-            # this run, with a later base or by other sections\nrqps show {name}\nrqps explain {name}"), "Commands"))
+            # other sections of this run\nrqps show {name}\nrqps explain {name}"), "Commands"))
         details { summary { "The plan" } (code_box(&plan, "Plan")) }
     })
 }

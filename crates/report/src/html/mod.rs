@@ -31,7 +31,8 @@ use std::collections::BTreeSet;
 
 use crate::document::{Block, Table};
 use crate::error::Result;
-use crate::explain::{is_told, sentence};
+use crate::explain::{is_reported, sentence};
+use crate::number;
 use crate::reading::Reading;
 use crate::section::Section;
 use crate::sides::{Side, Sides, TestStep, Which};
@@ -85,7 +86,7 @@ impl<'a> Page<'a> {
         let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
         let steps = sides.steps(Which::Tests);
         let mut explanations = explain(run, verdicts, &Asked::default())?;
-        explanations.retain(|one| is_told(judged.as_ref(), one));
+        explanations.retain(|one| is_reported(judged.as_ref(), one));
         let mut variance = Vec::new();
         for block in Section::Variance.blocks(&sides, false)? {
             if let Block::Table(table) = block {
@@ -169,8 +170,7 @@ impl<'a> Page<'a> {
 
     /// Rate relative to base; none where one of them is missing.
     fn ratio(&self, arm: usize, test: &str) -> Option<f64> {
-        let ratio = self.side(arm).rate(test)? / self.sides.base.rate(test)?;
-        ratio.is_finite().then_some(ratio)
+        number::ratio(self.side(arm).rate(test), self.sides.base.rate(test))
     }
 
     /// Whether the arm or base did not keep the test's rate of background writes, so that its ratio ranks nobody.

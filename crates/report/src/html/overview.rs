@@ -1,5 +1,5 @@
-//! Every test in one table: what was found on each variant, or without verdicts the relative rates. A reader who wants
-//! the changes alone can have them; each row leads to its test.
+//! Every test in one table: the verdicts on each variant, or without verdicts the relative rates. A filter leaves only
+//! the changes; each row links to its test.
 
 use maud::{Markup, html};
 use rqps_stats::{Detector, Verdict};
@@ -34,7 +34,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             @for warning in page.sides.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
             p.legend {
                 @if page.judged.is_some() {
-                    "Rate and cost of one operation relative to " strong { (page.sides.base.arm.name) } ", with the \
+                    "Rate and cost per operation relative to " strong { (page.sides.base.arm.name) } ", with the \
                     interval of the ratio. A rate below 1 is slower; a cost above 1 is more expensive. "
                     @for mark in Mark::ALL {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
@@ -97,7 +97,7 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                             td {}
                             @for arm in &arms {
                                 th colspan=(detectors.len()) scope="colgroup" {
-                                    (page.name(*arm)) @if Some(*arm) == control { " (base again)" }
+                                    (page.name(*arm)) @if Some(*arm) == control { " (A/A control)" }
                                 }
                             }
                             @if with_reasons { td {} }
@@ -169,7 +169,7 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
     }
 }
 
-/// The first finding of the explanation, or what the verdicts would still take.
+/// The first finding of the explanation, or how much more the verdicts need.
 fn reason(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> String {
     if let Some(reason) = page.first_reason(&step.name, arm) {
         return reason;
@@ -181,7 +181,7 @@ fn reason(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> 
         (!said.is_empty()).then(|| format!("{}: {}", subject(detector), said.join("; ")))
     };
     if let Some(missed) = judged.missed(arm, &step.name) {
-        return missed.said;
+        return missed.text;
     }
     let remarks = RunVerdicts::remarks_on(&judged.verdicts, &step.name, arm).iter().map(words::remark);
     [Detector::Rate, Detector::Cost]

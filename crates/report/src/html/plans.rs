@@ -23,7 +23,7 @@ pub(super) fn side_by_side(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     Ok(html! {
         @if !statements.is_empty() {
             details open[differs] {
-                summary { "Query plans" @if differs { ": they differ" } @else { ": the same on every arm" } }
+                summary { "Query plans" @if differs { " (different)" } @else { " (the same on every arm)" } }
                 @for statement in &statements {
                     h4 { (statement.name) }
                     (code_box(&shortened_plan(&statement.sql), "Statement"))

@@ -1,8 +1,8 @@
-//! Flamegraphs of a test: base, each profiled arm, and what differs between the two. They are the largest things of the
+//! Flamegraphs of a test: base, each profiled arm, and the difference of the two. They are the largest part of the
 //! page, so they share a budget.
 
 use maud::{Markup, html};
-use rqps_charts::{FlameOptions, flamegraph_difference_with, flamegraph_with};
+use rqps_charts::{flamegraph, flamegraph_difference};
 use rqps_store::{Profile, Recorded};
 
 use super::Page;
@@ -44,8 +44,8 @@ pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, bytes_max: usize) ->
             details {
                 summary { "CPU profiles" }
                 p.legend {
-                    "Width is CPU time. Taken in a pass of its own, in no measured window."
-                    span.script-only { " A click makes a frame as wide as the graph; one on the lowest undoes it." }
+                    "Width is CPU time. Profiles come from a separate pass, not from measured windows."
+                    span.script-only { " Click a frame to zoom in, the bottom frame to zoom out." }
                 }
                 @for one in shown { (one) }
             }
@@ -62,16 +62,12 @@ fn graph(
 ) -> Result<Markup> {
     let (profile, arm) = (&one.result, &one.action.arm);
     let folded = page.run.folded(profile)?;
-    let options = FlameOptions {
-        script: false,
-        subtitle: None,
-        operations: base.map(|base| (base.result.operations, profile.operations)),
-    };
     let drawn = match base {
-        None => flamegraph_with(&folded, &format!("{arm}, {}", profile.test), &options),
+        None => flamegraph(&folded, &format!("{arm}, {}", profile.test)),
         Some(base) => {
-            let title = format!("{arm} against {}, {}: red took more", base.action.arm, profile.test);
-            flamegraph_difference_with(&page.run.folded(&base.result)?, &folded, &title, &options)
+            let title = format!("{arm} against {}, {}: red takes more", base.action.arm, profile.test);
+            let operations = (base.result.operations, profile.operations);
+            flamegraph_difference(&page.run.folded(&base.result)?, &folded, &title, Some(operations))
         }
     };
     let damaged = |reason: String| Error::Output(format!("{}: {reason}", profile.file));
@@ -83,15 +79,15 @@ fn graph(
             figcaption {
                 @match base {
                     None => { (arm) }
-                    Some(base) => { (arm) " against " (base.action.arm) ": red took more, blue less" }
+                    Some(base) => { (arm) " against " (base.action.arm) ": red takes more, blue less" }
                 }
             }
             @if let Some((graph, left_out)) = drawn {
                 div.scroll tabindex="0" role="group" aria-label=(label) { (graph) }
                 @if left_out > 0 {
                     p.legend {
-                        (left_out) " of the narrowest frames have no room on this page; all stacks are in "
-                        code { (profile.file) } " of the run folder."
+                        (left_out) " of the narrowest frames are left out; all stacks are in "
+                        code { (profile.file) } " in the run folder."
                     }
                 }
             }

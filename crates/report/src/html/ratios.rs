@@ -21,13 +21,13 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     html! {
         section #ratios {
             h2 { "Ratios by group" }
-            @if !named { p { "One variant stands alone: there is nothing to compare it with." } }
+            @if !named { p { "There is only one arm: nothing to compare it with." } }
             @else {
                 p.legend {
-                    "Logarithmic, centred at 1.0, where the variant is like " strong { (page.sides.base.arm.name) } ". "
+                    "Logarithmic; at 1.0 the variant equals " strong { (page.sides.base.arm.name) } ". "
                     @if page.judged.is_some() {
-                        "Whiskers are the intervals of the verdicts. The band is as wide as the farthest test of the \
-                        group when base is measured against itself."
+                        "Whiskers are the confidence intervals of the verdicts. The band covers the largest deviation in the \
+                        group when base is measured against itself (A/A)."
                     } @else { "A single pass has no intervals." }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
@@ -69,15 +69,15 @@ pub(super) fn all(page: &Page<'_>) -> Vec<RatioChart> {
 fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart {
     let arms = page.candidates();
     let (what, axis) = match detector {
-        Detector::Rate => ("Rate".to_owned(), "rate relative to base: left is slower"),
+        Detector::Rate => ("Rate".to_owned(), "rate relative to base (left = slower)"),
         Detector::Cost => {
             let of = page.cost_of();
-            (format!("Cost of an operation ({of})"), "cost relative to base (right = more expensive)")
+            (format!("Cost per operation ({of})"), "cost relative to base (right = more expensive)")
         }
         Detector::Stalls => {
-            ("Time in stalls".to_owned(), "time with stalls relative to base: right stalls more")
+            ("Time in stalls".to_owned(), "time with stalls relative to base (right = more stalls)")
         }
-        _ => (format!("{} of an operation", subject(detector)), "relative to base: right is more"),
+        _ => (format!("{} per operation", subject(detector)), "relative to base (right = more)"),
     };
     let row = |step: &TestStep| RatioRow {
         label: step.name.clone(),
@@ -93,7 +93,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
         arm_numbers: arms.clone(),
         rows: steps.iter().map(row).collect(),
         band: page.judged.as_ref().and_then(|judged| band(judged, detector, steps)),
-        higher_is_better: detector == Detector::Rate,
+        lower_is_better: detector != Detector::Rate,
         width: WIDTH,
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
     drawable.then_some(RatioPoint { ratio: verdict.ratio, low: verdict.low, high: verdict.high, mark })
 }
 
-/// How far from 1 base against itself came in these tests, alike to both sides.
+/// The largest deviation of the A/A control from 1 in these tests, mirrored to both sides.
 fn band(judged: &Judged<'_>, detector: Detector, steps: &[TestStep]) -> Option<(f64, f64)> {
     let control = judged.verdicts.experiment.control?;
     let far = steps

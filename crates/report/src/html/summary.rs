@@ -1,8 +1,8 @@
-//! What a manager reads: which tests got slower, how sure that is, and why the worst of them did.
+//! The summary: which tests got slower, how reliable that is, and why the worst of them did.
 
 use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
-use rqps_store::{BlockStatus, counted};
+use rqps_store::counted;
 
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
@@ -14,13 +14,13 @@ use crate::render::html as blocks;
 use crate::section::Section;
 use crate::sides::Layout;
 use crate::tables::{host, trust};
-use crate::verdict_lines::{IMPROVEMENTS, Judged, Line};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
 use crate::words;
 
-/// Changes told in the summary, of each direction; with many variants fewer of each.
-const TOLD_MAX: usize = 5;
-const TOLD_MAX_OF_MANY: usize = 2;
-/// So many variants are many.
+/// Changes listed in the summary, per direction; with many variants fewer of each.
+const LISTED_MAX: usize = 5;
+const LISTED_MAX_OF_MANY: usize = 2;
+/// From this many variants on there are many.
 const MANY: usize = 4;
 
 /// The summary, with the title of the page.
@@ -59,7 +59,7 @@ fn about(page: &Page<'_>) -> String {
     let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
-        "{}, {} with {}{}{}. Begun {}, {}.",
+        "{}, {} with {}{}{}. Started {}, {}.",
         meta.workload_title,
         counted(page.steps.len(), "test"),
         counted(meta.clients as usize, "client"),
@@ -78,16 +78,16 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
             div.verdict-of {
                 p.headline { (headline_of(page, judged, arm, &lines)) }
                 (tally("Rate", Detector::Rate, &lines))
-                (tally(&format!("Cost of an operation ({})", page.cost_of()), Detector::Cost, &lines))
+                (tally(&format!("Cost per operation ({})", page.cost_of()), Detector::Cost, &lines))
                 @for detector in page.detectors().into_iter().skip(2) {
                     (tally(&capital(subject(detector)), detector, &lines))
                 }
-                (told(page, judged, arm, &lines))
+                (changes(page, judged, arm, &lines))
             }
         }
         @for line in trust.iter().filter(|line| line.is_alarm) { p.callout.alarm { (line.text) "." } }
-        h2 { "How sure is this?" }
-        p { (sure(judged)) }
+        h2 { "How reliable is this?" }
+        p { (reliability(judged)) }
         ul { @for line in trust.iter().filter(|line| !line.is_alarm) { li { (line.text) } } }
     }
 }
@@ -111,10 +111,10 @@ fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'
         (if slower == 1 { " is" } else { " are" }) " slower" (named("worst", far(Mark::Worse))) ", "
         (faster) " faster" (named("most", far(Mark::Better))) ", "
         (count(Mark::Same)) " the same"
-        @if count(Mark::Open) > 0 { ", " (count(Mark::Open)) " not decided" }
+        @if count(Mark::Open) > 0 { ", " (count(Mark::Open)) " inconclusive" }
         (costs(lines))
         @if let Some(check) = &judged.verdicts.false_alarms {
-            "; base against itself: " (check.alarms.len()) " of " (check.verdicts) " verdicts false"
+            "; A/A check: " (words::many(check.alarms.len(), "false alarm")) " in " (check.verdicts)
         }
         "."
     }
@@ -127,13 +127,13 @@ fn costs(lines: &[Line<'_>]) -> String {
     };
     match (count(Mark::Worse), count(Mark::Better)) {
         (0, 0) => String::new(),
-        (more, 0) => format!("; an operation costs more in {more}"),
-        (0, less) => format!("; an operation costs less in {less}"),
-        (more, less) => format!("; an operation costs more in {more}, less in {less}"),
+        (more, 0) => format!("; cost per operation is higher in {more}"),
+        (0, less) => format!("; cost per operation is lower in {less}"),
+        (more, less) => format!("; cost per operation is higher in {more}, lower in {less}"),
     }
 }
 
-/// With a large first letter.
+/// With a capital first letter.
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -163,37 +163,35 @@ fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
 }
 
 /// The changes to look at first, each with its first reason.
-fn told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
-    let mut changed: Vec<((u8, f64), &Line<'_>)> =
-        lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
-    changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+fn changes(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
+    let changed = changed(lines);
     let (worse, better): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(rank, _)| rank.0 < IMPROVEMENTS);
-    let most = if page.candidates().len() < MANY { TOLD_MAX } else { TOLD_MAX_OF_MANY };
+    let most = if page.candidates().len() < MANY { LISTED_MAX } else { LISTED_MAX_OF_MANY };
     let list = |title: &str, of: &[((u8, f64), &Line<'_>)]| {
         html! {
             @if !of.is_empty() {
                 h2 { (title) }
                 ol.told {
-                    @for (_, line) in of.iter().take(most) { (one_told(page, judged, arm, line)) }
+                    @for (_, line) in of.iter().take(most) { (change(page, judged, arm, line)) }
                 }
                 @if of.len() > most {
-                    p.more { "and " (of.len() - most) " more, in the " a href="#verdicts" { "table" } }
+                    p.more { (of.len() - most) " more in the " a href="#verdicts" { "table" } }
                 }
             }
         }
     };
     html! {
-        (list("Worse or mixed: look at these first", &worse))
+        (list("Worse or mixed: check these first", &worse))
         (list("Better", &better))
     }
 }
 
-fn one_told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> Markup {
+fn change(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> Markup {
     let changes: Vec<String> = line
         .all()
         .filter(|verdict| verdict.class.is_change())
         .map(|verdict| line.part(verdict, judged))
-        .chain(line.missed.iter().map(|missed| missed.said.clone()))
+        .chain(line.missed.iter().map(|missed| missed.text.clone()))
         .collect();
     let why = page.first_reason(line.test, arm);
     html! {
@@ -204,22 +202,21 @@ fn one_told(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -
     }
 }
 
-/// What the verdicts rest on, in two sentences.
-fn sure(judged: &Judged<'_>) -> String {
+/// What the verdicts are based on, in two sentences.
+fn reliability(judged: &Judged<'_>) -> String {
     let alpha = words::percent(judged.verdicts.rules.alpha);
-    let done = judged.run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-    let done = counted(done, "block");
-    let mut could_show: Vec<f64> = judged
+    let done = counted(judged.verdicts.blocks_done, "block");
+    let mut detectable: Vec<f64> = judged
         .candidates()
         .flat_map(|arm| judged.verdicts.of_arm(arm))
         .filter(|verdict| verdict.detector == Detector::Rate)
         .map(|verdict| verdict.mde80)
         .filter(|share| share.is_finite())
         .collect();
-    could_show.sort_by(f64::total_cmp);
-    let shown = match (could_show.get(could_show.len() / 2), could_show.last()) {
+    detectable.sort_by(f64::total_cmp);
+    let shown = match (detectable.get(detectable.len() / 2), detectable.last()) {
         (Some(half), Some(last)) => format!(
-            " Smallest loss of rate that would have been detected (80 %): {} in the median test, {} in the worst.",
+            " Smallest slowdown that could have been detected (80 % probability): {} in the median test, {} in the worst.",
             words::percent(*half),
             words::percent(*last)
         ),
@@ -231,12 +228,14 @@ fn sure(judged: &Judged<'_>) -> String {
     let open = judged.verdicts.on_candidates().filter(is_open).count();
     let open = match open {
         0 => String::new(),
-        1 => " 1 verdict is not decided: neither a change nor its absence is shown.".to_owned(),
-        many => format!(" {many} verdicts are not decided: neither a change nor its absence is shown."),
+        1 => " 1 verdict is inconclusive: neither a change nor its absence could be established.".to_owned(),
+        many => format!(
+            " {many} verdicts are inconclusive: neither a change nor its absence could be established."
+        ),
     };
     format!(
-        "Every test was measured on every arm in {done}, each after a restart. A verdict of slower or faster is \
-         wrong in at most {alpha} of the tests in which nothing has changed.{shown}{open}"
+        "Every test was measured on every arm in {done}, each after a restart. If nothing changed, at most {alpha} of tests \
+         are called slower or faster by mistake.{shown}{open}"
     )
 }
 
@@ -253,10 +252,10 @@ fn of_rates(page: &Page<'_>) -> Result<Markup> {
             @if page.sides.layout() == Layout::Consecutive {
                 (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
             } @else {
-                "Every figure is from one server start and one window for each test. Differences of a few percent \
-                 cannot be told from noise: published repeats of this kind of benchmark differ by 1 to 2 % in the \
-                 median, by 2 to 10 % for one test in twenty. The thresholds 0.95 and 1.05 are a reading aid, not a \
-                 test of significance. "
+                "Every figure is from one server start and one window per test. Differences of a few percent cannot be \
+                 distinguished from noise: published repetitions of this kind of benchmark differ by 1 to 2 % in the \
+                 median, by 2 to 10 % for one test in twenty. The thresholds 0.95 and 1.05 help with reading; they are \
+                 not a test of significance. "
                 "The protocol " code { "isolated" } " gives verdicts."
             }
         }
@@ -282,8 +281,8 @@ fn headline_of_rates(page: &Page<'_>, arm: usize) -> Markup {
         }
     };
     let (low, high): (Vec<_>, Vec<_>) = (
-        ratios.iter().take(below.min(TOLD_MAX)).copied().collect(),
-        ratios.iter().rev().take(above.min(TOLD_MAX)).copied().collect(),
+        ratios.iter().take(below.min(LISTED_MAX)).copied().collect(),
+        ratios.iter().rev().take(above.min(LISTED_MAX)).copied().collect(),
     );
     html! {
         div.verdict-of {

@@ -1,4 +1,4 @@
-//! Everything there is of one test, folded away under a line that says what was found on it.
+//! All results of one test, folded away under a line with its verdicts.
 
 use maud::{Markup, html};
 use rqps_charts::{PartsChart, Theme};
@@ -31,7 +31,7 @@ pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
         section #tests {
             h2 { "Test by test" }
             p.legend {
-                "Over time, latencies, cost of an operation, counters, query plans and reasons. "
+                "Time series, latencies, cost per operation, counters, query plans and causes. "
                 span.script-only {
                     button type="button" #open-all { "Open all" } " " button type="button" #close-all { "Close all" }
                 }
@@ -67,7 +67,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                     summary { "Latency by kind of statement, as a table" }
                     (tables(&[Section::Latency])?)
                 }
-                h4 { "Cost of an operation" }
+                h4 { "Cost per operation" }
                 (tables(&[Section::PerOp])?)
                 (plans::side_by_side(page, step)?)
                 (profiles::flamegraphs(page, step, flame_bytes)?)
@@ -75,7 +75,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                 @if page.sides.layout() == Layout::Consecutive {
                     h4 { "Response times" }
                     (tables(&[Section::Responses])?)
-                    h4 { "CPU by connection, state before and after, how it went" }
+                    h4 { "CPU per connection, state before and after, outcome" }
                     (tables(&[Section::Connections, Section::Cpu, Section::State, Section::Ends])?)
                     details {
                         summary { "Statements, state before the step" }
@@ -110,7 +110,7 @@ fn found(page: &Page<'_>, step: &TestStep) -> Markup {
                         }
                     }
                     None => {
-                        @if page.missed(*arm, &step.name) { span.what { "background writes not kept" } }
+                        @if page.missed(*arm, &step.name) { span.what { "missed target of background writes" } }
                         @else if let Some(ratio) = page.ratio(*arm, &step.name) {
                             span.num.worse[number::side_of_band(ratio) < 0].better[number::side_of_band(ratio) > 0] {
                                 (format!("{ratio:.2}"))
@@ -158,7 +158,7 @@ fn reasons(page: &Page<'_>, step: &TestStep) -> Markup {
                 @let told = blocks_of(page.run, &page.sides, one);
                 (blocks::blocks(&told[..1], LEVEL + 1))
                 @if told.len() > 1 {
-                    details { summary { "The figures behind it" } (blocks::blocks(&told[1..], LEVEL + 1)) }
+                    details { summary { "Supporting figures" } (blocks::blocks(&told[1..], LEVEL + 1)) }
                 }
             }
             @if let Some(parts) = parts { (drawn(&parts.title, parts.svg(Theme::Page))) }
@@ -181,7 +181,7 @@ fn parts(page: &Page<'_>, step: &TestStep, explained: &[&Explanation]) -> Option
     }
     (!bars.is_empty()).then(|| PartsChart {
         id: format!("parts-{}", anchor(&step.name)),
-        title: "Where the time of one operation goes".to_owned(),
+        title: "Time per operation".to_owned(),
         unit: "µs per operation".to_owned(),
         bars,
         width: CHART_WIDTH * 1.2,

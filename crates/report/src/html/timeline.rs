@@ -29,16 +29,16 @@ const OF_ROLES: [(&str, &str, &str); 8] = [
     ("insert_max_us", "Longest insert of each second", "us"),
     ("delete_max_us", "Longest delete of each second", "us"),
     ("query_max_us", "Longest query of each second", "us"),
-    ("dead_rows", "Deleted rows that are still there", "rows"),
+    ("dead_rows", "Dead rows", "rows"),
     ("history_list_length", "History list length", "transactions"),
 ];
 /// What is drawn of the host where it was sampled: series, title.
 const MORE: [(&str, &str); 5] = [
-    ("host_user", "CPUs busy with programs"),
-    ("host_iowait", "CPUs waiting for the disk"),
+    ("host_user", "CPUs in user mode"),
+    ("host_iowait", "CPUs in iowait"),
     ("disk_read_kb", "Read from disks"),
     ("disk_write_kb", "Written to disks"),
-    ("memory_dirty", "Memory that is yet to be written"),
+    ("memory_dirty", "Dirty memory"),
 ];
 
 /// One arm's windows of a test in the order they were measured, with what was sampled in them.
@@ -68,12 +68,12 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     Ok(html! {
         @match rate(page, step, &courses) {
             Some(rate) => { (figure(&rate.title, rate.svg(Theme::Page))) }
-            None => p { "One window, too short for a course over time." },
+            None => p { "A single short window: no time series." },
         }
         @for chart in &of_roles { (figure(&chart.title, chart.svg(Theme::Page))) }
         @if !more.is_empty() {
             details {
-                summary { "The host over the same time" }
+                summary { "Host metrics over time" }
                 div.charts { @for chart in more { (figure(&chart.title, chart.svg(Theme::Page))) } }
             }
         }
@@ -179,7 +179,7 @@ fn of_series(
 /// One point a window, in the order of blocks.
 fn by_window(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> TimelineChart {
     let mut chart = chart(page, step, "windows", "Rate, window by window", "operations/s");
-    chart.x_title = "windows, in the order of blocks".to_owned();
+    chart.x_title = Some("windows, in the order of blocks".to_owned());
     for course in courses {
         let rates = course
             .windows

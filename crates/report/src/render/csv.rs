@@ -15,7 +15,7 @@ pub(crate) fn render(document: &Document) -> Result<String> {
     }
     let mut parts = Vec::new();
     for tables in &kinds {
-        let csv = render_tables(tables).map_err(|error| Error::Output(error.to_string()))?;
+        let csv = render_tables(tables).map_err(Error::output)?;
         let title = if tables.len() == 1 { &*tables[0].title } else { tables[0].id };
         parts.push(if kinds.len() == 1 { csv } else { format!("# {title}\n{csv}") });
     }

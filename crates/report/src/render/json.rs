@@ -9,10 +9,12 @@ use crate::error::{Error, Result};
 /// The document as one JSON object.
 pub(crate) fn render(document: &Document) -> Result<String> {
     let tables: Vec<Value> = document.tables().into_iter().map(render_table).collect();
-    let mut output = serde_json::to_string_pretty(&json!({ "text": document.remarks(), "tables": tables }))
-        .map_err(|error| Error::Output(error.to_string()))?;
-    output.push('\n');
-    Ok(output)
+    pretty(&json!({ "text": document.remarks(), "tables": tables }))
+}
+
+/// A value as indented text.
+pub(crate) fn pretty(value: &Value) -> Result<String> {
+    Ok(serde_json::to_string_pretty(value).map_err(Error::output)? + "\n")
 }
 
 fn render_table(table: &Table) -> Value {

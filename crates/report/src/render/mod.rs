@@ -2,7 +2,7 @@
 
 mod csv;
 pub(crate) mod html;
-mod json;
+pub(crate) mod json;
 mod markdown;
 mod text;
 

@@ -6,7 +6,7 @@
 //! | `test` | the test; alphabetical in its group |
 
 use crate::background::MARK;
-use crate::document::{Cell, Column, Row, RowKind, Table};
+use crate::document::{Cell, Column, Table};
 use crate::number;
 use crate::sides::{Sides, Which, numbered};
 use crate::tables::footnotes;
@@ -26,10 +26,9 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         let cells = all.iter().map(|side| {
             let mark = if side.missed(&step.name) { MARK } else { "" };
             let text = |rate: f64| format!("{mark}{}", number::rate(rate));
-            side.rate(&step.name).map_or_else(Cell::missing, |rate| Cell::number(rate, text(rate)))
+            Cell::printed(side.rate(&step.name), text)
         });
-        let cells = cells.chain([Cell::words(&*step.name)]).collect();
-        table.rows.push(Row { group: Some(step.group.title.to_string()), kind: RowKind::Body, cells });
+        table.row_in(&step.group.title, cells.chain([Cell::words(&*step.name)]).collect());
     }
     table.footnotes = footnotes::of_steps(sides, &steps);
     table.footnotes.extend(footnotes::of_background(sides, &steps));

@@ -1,10 +1,10 @@
-//! Versions in a row: what changed together, and in which version it arrived.
+//! Across versions: which tests changed together, and in which version.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `arrived in` | the first version that has the change; several where the data cannot tell which |
+//! | `arrived in` | the first version that has the change; several if the data do not tell which |
 //! | `what moved` | the counters, with the smallest and largest change over the tests |
-//! | `tests` | where it shows; tests that moved alike in the same version are one arrival, since they have one cause |
+//! | `tests` | the tests that changed; those that moved alike in the same version are one arrival, with one cause |
 
 use rqps_stats::Metric;
 use rqps_stats::series::Arrival;
@@ -16,7 +16,7 @@ use crate::sides::Sides;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// A table for each row of versions; nothing where no run has three versions.
+/// A table for each series of versions; nothing if no run has three versions.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::of_all(sides)? {
@@ -27,13 +27,13 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// What was found along one row.
+/// The changes along one series of versions.
 pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let version = |place: usize| judged.run.arms[row.arms[place]].build_version.as_str();
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
         return Block::Text(format!(
-            "Across versions ({}): no change arrived that is shown and matters.",
+            "Across versions ({}): no change was established that matters.",
             versions.join(", ")
         ));
     }
@@ -50,12 +50,12 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     }
     table.footnotes = vec![
         format!(
-            "a change is named in at most {} of tests in which nothing changed; the version it arrived in is among \
-             those named with {:.0} % confidence",
+            "at most {} of tests in which nothing changed are listed by mistake; the listed versions include the one that \
+             brought the change with {:.0} % confidence",
             words::percent(row.rules.alpha),
             row.rules.confidence * 100.0
         ),
-        "sizes are from the version before to the version it arrived in, smallest to largest over the tests"
+        "sizes compare the version that brought the change with the one before, smallest to largest over the tests"
             .to_owned(),
     ];
     Block::Table(table)

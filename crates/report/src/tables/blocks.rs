@@ -1,4 +1,4 @@
-//! The blocks of a run: which count, how the host was around them, and where each arm was.
+//! The blocks of a run: which are valid, the canaries around them, and where each arm ran.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -8,7 +8,7 @@
 //! | `tests` | how many it measured |
 //! | `spin_ns`, `memory_ns`, `fsync_us` | canaries, before and after: time of one step of a fixed loop, of one load from memory, of one write to the disk |
 //! | `arms` | in the order of their starts: arm, side (directory and socket), CPUs |
-//! | `why` | what is worth knowing |
+//! | `why` | the reason for its status, and other notes |
 
 use rqps_store::{Block as RunBlock, Moment, Run};
 
@@ -41,10 +41,10 @@ fn table(run: &Run) -> Table {
     for block in &run.blocks {
         let seconds = block.finished_at_ms.map(|end| (end - block.started_at_ms) as f64 / 1e3);
         let mut cells = vec![
-            Cell::number(f64::from(block.number), block.number.to_string()),
+            Cell::count(u64::from(block.number)),
             Cell::words(block.status.key()),
             Cell::fixed(seconds, 0),
-            Cell::number(block.tests.len() as f64, block.tests.len().to_string()),
+            Cell::count(block.tests.len() as u64),
         ];
         for name in &canaries {
             cells.push(canary(run, block.number, name, Moment::Before));
@@ -58,12 +58,9 @@ fn table(run: &Run) -> Table {
 }
 
 fn canary(run: &Run, block: u32, name: &str, moment: Moment) -> Cell {
-    let found = run
-        .canaries
-        .iter()
-        .find(|canary| canary.block == block && canary.name == name && canary.moment == moment);
-    found
-        .map_or_else(Cell::missing, |canary| Cell::number(canary.value, number::significant(canary.value, 3)))
+    let mut canaries = run.canaries.iter();
+    let found = canaries.find(|one| one.block == block && one.name == name && one.moment == moment);
+    Cell::printed(found.map(|canary| canary.value), |value| number::significant(value, 3))
 }
 
 fn arms(block: &RunBlock) -> String {

@@ -7,43 +7,36 @@
 //! | `sum` | CPU seconds of all connections |
 //! | `dbms`, `test` | the variant and the test |
 
-use crate::document::{Cell, Column, Table};
+use crate::document::{Cell, Column, Figure, Table};
 use crate::number;
-use crate::sides::{Sides, Which};
+use crate::sides::{Side, Sides, Which};
 use crate::tables::footnotes;
 
 /// One row for each test and arm.
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
-    let columns = [
-        ("conns", "connections"),
-        ("min", "min_s"),
-        ("median", "median_s"),
-        ("max", "max_s"),
-        ("sum", "sum_s"),
-    ]
-    .map(|(name, key)| Column::number(name, key));
-    let columns = columns.into_iter().chain([Column::words("dbms"), Column::words("test")]).collect();
-    let mut table = Table::new("connections", "CPU seconds per connection", columns, 2);
+    type OfSide<'a> = (Vec<f64>, Side<'a>, &'a str);
+    let figures: [Figure<'_, OfSide<'_>>; 7] = [
+        (Column::number("conns", "connections"), &|(all, ..)| some(all, |all| all.len() as f64, 0)),
+        (Column::number("min", "min_s"), &|(all, ..)| Cell::fixed(number::min(all), 2)),
+        (Column::number("median", "median_s"), &|(all, ..)| Cell::fixed(number::median(all), 2)),
+        (Column::number("max", "max_s"), &|(all, ..)| Cell::fixed(number::max(all), 2)),
+        (Column::number("sum", "sum_s"), &|(all, ..)| some(all, |all| all.iter().sum(), 2)),
+        (Column::words("dbms"), &|(_, side, _)| Cell::words(side.label())),
+        (Column::words("test"), &|(.., test)| Cell::words(*test)),
+    ];
     let steps = sides.steps(which);
-    for step in &steps {
-        for side in sides.base_first() {
-            let seconds: Vec<f64> = match side.window(&step.name) {
-                Ok(window) => window.connections.iter().map(|one| one.cpu_us / 1e6).collect(),
-                Err(_) => Vec::new(),
-            };
-            let count = Some(seconds.len() as f64).filter(|count| *count > 0.0);
-            let sum = count.map(|_| seconds.iter().sum());
-            table.row(vec![
-                Cell::fixed(count, 0),
-                Cell::fixed(number::min(&seconds), 2),
-                Cell::fixed(number::median(&seconds), 2),
-                Cell::fixed(number::max(&seconds), 2),
-                Cell::fixed(sum, 2),
-                Cell::words(side.label()),
-                Cell::words(&*step.name),
-            ]);
-        }
-    }
+    let rows = steps.iter().flat_map(|step| {
+        let seconds = |side: &Side<'_>| match side.window(&step.name) {
+            Ok(window) => window.connections.iter().map(|one| one.cpu_us / 1e6).collect(),
+            Err(_) => Vec::new(),
+        };
+        sides.base_first().into_iter().map(move |side| (seconds(&side), side, step.name.as_str()))
+    });
+    let mut table = Table::of_figures("connections", "CPU seconds per connection", &figures, 2, rows);
     table.footnotes = footnotes::of_steps(sides, &steps);
     table
+}
+
+fn some(all: &[f64], of: fn(&[f64]) -> f64, decimals: usize) -> Cell {
+    Cell::fixed((!all.is_empty()).then(|| of(all)), decimals)
 }

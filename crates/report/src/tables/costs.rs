@@ -1,5 +1,5 @@
-//! A look at what differs, for runs that are too short for verdicts: what an operation costs the server, relative to
-//! base and with its interval, then the rate.
+//! A first look at runs that are too short for verdicts: the server's cost per operation relative to base, with its
+//! interval, then the rate.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -14,14 +14,14 @@ use rqps_stats::{Experiment, Metric};
 use rqps_store::counted;
 use rqps_verdicts::{Estimate, estimates};
 
-use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table};
+use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
 use crate::sides::{Sides, Which};
 use crate::tables::disturbed;
 use crate::verdict_lines::{Judged, Line};
 
-/// What other programs did, then a table for each arm; nothing for runs without passes or blocks.
+/// Disturbances by other programs, then a table for each arm; nothing for runs without passes or blocks.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let judged = Judged::of_all(sides)?;
     if judged.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// The figure that tells most of what an operation costs.
+/// The most precise measure of cost that all tests have.
 fn metric_of(experiment: &Experiment) -> Metric {
     let has =
         |metric| experiment.tests.iter().all(|test| test.metrics.iter().any(|data| data.metric == metric));
@@ -59,23 +59,22 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
         number("rQPS", "rqps"),
         number("from", "rqps_low"),
         number("to", "rqps_high"),
-        Column { align: Align::Left, ..Column::words("test") },
+        Column::words("test"),
     ];
     let what = metric.measure().label;
-    let mut table = Table::new("costs", format!("{what} of an operation on {label}"), columns, 1);
+    let mut table = Table::new("costs", format!("{what} per operation on {label}"), columns, 1);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
     for line in &lines {
         let mut cells = figures(costs.get(line.test));
         cells.extend(figures(rates.get(line.test)));
         cells.push(Cell::words(line.test));
-        let group = Some(line.group.title.to_string());
-        table.rows.push(Row { group, kind: RowKind::Body, cells });
+        table.row_in(&line.group.title, cells);
     }
     table.footnotes = vec![
-        format!("cost/op: {what} of the server for an operation; below 1 is cheaper. rQPS: rate; below 1 is slower"),
-        "from, to: a 99 % interval; a test's noise is that of the median test, or its own where that is larger. \
-         An interval with 1 in it shows no difference"
+        format!("cost/op: {what} of the server per operation; below 1 is cheaper. rQPS: rate; below 1 is slower"),
+        "from, to: 99 % confidence interval; it assumes the noise of the median test, or the test's own if that is larger. \
+         An interval that includes 1 shows no difference"
             .to_owned(),
     ];
     [Block::Text(sentence(&label, what, &lines, &costs)), Block::Table(table)]
@@ -96,10 +95,9 @@ fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String
             shown.iter().filter(|one| one.interval.is_some_and(is)).map(|one| one.test.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
-    let median =
-        number::median(&ratios).map_or_else(|| "not known".to_owned(), |ratio| format!("{ratio:.2}"));
+    let median = number::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
-        "{label}: {what} of an operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
+        "{label}: {what} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
         counted(shown.len(), "test"),
         names(|(low, _)| low > 1.0),
         names(|(_, high)| high < 1.0),

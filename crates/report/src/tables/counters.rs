@@ -41,15 +41,14 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
     let title = format!("Counters per operation: {}", step.name);
     let mut table = Table::new("counters", title, columns, 1).about("test", &step.name);
     for ((view, column, object), values) in by_name {
-        let cells = values.into_iter().map(|value| {
-            value.map_or_else(Cell::missing, |value| Cell::number(value, number::significant(value, 6)))
-        });
+        let cells =
+            values.into_iter().map(|value| Cell::printed(value, |value| number::significant(value, 6)));
         let object = object.unwrap_or_else(|| "(all)".to_owned());
         let label = format!("{view}.{column} {object}");
         table.row(cells.chain([Cell::words(label.trim_end())]).collect());
     }
     table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
-    table.footnotes.push("no value (-) where a version does not have the counter".to_owned());
+    table.footnotes.push("-: the version does not have this counter".to_owned());
     Ok(Some(table))
 }
 

@@ -1,5 +1,4 @@
-//! Was the machine free for the test? Says so when other programs, or other guests of the host, took a share
-//! of its CPU.
+//! Disturbed windows: other programs, or other guests of the host, took a share of the machine's CPU.
 
 use rqps_store::{Recorded, Window};
 
@@ -11,11 +10,11 @@ const OTHERS_SHARE: f64 = 0.05;
 /// Share of the machine's CPU above which stolen time counts as a disturbance.
 const STEAL_SHARE: f64 = 0.02;
 
-/// A sentence for each kind of disturbance; nothing when the machine was free.
+/// A sentence for each kind of disturbance; none if the machine was idle otherwise.
 pub(crate) fn sentences(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
     let kinds = [
         ("rest_us", OTHERS_SHARE, "other programs used"),
-        ("host_steal_us", STEAL_SHARE, "other guests of the host were given"),
+        ("host_steal_us", STEAL_SHARE, "other guests of the host took"),
     ];
     kinds.iter().filter_map(|(metric, limit, what)| sentence(sides, steps, metric, *limit, what)).collect()
 }
@@ -34,8 +33,8 @@ fn sentence(sides: &Sides<'_>, steps: &[TestStep], metric: &str, limit: f64, wha
     let sides: Vec<String> = sides.all.iter().filter_map(of_side).collect();
     (!sides.is_empty()).then(|| {
         format!(
-            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Ratios of these windows say little; run \
-             again on a quiet machine.",
+            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Do not rely on ratios of these windows; \
+             measure again on a quiet machine.",
             limit * 100.0,
             sides.join(", ")
         )

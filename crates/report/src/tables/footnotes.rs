@@ -1,5 +1,5 @@
-//! What stands below a table of steps: why a cell is empty, which steps were repeated, which rates count something else
-//! than queries, which options a variant ran without.
+//! Footnotes of tables of steps: why a cell is empty, which steps were repeated, which rates do not count queries,
+//! which options a variant ran without.
 
 use crate::background::{KEPT_MIN, MARK};
 use crate::sides::{Missing, Side, Sides, TestStep};
@@ -7,7 +7,7 @@ use crate::sides::{Missing, Side, Sides, TestStep};
 /// Names listed before "and N more".
 const NAMES_MAX: usize = 6;
 
-/// Why steps have no value (`-`), and which were repeated.
+/// Why steps have no value (`-`), and which steps were repeated.
 pub(crate) fn of_steps(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
     sides.all.iter().flat_map(|side| of_side(side, steps)).collect()
 }
@@ -32,18 +32,18 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
     if !repeated.is_empty() {
         let names = names(&repeated);
         let label = side.label();
-        notes.push(format!("repeated on {label} after an attempt that was cut off: {names}"));
+        notes.push(format!("repeated on {label} after an interrupted attempt: {names}"));
     }
     notes
 }
 
-/// What the mark before a figure means, where one has it.
+/// What the mark before a figure means, if there is one.
 pub(crate) fn of_background(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
     let missed = |side: &Side<'_>| steps.iter().any(|step| side.missed(&step.name));
     sides.all.iter().any(missed).then(|| {
         format!(
-            "{MARK} : the step did not keep its rate of background writes ({KEPT_MIN} of the target); what it did beside \
-             them is not ranked"
+            "{MARK} : the step missed its target rate of background writes (less than {KEPT_MIN} of it); its other \
+             rates are not ranked"
         )
     })
 }
@@ -52,11 +52,11 @@ pub(crate) fn of_background(sides: &Sides<'_>, steps: &[TestStep]) -> Option<Str
 pub(crate) fn of_rates(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
     let units = sides.units(steps).into_iter().filter(|(unit, _)| !unit.is_queries());
     units
-        .map(|(unit, tests)| format!("{}: {} per second, over all clients", tests.join(", "), unit.many))
+        .map(|(unit, tests)| format!("{}: {} per second, all clients", tests.join(", "), unit.many))
         .collect()
 }
 
-/// Options of its config that a variant's build does not know.
+/// Options of its config that a variant's build does not support.
 pub(crate) fn of_options(sides: &Sides<'_>) -> Vec<String> {
     let of_side = |side: &Side<'_>| {
         let options: Vec<&str> = side.arm.left_out.iter().map(|left_out| left_out.option.as_str()).collect();

@@ -1,5 +1,4 @@
-//! What to read first: whether the machine was free, each variant's median per group, and the tests at or
-//! beyond 0.95 or 1.05.
+//! What to read first: disturbances, each variant's median per group, and the tests at 0.95 or below, or 1.05 or above.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -23,10 +22,7 @@ const ROWS_MAX: usize = 40;
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     let steps = sides.steps(Which::Tests);
     if sides.others().next().is_none() {
-        return vec![Block::Text(format!(
-            "{} stands alone: there is nothing to compare it with.",
-            sides.base.label()
-        ))];
+        return vec![Block::Text(format!("There is no other arm to compare {} with.", sides.base.label()))];
     }
     let sentences =
         sides.others().map(|side| sentence(&Pair { base: sides.base, side: *side }, &steps)).collect();
@@ -43,7 +39,7 @@ fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let ratios: Vec<f64> = steps.iter().filter_map(|step| ranked(pair, step)).collect();
     let outside = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(
-        "{}: median rQPS {}. {outside} of {} tests at or beyond 0.95 or 1.05",
+        "{}: median rQPS {}. {outside} of {} tests at 0.95 or below, or 1.05 or above",
         pair.side.label(),
         medians(pair, steps),
         ratios.len()
@@ -64,7 +60,7 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     parts.join(", ")
 }
 
-/// The ratio of a step that both did alike; none where one of them let its background writes slip.
+/// The ratio of a step; none if one of the two missed its target rate of background writes.
 fn ranked(pair: &Pair<'_>, step: &TestStep) -> Option<f64> {
     relative::ratio(pair, &step.name).filter(|_| !pair.missed(step))
 }
@@ -89,9 +85,10 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
         }
     }
     if let Some(limit) = distance_of_last_row(&far) {
-        table
-            .footnotes
-            .push(format!("the {ROWS_MAX} farthest of {}; the relative rates below have all", far.len()));
+        table.footnotes.push(format!(
+            "the {ROWS_MAX} farthest from 1 of {}; the table of relative rates has all",
+            far.len()
+        ));
         far.retain(|(ratio, ..)| distance(*ratio) >= limit);
         far.truncate(ROWS_MAX);
     }

@@ -28,7 +28,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     let meta = &run.meta;
     let mut lines = vec![
         format!(
-            "workload: {}, revision {}, made by rqps {}",
+            "workload: {}, revision {}, run by rqps {}",
             meta.workload_title, meta.workload_revision, meta.program_version
         ),
         format!("protocol: {}", protocol(&meta.protocol)),
@@ -49,10 +49,10 @@ pub(crate) fn driven_by(run: &Run) -> String {
 fn protocol(name: &str) -> String {
     match name {
         "sequence" => {
-            "sequence: the tests run in a fixed order and each finds the state that those before it left"
+            "sequence: the tests run in a fixed order, each on the state that earlier tests left"
                 .to_owned()
         }
-        "isolated" => "isolated: in every block all servers start anew from the same data, and so does every test that writes"
+        "isolated" => "isolated: in every block all servers restart from the same data, and so does every test that writes"
             .to_owned(),
         other => other.to_owned(),
     }

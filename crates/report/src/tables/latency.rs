@@ -33,9 +33,9 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
             continue;
         };
         for histogram in side.run.histograms(window.action.seq)? {
-            let micros = |value: f64| Cell::number(value, format!("{value:.0}"));
+            let micros = |value: f64| Cell::fixed(Some(value), 0);
             let cells = vec![
-                Cell::number(histogram.count as f64, histogram.count.to_string()),
+                Cell::count(histogram.count),
                 micros(histogram.p50_us),
                 micros(histogram.p95_us),
                 micros(histogram.p99_us),

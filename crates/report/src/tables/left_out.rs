@@ -1,5 +1,5 @@
-//! Options of a config that a build does not know, and options that rqps sets whatever the config says: two versions
-//! under the same config never differ silently.
+//! Options of a config that a build does not support, and options that rqps sets regardless of the config, so that two
+//! versions under the same config never differ silently.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -28,7 +28,9 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     }
     let mut blocks = Vec::new();
     blocks.push(match left_out.rows.is_empty() {
-        true => Block::Text("No options left out: every build knows every option of its config.".to_owned()),
+        true => {
+            Block::Text("No options left out: every build supports all options of its config.".to_owned())
+        }
         false => Block::Table(left_out),
     });
     if !managed.rows.is_empty() {

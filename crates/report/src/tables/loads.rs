@@ -35,14 +35,13 @@ pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
     for side in sides.base_first() {
         let load = side.load().map(|load| &load.result);
         let rate = rate(&side);
-        let relative = rate.zip(base).map(|(rate, base)| rate / base).filter(|ratio| ratio.is_finite());
         table.row(vec![
             Cell::fixed(load.map(|load| load.rows as f64), 0),
             Cell::fixed(load.map(|load| load.load_us as f64 / 1e6), 1),
             Cell::fixed(load.map(|load| load.index_us as f64 / 1e6), 1),
             Cell::fixed(vacuum_s(&side), 1),
-            rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate))),
-            Cell::fixed(relative, 2),
+            Cell::rate(rate),
+            Cell::fixed(number::ratio(rate, base), 2),
             Cell::words(side.label()),
         ]);
     }

@@ -1,4 +1,4 @@
-//! What an operation cost, test by test: the values, then each relative to the first (the base).
+//! Cost per operation, test by test: the values, then each relative to the first (the base).
 //!
 //! The columns (`cpu/o`, `cpu_us/o`, `cs/o`, `r/o`, `rKB/o`, `w/o`, `wKB/o`, `dw/o`, `fsync/o`, `o/s`, `instr/o`), and
 //! their formulas and the rule for ratios on small values, are in `per_op.rs`. `dbms` is the variant. The load comes
@@ -38,7 +38,7 @@ fn of_test<'a>(
     let known = per_op::columns(&sides.all.iter().filter_map(&cost).collect::<Vec<_>>());
     let columns = || known.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
     let mut absolute = Table::new("per_op", format!("{test} --- absolute"), columns(), 1).about("test", test);
-    let title = format!("{test} --- relative to first result");
+    let title = format!("{test} --- relative to the first row");
     let mut relative = Table::new("per_op_relative", title, columns(), 1).about("test", test);
     let base = cost(&sides.base);
     for side in sides.base_first() {

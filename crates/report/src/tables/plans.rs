@@ -28,8 +28,10 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
     }
     if blocks.is_empty() {
         let all_alike = sides.others().all(|side| of_one_kind(&sides.base.arm.dbms, &side.arm.dbms));
-        let kind = if all_alike { "" } else { " of base's kind of DBMS" };
-        blocks.push(Block::Text(format!("Every statement has the base's plan on every variant{kind}.")));
+        let kind = if all_alike { "" } else { " that runs the same kind of DBMS" };
+        blocks.push(Block::Text(format!(
+            "Every statement has the same plan as on base on every variant{kind}."
+        )));
     }
     Ok(blocks)
 }

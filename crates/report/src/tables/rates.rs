@@ -13,65 +13,48 @@
 //! | `seconds` | length of the window, warm-up excluded |
 //! | `dbms`, `test` | the variant and the test |
 
-use crate::document::{Cell, Column, Row, RowKind, Table};
-use crate::number;
+use rqps_store::Window;
+
+use crate::document::{Cell, Column, Figure, Table, cells};
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 
-const NUMBERS: [(&str, &str); 9] = [
-    ("clients", "clients"),
-    ("events/s", "events_per_s"),
-    ("queries/s", "queries_per_s"),
-    ("working/s", "working_statements_per_s"),
-    ("no-op %", "noop_percent"),
-    ("rows/s", "rows_per_s"),
-    ("retries", "retries"),
-    ("errors", "errors"),
-    ("seconds", "seconds"),
-];
-
 /// One row for each test and arm.
 pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
-    let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
+    let per_second = |window: &Option<&Window>, of: fn(&Window) -> u64| {
+        Cell::rate(window.and_then(|window| window.per_second(of(window))))
+    };
+    let count = |window: &Option<&Window>, of: fn(&Window) -> u64| {
+        window.map_or_else(Cell::missing, |window| Cell::count(of(window)))
+    };
+    let noop = |window: &Window| 100.0 * window.noop_statements as f64 / window.statements as f64;
+    let figures: [Figure<'_, Option<&Window>>; 9] = [
+        (Column::number("clients", "clients"), &|one| count(one, |window| u64::from(window.clients))),
+        (Column::number("events/s", "events_per_s"), &|one| per_second(one, |window| window.events)),
+        (Column::number("queries/s", "queries_per_s"), &|one| per_second(one, |window| window.queries)),
+        (Column::number("working/s", "working_statements_per_s"), &|one| {
+            per_second(one, |window| window.statements_working)
+        }),
+        (Column::number("no-op %", "noop_percent"), &|one| Cell::fixed(one.map(noop), 1)),
+        (Column::number("rows/s", "rows_per_s"), &|one| per_second(one, |window| window.rows)),
+        (Column::number("retries", "retries"), &|one| count(one, |window| window.retries.values().sum())),
+        (Column::number("errors", "errors"), &|one| count(one, |window| window.errors)),
+        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.map(Window::elapsed_s), 1)),
+    ];
+    let columns = figures.iter().map(|(column, _)| column.clone());
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("rates", "Events and statements", columns, 2);
     let steps = sides.steps(which);
     for step in &steps {
         for side in sides.base_first() {
-            let group = Some(step.group.title.to_string());
-            table.rows.push(Row { group, kind: RowKind::Body, cells: cells(&side, step) });
+            let mut row = cells(&figures, &side.window(&step.name).ok().map(|window| &window.result));
+            row.extend([Cell::words(side.label()), Cell::words(&*step.name)]);
+            table.row_in(&step.group.title, row);
             table.footnotes.extend(retries(&side, step));
         }
     }
     table.footnotes.extend(footnotes::of_steps(sides, &steps));
     table
-}
-
-fn cells(side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
-    let labels = [Cell::words(side.label()), Cell::words(&*step.name)];
-    let Ok(window) = side.window(&step.name) else {
-        return vec![Cell::missing(); NUMBERS.len()].into_iter().chain(labels).collect();
-    };
-    let window = &window.result;
-    let count = |value: u64| Cell::number(value as f64, value.to_string());
-    let per_second = |value: u64| {
-        let rate = window.per_second(value);
-        rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)))
-    };
-    let noop =
-        (window.statements > 0).then(|| 100.0 * window.noop_statements as f64 / window.statements as f64);
-    let numbers: [Cell; NUMBERS.len()] = [
-        count(u64::from(window.clients)),
-        per_second(window.events),
-        per_second(window.queries),
-        per_second(window.statements_working),
-        Cell::fixed(noop, 1),
-        per_second(window.rows),
-        count(window.retries.values().sum()),
-        count(window.errors),
-        Cell::fixed(Some(window.elapsed_s()), 1),
-    ];
-    numbers.into_iter().chain(labels).collect()
 }
 
 fn retries(side: &Side<'_>, step: &TestStep) -> Option<String> {

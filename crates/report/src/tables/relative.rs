@@ -61,7 +61,7 @@ pub(crate) fn ratios(
         for step in of_group {
             let cells =
                 pairs.iter().map(|pair| cell_of(pair, step)).chain([Cell::words(&*step.name)]).collect();
-            table.rows.push(Row { group: Some(group.clone()), kind: RowKind::Body, cells });
+            table.row_in(&group, cells);
         }
         if of_group.len() > 1 {
             table.rows.extend(summary(&group, pairs.len(), &ratios));
@@ -76,11 +76,11 @@ pub(crate) fn ratios(
 
 /// Rate of the pair's side relative to its base; none when either is missing or the base's rate is zero.
 pub(crate) fn ratio(pair: &Pair<'_>, step: &str) -> Option<f64> {
-    let ratio = pair.side.rate(step)? / pair.base.rate(step)?;
-    ratio.is_finite().then_some(ratio)
+    number::ratio(pair.side.rate(step), pair.base.rate(step))
 }
 
-fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
+/// The ratio of a step, marked if it is not ranked.
+pub(crate) fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
     match ratio(pair, &step.name) {
         Some(ratio) if pair.missed(step) => {
             Cell { tint: Tint::Unranked, ..Cell::number(ratio, format!("{MARK}{ratio:.2}")) }

@@ -1,9 +1,9 @@
-//! What did not go as planned: invalid steps, repeated steps, notes.
+//! Problems during the run: invalid steps, repeated steps, notes.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `what` | `invalid`: the result is not used; `repeated`: an earlier attempt was cut short |
-//! | `why` | the reason, or the attempt that finished |
+//! | `what` | `invalid`: the result is not used; `repeated`: an earlier attempt was interrupted |
+//! | `why` | the reason, or the attempt that completed it |
 //! | `dbms`, `step` | the variant and the step (or the kind of action, where it has none) |
 
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND};
@@ -12,7 +12,7 @@ use crate::document::{Block, Cell, Column, Table};
 use crate::number;
 use crate::sides::Sides;
 
-/// The table and the notes; nothing when all went as planned.
+/// The table and the notes; nothing if there were no problems.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
     let columns = ["what", "why", "dbms", "step"].map(Column::words).to_vec();
     let mut table = Table::new("remarks", "Invalid and repeated steps", columns, 2);
@@ -45,9 +45,9 @@ fn remarks(action: &ActionRecord) -> Vec<(&'static str, String)> {
     if action.outcome == Outcome::Invalid {
         remarks.push(("invalid", action.note.clone().unwrap_or_else(|| "no reason given".to_owned())));
     }
-    // A profile that was taken again was wanted again.
+    // A profile is only repeated on request.
     if action.attempt > 1 && action.kind != PROFILE_KIND {
-        remarks.push(("repeated", format!("attempt {} finished it", action.attempt)));
+        remarks.push(("repeated", format!("attempt {} completed it", action.attempt)));
     }
     remarks
 }

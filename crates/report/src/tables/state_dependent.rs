@@ -2,8 +2,8 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `sequence` | the ratio to base where tests find what the tests before them left |
-//! | `isolated` | the ratio where every test starts from the same data; there the two are the same |
+//! | `sequence` | the ratio to base when tests run on the state that earlier tests left |
+//! | `isolated` | the ratio when every test starts from the same data; there the verdict is `same` |
 //! | `of` | rate, cost or stalls |
 //! | `dead rows` | rows that wait for vacuum before the test, mean over passes: of base, of the arm |
 //! | `arm`, `test` | where |
@@ -19,7 +19,7 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
     let found = state_dependent((isolated.run, &isolated.verdicts), (sequence.run, &sequence.verdicts))?;
     if found.is_empty() {
         return Ok(Block::Text(
-            "No change is significant in the sequence that is not there from equal data: none is state-dependent."
+            "No state-dependent change: every significant change of the sequence also appears when tests start from the same data."
                 .to_owned(),
         ));
     }
@@ -46,8 +46,8 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
         ]);
     }
     table.footnotes.push(
-        "state-dependent: the statement itself costs the same; what differs is the state that the tests before it left, \
-         or how the server copes with it"
+        "state-dependent: the statement itself costs the same; the difference is in the state that earlier tests left, or in \
+         how the server copes with it"
             .to_owned(),
     );
     Ok(Block::Table(table))

@@ -1,4 +1,4 @@
-//! What must be known to believe a run's verdicts: base against itself, who counted, which blocks were left out.
+//! How far a run's verdicts can be trusted: the A/A check, the source of instruction counts, blocks left out, noise.
 
 use rqps_stats::Metric;
 use rqps_store::counted;
@@ -8,14 +8,14 @@ use crate::document::Block;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// One thing to know.
+/// One such statement.
 pub(crate) struct Line {
     pub text: String,
-    /// It casts doubt on every verdict.
+    /// Whether it casts doubt on every verdict.
     pub is_alarm: bool,
 }
 
-/// A line for each thing.
+/// All of them.
 pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let false_alarms = Line {
         text: false_alarms(judged),
@@ -36,30 +36,29 @@ pub(crate) fn items(judged: &Judged<'_>) -> Block {
 fn false_alarms(judged: &Judged<'_>) -> String {
     match &judged.verdicts.false_alarms {
         Some(check) => alarms(check),
-        None => "no check on false alarms: base was not measured twice ([isolated] control = true does)"
-            .to_owned(),
+        None => "no A/A check: base was not measured twice; set control = true in [isolated]".to_owned(),
     }
 }
 
-/// What of the noise comes from loads, starts and windows.
+/// How much noise comes from loads, server starts and windows.
 fn noise(judged: &Judged<'_>) -> Option<String> {
     let found = rqps_verdicts::noise(judged.run, Metric::Rate).ok().flatten()?;
     let (start, window) = (words::percent(found.start), words::percent(found.window));
     let starts = match found.load {
-        Some(load) => format!("{} from load to load, {start} from start to start", words::percent(load)),
-        None => format!("{start} from start to start, each on another load"),
+        Some(load) => format!("{} between loads, {start} between server starts", words::percent(load)),
+        None => format!("{start} between server starts, each with another load"),
     };
     Some(format!(
-        "noise of a ratio of rates (base against its control, standard deviation, median of {}): {starts}, \
-         {window} from window to window{}",
+        "noise of rate ratios (base against its control, standard deviation, median of {}): {starts}, {window} between \
+         windows{}",
         counted(found.tests, "test"),
         found.rounds.map_or_else(String::new, |error| {
-            format!("; within a window, rounds tell an error of {}", words::percent(error))
+            format!("; within a window, rounds give an error of {}", words::percent(error))
         })
     ))
 }
 
-/// `base against itself: 64 verdicts, 0 false`.
+/// `A/A check: 0 false alarms in 64 verdicts`.
 pub(crate) fn alarms(check: &FalseAlarmCheck) -> String {
     let named: Vec<String> = check
         .alarms
@@ -69,13 +68,17 @@ pub(crate) fn alarms(check: &FalseAlarmCheck) -> String {
             format!("{} {what} {:.3}", alarm.test, alarm.ratio)
         })
         .collect();
-    let start = format!("base against itself: {} verdicts, {} false", check.verdicts, check.alarms.len());
+    let start = format!(
+        "A/A check (base against itself): {} in {}",
+        words::many(check.alarms.len(), "false alarm"),
+        counted(check.verdicts, "verdict")
+    );
     match (check.verdicts, named.is_empty()) {
-        (0, _) => "base against itself: no verdicts yet".to_owned(),
+        (0, _) => "A/A check (base against itself): no verdicts yet".to_owned(),
         (_, true) => start,
         (_, false) => format!(
-            "{start}: {}. ALARM: something other than the build differs between arms; look at the sections blocks \
-             and evidence before believing any verdict",
+            "{start}: {}. ALARM: something other than the build differs between the arms; check sections blocks and \
+             evidence before trusting any verdict",
             named.join(", ")
         ),
     }
@@ -86,15 +89,15 @@ fn source(judged: &Judged<'_>) -> String {
     let told = told.map(|setting| format!(": {}", setting.value)).unwrap_or_default();
     match &judged.verdicts.source {
         InstructionSource::Processor => {
-            "cost is decided by instructions, which the processor counted in every window".to_owned()
+            "cost is judged by instructions, counted by the processor in every window".to_owned()
         }
         InstructionSource::Counted(program) => {
             let who = if told.is_empty() { format!(": counted under {program}") } else { told };
-            format!("cost is decided by instructions{who}; counting is a part of its own of each block")
+            format!("cost is judged by instructions{who}; a separate part of each block counts them")
         }
         InstructionSource::None => format!(
-            "cost is decided by CPU time, which varies much more than instructions: small changes cannot be seen. \
-             Source of instructions{}",
+            "cost is judged by CPU time, which varies much more than instructions: small changes go undetected. Source of \
+             instructions{}",
             if told.is_empty() { ": none" } else { &told }
         ),
     }
@@ -107,8 +110,8 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
     let (median, most) = (all.get(all.len() / 2)?, all.last()?);
     let share = |one: &Agreement| words::percent(one.factor() - 1.0);
     let mut text = format!(
-        "counted instructions and CPU time of the windows, as ratios to base: {} apart in the median of {} tests and arms, \
-         at most {} ({} on {}: {:.3} and {:.3})",
+        "counted instructions and CPU time of the windows, both relative to base, differ by {} in the median of {} tests \
+         and arms, by at most {} ({} on {}: {:.3} and {:.3})",
         share(median),
         all.len(),
         share(most),
@@ -121,14 +124,16 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
     let (low, high) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
     if low.is_finite() {
         text.push_str(&format!(
-            "; counts are of user mode alone, {:.0} to {:.0} % of the server's CPU time",
+            "; only user mode is counted, {:.0} to {:.0} % of the server's CPU time",
             low * 100.0,
             high * 100.0
         ));
     }
     let parted = all.iter().filter(|one| one.is_parted()).count();
     if parted > 0 {
-        text.push_str(&format!("; {parted} not used, CPU time decides there (remarks, section evidence)"));
+        text.push_str(&format!(
+            "; {parted} not used, CPU time decides there (see remarks and section evidence)"
+        ));
     }
     Some(text)
 }
@@ -137,23 +142,23 @@ fn blocks(judged: &Judged<'_>) -> String {
     let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
     let how = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
     let again = match (judged.run.meta.protocol.as_str(), how) {
-        ("sequence", _) => "a block is a pass over all tests, loaded anew".to_owned(),
+        ("sequence", _) => "a block is a pass over all tests on freshly loaded data".to_owned(),
         (_, "") => "a block restarts every server".to_owned(),
-        (_, how) => format!("a block restarts every server from like data, restored by {how}"),
+        (_, how) => format!("a block restarts every server from the same data, restored by {how}"),
     };
-    let spoilt = match void {
+    let voided = match void {
         0 => "none void".to_owned(),
         void => {
-            format!("{void} void (cut off, or spoilt by the host; the section blocks says which): not used")
+            format!("{void} void (interrupted, or disturbed by the host; see section blocks), not used")
         }
     };
-    let mut text = format!("blocks: {done} done, {spoilt}; {again}");
+    let mut text = format!("blocks: {done} done, {voided}; {again}");
     let seconds = judged
         .verdicts
         .timing
         .seconds_for(judged.verdicts.experiment.tests.iter().map(|test| (test.name.as_str(), 1)));
     if seconds > 0.0 {
-        text.push_str(&format!("; one of all tests takes about {}", words::about(seconds)));
+        text.push_str(&format!("; a block of all tests takes about {}", words::about(seconds)));
     }
     text
 }

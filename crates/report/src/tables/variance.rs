@@ -1,10 +1,10 @@
-//! How evenly tests ran: a mean hides a second without an answer.
+//! How evenly tests ran: a mean hides a second without a response.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `cv %` | standard deviation of the rate from second to second, percent of the window's mean |
 //! | `slow %` | seconds under half of their window's median, percent |
-//! | `gap s` | most seconds in a row under a tenth of it |
+//! | `gap s` | longest run of seconds under a tenth of it |
 //! | `stalls` | events that took longer than a stall takes at least: 20 times base's median, and 20 ms |
 //! | `lost %` | time beyond that, percent of all |
 //! | `p50`, `p95`, `p99`, `max` | latency of events of all windows, microseconds; `max` is the longest stall |
@@ -12,11 +12,12 @@
 //! | `verdict` | on the time that stalls take: runs with blocks |
 //! | `dbms`, `test` | the variant and the test |
 
-use rqps_stats::{Class, Detector};
+use rqps_stats::Detector;
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
-use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
+use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 use crate::verdict_lines::Judged;
@@ -60,7 +61,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
     let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
     let verdict = Column::keyed_words("verdict", "stalls_verdict");
     let columns = columns.chain([verdict, Column::words("dbms"), Column::words("test")]).collect();
-    let mut table = Table::new("variance", "Seconds, stalls and latencies", columns, 2);
+    let mut table = Table::new("variance", "Rate per second, stalls and latencies", columns, 2);
     table.preamble.push(format!("Relative to: {}", sides.base.label()));
     let steps = sides.steps(which);
     for step in &steps {
@@ -68,13 +69,12 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
             let Some((_, of_run)) = of_runs.iter().find(|(run, _)| std::ptr::eq(*run, side.run)) else {
                 continue;
             };
-            let group = Some(step.group.title.to_string());
-            table.rows.push(Row { group, kind: RowKind::Body, cells: cells(of_run, &side, step) });
+            table.row_in(&step.group.title, cells(of_run, &side, step));
         }
     }
     table.footnotes = notes(&of_runs.iter().flat_map(|(_, of_run)| &of_run.rows).collect::<Vec<_>>());
     table.footnotes.extend(footnotes::of_steps(sides, &steps));
-    Ok(if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] })
+    Ok(table.block().into_iter().collect())
 }
 
 fn cells(of_run: &OfRun<'_>, side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
@@ -85,20 +85,15 @@ fn cells(of_run: &OfRun<'_>, side: &Side<'_>, step: &TestStep) -> Vec<Cell> {
     let seconds = own.and_then(|row| row.per_second);
     let latency = own.and_then(|row| row.latency);
     let of_base = base.and_then(|row| row.latency);
-    let micros = |of: fn(&EventLatency) -> f64| {
-        let value = latency.as_ref().map(of);
-        value.map_or_else(Cell::missing, |value| Cell::number(value, format!("{value:.0}")))
-    };
+    let micros = |of: fn(&EventLatency) -> f64| Cell::fixed(latency.as_ref().map(of), 0);
     let over_base = |of: fn(&EventLatency) -> f64| {
-        let pair = latency.as_ref().map(of).zip(of_base.as_ref().map(of)).filter(|(_, base)| *base > 0.0);
-        Cell::fixed(pair.map(|(own, base)| own / base), 2)
+        Cell::fixed(number::ratio(latency.as_ref().map(of), of_base.as_ref().map(of)), 2)
     };
-    let count = |value: Option<f64>| value.map_or_else(Cell::missing, |n| Cell::number(n, format!("{n:.0}")));
     vec![
         Cell::fixed(seconds.map(|of| of.cv * 100.0), 1),
         Cell::fixed(seconds.map(|of| of.slow_share * 100.0), 1),
-        count(seconds.map(|of| of.longest_gap_s as f64)),
-        count(latency.map(|of| of.stalls as f64)),
+        Cell::fixed(seconds.map(|of| of.longest_gap_s as f64), 0),
+        Cell::fixed(latency.map(|of| of.stalls as f64), 0),
         Cell::fixed(latency.map(|of| of.stalled_share * 100.0), 2),
         micros(|of| of.p50_us),
         micros(|of| of.p95_us),
@@ -120,18 +115,13 @@ fn verdict(of_run: &OfRun<'_>, arm: Option<usize>, test: &str) -> Cell {
     let Some(verdict) = of_arm else {
         return Cell::missing();
     };
-    let tint = match verdict.class {
-        Class::Regression { .. } => Tint::Red,
-        Class::Improvement { .. } => Tint::Green,
-        Class::Same | Class::Inconclusive => Tint::None,
-    };
-    Cell { tint, ..Cell::words(words::verdict(verdict)) }
+    words::verdict_cell(verdict)
 }
 
 fn notes(rows: &[&VarianceRow]) -> Vec<String> {
     let mut notes = vec![
         "stalls: events that took more than 20 times base's median and 20 ms; lost: time beyond that. Latencies are of \
-         events, from sending to the whole answer, over all windows; their ratios have no interval"
+         events, from sending to the complete response, over all windows; their ratios have no interval"
             .to_owned(),
     ];
     if rows.iter().any(|row| row.per_second.is_none()) {
@@ -139,11 +129,11 @@ fn notes(rows: &[&VarianceRow]) -> Vec<String> {
     }
     if rows.iter().any(|row| row.blocks < BLOCKS_MIN) {
         notes.push(format!(
-            "fewer than {BLOCKS_MIN} restarts of a server tell no difference of percentiles from one between restarts"
+            "with fewer than {BLOCKS_MIN} server restarts, a difference of percentiles may just be one between restarts"
         ));
     }
     if rows.iter().filter_map(|row| row.latency).any(|of| of.events < EVENTS_MIN) {
-        notes.push(format!("p99 of fewer than {EVENTS_MIN} events rests on fewer than ten of them"));
+        notes.push(format!("p99 of fewer than {EVENTS_MIN} events is based on fewer than ten of them"));
     }
     notes
 }

@@ -1,34 +1,35 @@
-//! What is real: for each candidate one line a test, with a verdict on its rate and one on the cost of an operation.
+//! Which differences are real: for each candidate one line per test, with a verdict on its rate and on its cost per
+//! operation.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `rate` | `regression`: slower than base; `improvement`: faster; `same`: the difference is smaller than what matters; `inconclusive`: none of these is shown |
+//! | `rate` | `regression`: slower than base; `improvement`: faster; `same`: the difference is smaller than what matters; `inconclusive`: none of these could be established |
 //! | `rQPS` | rate of the candidate divided by rate of base, mean over blocks |
 //! | `from`, `to` | interval of the ratio before it |
-//! | `blocks` | restarts that the figures rest on |
-//! | `could show` | the smallest loss of rate (rise of cost) that these blocks would have shown with 80 % probability |
-//! | `cost` | the same verdict on what one operation costs the server; `mixed`: it has changed, and something else that an operation takes has changed the other way |
-//! | `cost/op` | the candidate's cost of an operation divided by base's, of the metric in `of` |
-//! | `of` | what the cost rests on: instructions, or CPU time where nobody counts them |
-//! | `remarks` | what else must be known; for an inconclusive line what it would take |
+//! | `blocks` | blocks that the figures are based on |
+//! | `detectable` | the smallest slowdown (rise of cost) that this many blocks would have detected with 80 % probability |
+//! | `cost` | the same verdict on the server's cost per operation; `mixed`: it changed, and another resource changed in the other direction |
+//! | `cost/op` | the candidate's cost per operation divided by base's, in the metric that `of` names |
+//! | `of` | metric of the cost: instructions, or CPU time if they are not counted |
+//! | `remarks` | notes; for an inconclusive line how much more has to be measured |
 //!
-//! Below it, what else an operation takes, each judged by itself: a line for each test and metric that has changed.
+//! Below it the other resources per operation, each judged by itself: a line for each test and metric that changed.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `metric` | CPU time, WAL bytes, fsyncs, rows touched, blocks touched |
-//! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: beside a cost that moved the other way |
-//! | `ratio`, `from`, `to` | of an operation, the candidate's divided by base's, and its interval |
+//! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: while the cost moved the other way |
+//! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
 use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 use std::collections::BTreeSet;
 
-use crate::document::{Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::sides::Sides;
 use crate::tables::trust;
-use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
 use crate::words;
 
 /// Lines of a list of changes.
@@ -40,7 +41,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     for judged in Judged::of_all(sides)? {
         let mut of_arms: Vec<Block> =
             judged.candidates().flat_map(|arm| of_arm(sides, &judged, arm)).collect();
-        say_once(&mut of_arms);
+        keep_footnotes_once(&mut of_arms);
         blocks.append(&mut of_arms);
         blocks.push(Block::Text("How far to trust these verdicts:".to_owned()));
         blocks.push(trust::items(&judged));
@@ -48,8 +49,8 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// What several tables say of their columns stands below the last of them.
-fn say_once(blocks: &mut [Block]) {
+/// Keeps a footnote that several tables share below the last of them only.
+fn keep_footnotes_once(blocks: &mut [Block]) {
     let mut said = BTreeSet::new();
     for block in blocks.iter_mut().rev() {
         if let Block::Table(table) = block {
@@ -85,16 +86,16 @@ pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     };
     let tests = rqps_store::counted(lines.len(), "test");
     format!(
-        "{label} against {base}, {tests}. Rate: {}. Cost of an operation ({}): {}.{}{}",
+        "{label} against {base}, {tests}. Rate: {}. Cost per operation ({}): {}.{}{}",
         tally(of(Detector::Rate)),
         costs_of(lines),
         tally(of(Detector::Cost)),
         stalls(of(Detector::Stalls)),
-        beside(lines)
+        other_resources(lines)
     )
 }
 
-/// What costs rest on: `instructions`, `CPU time`, or both where some tests have one and some the other.
+/// Metrics of the costs: `instructions`, `CPU time`, or both if tests differ in that.
 fn costs_of(lines: &[Line<'_>]) -> String {
     let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
     metrics.sort_unstable();
@@ -103,8 +104,8 @@ fn costs_of(lines: &[Line<'_>]) -> String {
     if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
 }
 
-/// What else an operation takes, where it has changed: ` Beside it: CPU time less in 2; WAL bytes more in 1.`
-fn beside(lines: &[Line<'_>]) -> String {
+/// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
+fn other_resources(lines: &[Line<'_>]) -> String {
     let said = |detector: Detector| {
         let changed =
             || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
@@ -119,26 +120,22 @@ fn beside(lines: &[Line<'_>]) -> String {
         Some(format!("{name} {}", parts.join(", ")))
     };
     let all: Vec<String> = Detector::resources().filter_map(said).collect();
-    if all.is_empty() { String::new() } else { format!(" Beside it: {}.", all.join("; ")) }
+    if all.is_empty() { String::new() } else { format!(" Other resources: {}.", all.join("; ")) }
 }
 
-/// Stalls where something is said of them. Most runs are too short to say more than that none were seen.
+/// Stalls, if there are verdicts on them. Most runs are too short to detect a change.
 fn stalls(its: Tally) -> String {
     match its {
         Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
-        Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change shown.".to_owned(),
+        Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change detected.".to_owned(),
         _ => format!(" Stalls: {}.", tally(its)),
     }
 }
 
 fn tally(tally: Tally) -> String {
-    let many = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
     let parts = [
-        (tally.regressions, many(tally.regressions, "regression")),
-        (tally.improvements, many(tally.improvements, "improvement")),
+        (tally.regressions, words::many(tally.regressions, "regression")),
+        (tally.improvements, words::many(tally.improvements, "improvement")),
         (tally.mixed, format!("{} mixed", tally.mixed)),
         (tally.same, format!("{} the same", tally.same)),
         (tally.inconclusive, format!("{} inconclusive", tally.inconclusive)),
@@ -149,19 +146,17 @@ fn tally(tally: Tally) -> String {
 
 /// Changes in plain words: what got worse first.
 pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
-    let mut changed: Vec<((u8, f64), &Line<'_>)> =
-        lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
-    changed.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let changed = changed(lines);
     let word = |rank: u8| match rank {
         0 => "REGRESSION",
-        1 => "REGRESSION of cost",
-        2 => "REGRESSION of stalls",
+        1 => "REGRESSION in cost",
+        2 => "REGRESSION in stalls",
         MIXED => "MIXED",
-        MORE_OF_A_RESOURCE => "more of a resource:",
+        MORE_OF_A_RESOURCE => "uses more:",
         IMPROVEMENTS => "improvement",
-        6 => "improvement of cost",
-        7 => "improvement of stalls",
-        _ => "less of a resource:",
+        6 => "improvement in cost",
+        7 => "improvement in stalls",
+        _ => "uses less:",
     };
     let all = changed.len();
     let mut items: Vec<String> = changed
@@ -170,12 +165,12 @@ pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         .map(|((rank, _), line)| format!("{} {}", word(rank), line.sentence(judged)))
         .collect();
     if all > CHANGES_MAX {
-        items.push(format!("and {} more, in the table", all - CHANGES_MAX));
+        items.push(format!("{} more in the table", all - CHANGES_MAX));
     }
     items
 }
 
-/// What would decide the verdicts that are not reached.
+/// What it would take to decide the inconclusive verdicts.
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> = lines
         .iter()
@@ -196,30 +191,34 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let most = looks.last().map_or(0, |look| look.blocks);
     let are_limited = looks.len() < Rules::default().looks.len();
     let how_many = match noisy {
-        0 => format!("{how_many} not reached."),
+        0 => format!("{how_many} inconclusive."),
         noisy if noisy == open.len() && are_limited => {
             format!(
-                "{how_many} not reached, and `blocks_max` of the plan allows no later look than at {most} blocks."
+                "{how_many} inconclusive after {most} blocks, the most that `blocks_max` in the plan allows."
             )
         }
-        noisy if noisy == open.len() => format!("{how_many} not reached: too noisy."),
+        noisy if noisy == open.len() => format!("{how_many} inconclusive: too noisy."),
         noisy if are_limited => format!(
-            "{how_many} not reached, {noisy} of them not within {most} blocks, the last look that the plan's `blocks_max` \
-             allows."
+            "{how_many} inconclusive; {noisy} of them cannot be decided within {most} blocks, the most that `blocks_max` in the \
+             plan allows."
         ),
-        noisy => format!("{how_many} not reached, {noisy} of them because they are too noisy."),
+        noisy => format!("{how_many} inconclusive; {noisy} of them are too noisy."),
     };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
         (false, false) if noisy == open.len() => Some(how_many),
         (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
-            "{how_many} About {} more would probably do{}: rqps resume {run} --more {}",
+            "{how_many} About {} more would probably decide {}: rqps resume {run} --more {}",
             words::about(seconds),
-            if noisy > 0 { " for the rest" } else { "" },
+            match (noisy, open.len()) {
+                (0, 1) => "it",
+                (0, _) => "them",
+                _ => "the rest",
+            },
             words::budget(seconds)
         )),
-        (false, true) => Some(format!("{how_many} More passes would do.")),
-        (false, false) => Some(format!("{how_many} How long that takes cannot be told yet.")),
+        (false, true) => Some(format!("{how_many} More passes would decide.")),
+        (false, false) => Some(format!("{how_many} It is too early to say how much longer to measure.")),
     }
 }
 
@@ -232,13 +231,13 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         number("from", "rqps_low"),
         number("to", "rqps_high"),
         number("blocks", "rate_blocks"),
-        number("could show", "rate_could_show"),
+        number("detectable", "rate_could_show"),
         Column::keyed_words("cost", "cost_verdict"),
         number("cost/op", "cost_ratio"),
         number("from", "cost_low"),
         number("to", "cost_high"),
         number("blocks", "cost_blocks"),
-        number("could show", "cost_could_show"),
+        number("detectable", "cost_could_show"),
         Column::keyed_words("of", "cost_of"),
         Column::words("remarks"),
     ];
@@ -250,14 +249,13 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         cells.extend(figures(line.cost, 4));
         cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
         cells.push(Cell::words(remarks(judged, arm, line)));
-        let group = Some(line.group.title.to_string());
-        table.rows.push(Row { group, kind: RowKind::Body, cells });
+        table.row_in(&line.group.title, cells);
     }
     table.footnotes = footnotes(&judged.verdicts, lines);
     table
 }
 
-/// What else an operation takes, where it has changed; none where nothing has.
+/// The other resources per operation that changed; none if none did.
 pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<Table> {
     let number = Column::number;
     let columns = vec![
@@ -268,22 +266,21 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
         number("from", "low"),
         number("to", "high"),
         number("blocks", "blocks"),
-        number("could show", "could_show"),
+        number("detectable", "could_show"),
         Column::words("remarks"),
     ];
-    let mut table = Table::new("resources", format!("What else an operation takes on {label}"), columns, 0);
+    let mut table = Table::new("resources", format!("Other resources per operation on {label}"), columns, 0);
     table.preamble.push(format!("Relative to: {base}"));
     for (line, verdict) in lines.iter().flat_map(|line| line.changed_resources().map(move |one| (line, one)))
     {
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
         cells.extend(figures(Some(verdict), 4));
         cells.push(Cell::words(words::remarks(verdict).join("; ")));
-        let group = Some(line.group.title.to_string());
-        table.rows.push(Row { group, kind: RowKind::Body, cells });
+        table.row_in(&line.group.title, cells);
     }
     table.footnotes.push(
-        "regression: more of it than base; improvement: less. Each metric is judged by itself, and none decides the \
-         cost; those that have not changed, or are not decided, stand in the section evidence"
+        "regression: uses more than base; improvement: less. Each metric is judged by itself and does not affect the \
+         verdict on the cost. Section evidence also has metrics that did not change or are inconclusive"
             .to_owned(),
     );
     (!table.rows.is_empty()).then_some(table)
@@ -293,28 +290,21 @@ fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
     let Some(one) = verdict else {
         return vec![Cell::missing(); 6];
     };
-    let tint = match one.class {
-        _ if one.is_mixed() => Tint::None,
-        Class::Regression { .. } => Tint::Red,
-        Class::Improvement { .. } => Tint::Green,
-        Class::Same | Class::Inconclusive => Tint::None,
-    };
     let ratio = |value: f64| match value {
         infinite if infinite.is_infinite() => Cell::words("from none"),
-        value => Cell::fixed(Some(value).filter(|value| value.is_finite()), decimals),
+        value => Cell::fixed(Some(value), decimals),
     };
-    let share = Some(one.mde80).filter(|share| share.is_finite());
     vec![
-        Cell { tint, ..Cell::words(words::verdict(one)) },
+        words::verdict_cell(one),
         ratio(one.ratio),
         ratio(one.low),
         ratio(one.high),
-        Cell::number(one.blocks as f64, one.blocks.to_string()),
-        share.map_or_else(Cell::missing, |share| Cell::number(share, could_show(share))),
+        Cell::count(one.blocks as u64),
+        Cell::printed(Some(one.mde80), detectable),
     ]
 }
 
-fn could_show(share: f64) -> String {
+fn detectable(share: f64) -> String {
     match share {
         0.0 => "any".to_owned(),
         beyond if beyond > 1.0 => "over 100 %".to_owned(),
@@ -323,7 +313,7 @@ fn could_show(share: f64) -> String {
 }
 
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
-    let mut said: Vec<String> = line.missed.iter().map(|missed| missed.said.clone()).collect();
+    let mut said: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).collect();
     for verdict in line.verdicts() {
         let what = verdict.detector.key();
         let takes = (verdict.class == Class::Inconclusive).then(|| judged.still_takes(verdict)).flatten();
@@ -335,7 +325,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
         }
     }
     if let Some(takes) = line.stalls.and_then(|verdict| judged.still_takes(verdict)) {
-        said.push(format!("stalls: in most windows other than base's, which is not shown yet; {takes}"));
+        said.push(format!("stalls: in most windows different from base's, but not established yet; {takes}"));
     }
     if let Some(verdict) = line.changed_stalls() {
         let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
@@ -346,41 +336,40 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     said.join(". ")
 }
 
-/// What the columns mean, and by which rules.
+/// What the columns mean, and the rules behind the verdicts.
 fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let mut footnotes = vec![
         format!(
-            "regression: worse than base; improvement: better; either is wrong in at most {} of verdicts on arms that \
-             are alike. mixed: it has changed, and something else that an operation takes has changed the other way. \
-             same: the difference is smaller than what matters. inconclusive: none of these is shown; it does not mean \
-             the same",
+            "regression: worse than base; improvement: better; between identical arms at most {} of verdicts are false \
+             alarms. mixed: it changed, and another resource changed in the other direction. same: the difference is \
+             smaller than what matters. inconclusive: none of these could be established; it does not mean the same",
             words::percent(rules.alpha)
         ),
         format!(
-            "what matters: {}. Looked at after {} blocks",
+            "smallest change that matters: {}. Tested after {} blocks",
             matters(verdicts, lines),
             looks.join(", ")
         ),
-        format!("from, to: interval of the ratio, with {}, over all looks", confidences(lines)),
-        "could show: the smallest loss of rate, or rise of cost, that these blocks would have shown with 80 % \
-         probability. blocks: restarts of every server from the same data; nothing else is counted as a sample"
+        format!("from, to: confidence interval of the ratio, {}, valid over all looks", confidences(lines)),
+        "detectable: the smallest slowdown, or rise of cost, that this many blocks would have detected with 80 % \
+         probability. blocks: restarts of every server from the same data; only these count as samples"
             .to_owned(),
         format!(
-            "too noisy: {} blocks, the most that are looked at, would probably not decide it. suspect: a change is \
-             likely, not shown",
+            "too noisy: even {} blocks, the maximum, would probably not decide it. suspect: a change is likely but not \
+             established",
             looks.last().map_or("", String::as_str)
         ),
-        "rQPS: rate / base's rate. cost/op: cost of an operation / base's, of the metric in `of` and of nothing else".to_owned(),
-        "sizes: of changes that few blocks have just shown, the ratio is on average too far from 1; the interval holds"
+        "rQPS: rate / base's rate. cost/op: cost per operation / base's, in the metric that `of` names and no other".to_owned(),
+        "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
             .to_owned(),
     ];
     let changed = lines.iter().filter_map(Line::changed_stalls);
     footnotes.extend(changed.take(1).map(|one| {
         format!(
-            "stalls: what events took beyond 20 times base's median, or beyond 20 ms if that is more; a difference of {} \
-             of the time matters. The section variance has all of them",
+            "stalls: time of events beyond 20 times base's median, or beyond 20 ms if that is more; a difference of {} of \
+             the total time matters. Section variance has them for every test",
             words::percent(one.mei)
         )
     }));
@@ -419,13 +408,13 @@ fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
     least.is_finite().then(|| format!("{:.2} %", least * 100.0).replace(".00 %", " %"))
 }
 
-/// The confidence of intervals, which depends on what they are for.
+/// The confidence of the intervals, which depends on the kind of verdict.
 fn confidences(lines: &[Line<'_>]) -> String {
     match (confidence(lines, true), confidence(lines, false)) {
         (Some(changes), Some(rest)) => {
-            format!("{changes} confidence for regressions and improvements, {rest} for the rest")
+            format!("{changes} for regressions and improvements, {rest} for the rest")
         }
-        (Some(all), None) | (None, Some(all)) => format!("{all} confidence"),
-        (None, None) => "no confidence yet, as one block gives none".to_owned(),
+        (Some(all), None) | (None, Some(all)) => all,
+        (None, None) => "none yet: one block gives no interval".to_owned(),
     }
 }

@@ -1,20 +1,19 @@
-//! The rate of background writes of the steps that query: what was asked for and what came.
+//! The rate of background writes of the query steps: target and achieved.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | a step | rows per second that were inserted, over all clients, from the common start to the last commit. As many were deleted |
-//! | `dbms` | the system; the last row is the rate asked for |
+//! | `dbms` | the system; the last row is the target rate |
 //!
-//! The second table has the share of full seconds in which less than 0.95 of the rows asked for were committed.
+//! The second table has the share of full seconds with less than 0.95 of the target rows committed.
 
 use super::rates::by_system;
 use super::{marked, names, notes};
 use crate::background::KEPT_MIN;
 use crate::document::{Block, Cell, Table, Tint};
-use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 
-/// What the row of the rates asked for is called.
+/// Label of the row of target rates.
 const TARGET: &str = "target";
 
 /// Both tables; nothing where no step writes in the background.
@@ -28,26 +27,23 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
 }
 
 fn rates(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
-    let cell = |side: &Side<'_>, step: &TestStep| match side.background(&step.name) {
-        Some(background) => {
-            let rate = background.rows_per_s;
-            let tint = if background.kept { Tint::None } else { Tint::Worst };
-            Cell { tint, ..marked(Cell::number(rate, number::rate(rate)), !background.kept) }
-        }
-        None => Cell::missing(),
+    let cell = |side: &Side<'_>, step: &TestStep| {
+        let tint = if side.missed(&step.name) { Tint::Worst } else { Tint::None };
+        let rate = side.background(&step.name).map(|background| background.rows_per_s);
+        Cell { tint, ..marked(Cell::rate(rate), side.missed(&step.name)) }
     };
     let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
     let title = "Background inserts/s (deletes/s are the same)";
     let mut table = by_system("background_rate", title, all, steps, columns);
     let target = |step: &TestStep| {
-        let target = all.iter().find_map(|side| side.background(&step.name))?.target_rows_per_s;
-        Some(Cell { tint: Tint::Unranked, ..Cell::number(target, number::rate(target)) })
+        let target = all.iter().find_map(|side| side.background(&step.name)).map(|one| one.target_rows_per_s);
+        Cell { tint: Tint::Unranked, ..Cell::rate(target) }
     };
-    let targets = steps.iter().map(|step| target(step).unwrap_or_else(Cell::missing));
+    let targets = steps.iter().map(target);
     let targets: Vec<Cell> = targets.chain([Cell::words(TARGET)]).collect();
     table.row(targets);
     table.preamble = names(sides);
-    table.footnotes = vec![format!("kept: at least {KEPT_MIN} of the target")];
+    table.footnotes = vec![format!("met: at least {KEPT_MIN} of the target")];
     table.footnotes.extend(notes(sides, steps));
     table
 }
@@ -59,7 +55,7 @@ fn seconds(sides: &Sides<'_>, all: &[Side<'_>], steps: &[TestStep]) -> Table {
         marked(Cell::fixed(share, 1), side.missed(&step.name))
     };
     let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
-    let title = format!("Seconds with less than {KEPT_MIN} of the target's rows, percent");
+    let title = format!("Seconds below {KEPT_MIN} of the target, percent");
     let mut table = by_system("background_seconds_below", &title, all, steps, columns);
     table.preamble = names(sides);
     table

@@ -1,10 +1,10 @@
-//! CPU time of server and client apart, step by step: how much of the machine the measuring itself takes.
+//! CPU time of server and client, step by step: how much of the machine the client takes.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `server s`, `client s` | CPU seconds of the server's processes, and of rqps |
 //! | `client %` | the client's share of both |
-//! | `server us`, `client us` | microseconds of an operation, as the footnote says it |
+//! | `server us`, `client us` | microseconds per operation; the footnote defines it |
 //! | `maker s`, `insert s`, `delete s`, `query s` | CPU seconds of the client's threads, by what they do; the maker writes the statements of inserter and deleter |
 //! | `dbms`, `step` | the system and the step |
 
@@ -38,12 +38,12 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         let (server, client) = (window.metric("server_cpu_us"), window.metric("client_cpu_us"));
         let share = server.zip(client).map(|(server, client)| 100.0 * client / (server + client));
         let operations = window.result.operations;
-        let per_op = |us: Option<f64>| us.map(|us| us / operations).filter(|us| us.is_finite());
+        let per_op = |us: Option<f64>| us.map(|us| us / operations);
         let seconds = |us: Option<f64>| Cell::fixed(us.map(|us| us / 1e6), 2);
         let mut cells = vec![
             seconds(server),
             seconds(client),
-            Cell::fixed(share.filter(|share| share.is_finite()), 0),
+            Cell::fixed(share, 0),
             Cell::fixed(per_op(server), 1),
             Cell::fixed(per_op(client), 1),
         ];

@@ -1,9 +1,9 @@
-//! How each step went: what ended it, how its writes were paced, and whether it did what it was to do.
+//! Outcome of each step: what ended it, how its writes were paced, and whether it did all of its work.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `seconds` | from the common start of all connections to the last commit |
-//! | `ended by` | `work`: all rows were written; `time`: the time was up |
+//! | `ended by` | `work`: all rows were written; `time`: its time limit was reached |
 //! | `pacer` | how background writes were spread over a second: `even` or `burst` |
 //! | `rows in`, `rows out` | rows inserted and deleted, over all clients |
 //! | `short` | DELETE statements that removed another number of rows than asked for |
@@ -27,7 +27,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
         Column::words("dbms"),
         Column::words("step"),
     ];
-    let mut table = Table::new("ends", "How each step went", columns, 2);
+    let mut table = Table::new("ends", "Outcome of each step", columns, 2);
     by_step(sides, which, &mut table, |_, _, window| {
         let result = &window.result;
         vec![

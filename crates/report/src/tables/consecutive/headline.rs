@@ -1,5 +1,5 @@
-//! What to read first of a run whose steps follow one another: whether the machine was free, and of each system the
-//! steps that are farthest from base, and those whose background writes were not kept.
+//! What to read first of a run with consecutive steps: disturbances, and for each system the steps farthest from base
+//! and those that missed their target rate of background writes.
 
 use crate::document::Block;
 use crate::number;
@@ -16,10 +16,9 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
             let sentences = sides.others().map(|side| sentence(sides, side, &steps));
             blocks.push(Block::Items(sentences.collect()));
         }
-        None => blocks.push(Block::Text(format!(
-            "{} stands alone: there is nothing to compare it with.",
-            sides.base.label()
-        ))),
+        None => {
+            blocks.push(Block::Text(format!("There is no other arm to compare {} with.", sides.base.label())))
+        }
     }
     blocks
 }
@@ -47,7 +46,7 @@ fn sentence(sides: &Sides<'_>, side: &Side<'_>, steps: &[TestStep]) -> String {
         of(steps.iter().filter(|step| side.missed(&step.name)).map(|step| step.name.as_str()).collect())
     };
     format!(
-        "{} relative to {}: at 0.95 or below {}; at 1.05 or above {}. Background writes not kept in: {}; by {}: {}",
+        "{} relative to {}: at 0.95 or below {}; at 1.05 or above {}. Missed target of background writes: {} ({}: {})",
         side.label(),
         sides.base.label(),
         far(|side| side < 0),

@@ -1,6 +1,6 @@
-//! Tables of steps that follow one another on the same data: systems as rows and steps as columns where a figure is one
-//! for each step, else a row for each step of a system. A step that did not keep its rate of background writes has
-//! [`MARK`] before its figures in every one of them, beside the warning that every table of such a run has.
+//! Tables of consecutive steps: systems as rows and steps as columns if there is one figure per step, else a row for
+//! each step of a system. [`MARK`] precedes the figures of a step that missed its target rate of background writes, in
+//! addition to the warning in every table of such a run.
 
 pub(crate) mod background;
 pub(crate) mod cpu;
@@ -19,7 +19,7 @@ use crate::document::{Cell, Table};
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
 
-/// Lines above a table that say which systems its short names stand for.
+/// Lines above a table that explain its short names of systems.
 fn names(sides: &Sides<'_>) -> Vec<String> {
     let line = |side: &Side<'_>| {
         let (name, variant) = (side.reference(), side.arm.variant());
@@ -28,7 +28,7 @@ fn names(sides: &Sides<'_>) -> Vec<String> {
     sides.base_first().iter().filter_map(line).collect()
 }
 
-/// What stands below a table of steps: empty cells, repeated steps, steps that did not keep their rate.
+/// Footnotes of a table of steps: empty cells, repeated steps, missed targets of background writes.
 fn notes(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
     let mut notes = footnotes::of_steps(sides, steps);
     notes.extend(footnotes::of_background(sides, steps));
@@ -63,7 +63,7 @@ fn by_step(
     table.footnotes.extend(notes(sides, &steps));
 }
 
-/// The figures of a step, the first of them marked where its rate was not kept. Names stay as they are: programs look
+/// The figures of a step, the first of them marked if it missed its target. Names are not marked, because programs look
 /// for them.
 fn marked_row(side: &Side<'_>, step: &TestStep, mut cells: Vec<Cell>) -> Vec<Cell> {
     if let Some(first) = cells.iter_mut().find(|cell| cell.value.is_some()) {

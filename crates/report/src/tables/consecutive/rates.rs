@@ -11,9 +11,9 @@
 use super::ranges::{Ranked, tints};
 use super::{marked, names, notes};
 use crate::document::{Cell, Column, Table, Tint};
-use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 use crate::tables::footnotes;
+use crate::tables::relative::{Pair, cell_of};
 
 pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
     let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
@@ -22,9 +22,9 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
         let rates: Vec<(Option<f64>, bool)> =
             all.iter().map(|side| (side.rate(&step.name), side.missed(&step.name))).collect();
         let ranked: Vec<Ranked> = rates.iter().map(|rate| ranked(*rate)).collect();
-        let cell = |((rate, missed), tint): (&(Option<f64>, bool), Tint)| {
-            let cell = rate.map_or_else(Cell::missing, |rate| Cell::number(rate, number::rate(rate)));
-            Cell { tint, ..marked(cell, *missed) }
+        let cell = |((rate, missed), tint): (&(Option<f64>, bool), Tint)| Cell {
+            tint,
+            ..marked(Cell::rate(*rate), *missed)
         };
         columns.push(rates.iter().zip(tints(&ranked)).map(cell).collect());
     }
@@ -38,25 +38,9 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
 
 pub(crate) fn relative(sides: &Sides<'_>) -> Table {
     let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
-    let mut columns: Vec<Vec<Cell>> = Vec::new();
-    for step in &steps {
-        let base = sides.base.rate(&step.name);
-        let base_missed = sides.base.missed(&step.name);
-        let cell = |side: &Side<'_>| {
-            let ratio = side.rate(&step.name).zip(base).map(|(rate, base)| rate / base);
-            let ratio = ratio.filter(|ratio| ratio.is_finite());
-            let missed = base_missed || side.missed(&step.name);
-            let tint = match ratio.map(number::side_of_band) {
-                Some(_) if missed => Tint::Unranked,
-                Some(-1) => Tint::Red,
-                Some(1) => Tint::Green,
-                _ => Tint::None,
-            };
-            Cell { tint, ..marked(Cell::fixed(ratio, 2), missed) }
-        };
-        columns.push(all.iter().map(cell).collect());
-    }
-    let mut table = by_system("insert_relative", "Rates relative to the first", &all, &steps, columns);
+    let cell = |side: &Side<'_>, step: &TestStep| cell_of(&Pair { base: sides.base, side: *side }, step);
+    let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
+    let mut table = by_system("insert_relative", "Rates relative to the first arm", &all, &steps, columns);
     table.preamble = names(sides);
     table.footnotes = of_indexes(sides, &steps).into_iter().chain(notes(sides, &steps)).collect();
     table.footnotes.extend(footnotes::of_options(sides));
@@ -105,8 +89,8 @@ pub(super) fn by_system(
 fn units(sides: &Sides<'_>, steps: &[TestStep]) -> String {
     let has_background = |step: &&str| sides.all.iter().any(|side| side.background(step).is_some());
     let said = sides.units(steps).into_iter().map(|(unit, steps)| {
-        let beside = if steps.iter().all(has_background) { " beside background writes" } else { "" };
+        let beside = if steps.iter().all(has_background) { " during background writes" } else { "" };
         format!("{}: {} per second{beside}", steps.join(" "), unit.many)
     });
-    format!("{}; over all clients", said.collect::<Vec<_>>().join("; "))
+    format!("{}; all clients", said.collect::<Vec<_>>().join("; "))
 }

@@ -1,5 +1,5 @@
-//! CPU time of the server for each connection, which each step makes anew: who is busy, and whose
-//! work became more expensive.
+//! CPU time of the server for each connection, which every step opens anew: which one is busy, and whose work became
+//! more expensive.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -18,6 +18,7 @@ use rqps_store::{Recorded, Window};
 
 use super::by_step;
 use crate::document::{Block, Cell, Column, Table};
+use crate::number;
 use crate::sides::{Side, Sides, TestStep, Which};
 
 /// The roles of connections, as the store calls them, in the order of the columns.
@@ -60,14 +61,13 @@ fn seconds(sides: &Sides<'_>, which: Which) -> Table {
 /// One row: all clients together, or one of them.
 fn of_client(side: &Side<'_>, step: &TestStep, window: &Recorded<Window>, client: Option<u32>) -> Vec<Cell> {
     let cpu_s = |role: &str| cpu_us(window, role, client).map(|us| us / 1e6);
-    let ratio = cpu_s("delete").zip(cpu_s("insert")).map(|(delete, insert)| delete / insert);
     let mut cells = vec![Cell::fixed(Some(window.result.elapsed_s()), 1)];
     cells.extend(ROLES.iter().map(|(role, _)| Cell::fixed(cpu_s(role), 2)));
     let busiest = window.connections.iter().filter(|one| client.is_none_or(|client| one.client == client));
     let busiest =
         busiest.map(|one| 100.0 * one.cpu_us / window.result.elapsed_us.max(1) as f64).max_by(f64::total_cmp);
     cells.push(Cell::fixed(busiest, 0));
-    cells.push(Cell::fixed(ratio.filter(|ratio| ratio.is_finite()), 2));
+    cells.push(Cell::fixed(number::ratio(cpu_s("delete"), cpu_s("insert")), 2));
     cells.push(Cell::words(client.map_or_else(|| "all".to_owned(), |client| client.to_string())));
     cells.extend([Cell::words(side.reference()), Cell::words(&*step.name)]);
     super::marked_row(side, step, cells)
@@ -105,7 +105,7 @@ fn per_operation(sides: &Sides<'_>, which: Which) -> Table {
         Column::number(format!("{short}/b"), format!("{key}_ratio"))
     });
     let columns = own.chain(over).chain(["dbms", "step"].map(Column::words)).collect();
-    let title = "Server CPU of a row inserted, a row deleted, a query";
+    let title = "Server CPU per row inserted, per row deleted, per query";
     let mut table = Table::new("session_cpu_per_op", title, columns, 2);
     table.preamble.push(format!("Relative to: {}", sides.base.reference()));
     by_step(sides, which, &mut table, |side, step, window| {
@@ -113,7 +113,7 @@ fn per_operation(sides: &Sides<'_>, which: Which) -> Table {
         let values = EACH.map(|(_, role, _, divisor)| us_each(window, role, divisor));
         let ratios = EACH.iter().zip(values).map(|((_, role, _, divisor), value)| {
             let base = base.and_then(|base| us_each(base, role, *divisor));
-            value.zip(base).map(|(value, base)| value / base).filter(|ratio| ratio.is_finite())
+            number::ratio(value, base)
         });
         let ratios: Vec<Cell> = ratios.map(|ratio| Cell::fixed(ratio, 2)).collect();
         values.into_iter().map(|value| Cell::fixed(value, 1)).chain(ratios).collect()

@@ -1,4 +1,4 @@
-//! What each step found and left: sizes, rows that are deleted and not yet removed, and what planning a DELETE reads.
+//! State before and after each step: sizes, dead rows, and what planning a DELETE reads.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -6,9 +6,9 @@
 //! | `+MB` | by how much that grew in the step |
 //! | `dead`, `after` | dead rows before the step and after it, as the server estimates them |
 //! | `history`, `after` | length of InnoDB's history list before the step and after it |
-//! | `plan buf`, `after` | buffers that planning the DELETE of the step reads, before it and after it: the index entries of deleted rows at the tail are among them. Not told by Postgres before 13 |
+//! | `plan buf`, `after` | buffers that planning the DELETE of the step reads, before it and after it: the index entries of deleted rows at the tail are included. Not reported by Postgres before 13 |
 //! | `plan us`, `after` | microseconds that planning it takes |
-//! | `lookups`, `lookup us` | how often the smallest key was looked for, and how long one look took |
+//! | `lookups`, `lookup us` | how often the smallest key was looked up, and how long one lookup took |
 //! | `dbms`, `step` | the system and the step |
 
 use rqps_store::{Recorded, Window};
@@ -51,8 +51,8 @@ fn grown(window: &Recorded<Window>, what: &str) -> Option<f64> {
 /// Both tables; nothing of what no system tells.
 pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
     let tables = [
-        ("debt", "Sizes, and deleted rows that are still there", &DEBT[..]),
-        ("planning", "Planning the DELETE, and looking for the smallest key", &PLANNING[..]),
+        ("debt", "Sizes and dead rows", &DEBT[..]),
+        ("planning", "Planning the DELETE, and finding the smallest key", &PLANNING[..]),
     ];
     let tables = tables.map(|(id, title, figures)| table(sides, which, id, title, figures));
     tables.into_iter().flatten().map(Block::Table).collect()
