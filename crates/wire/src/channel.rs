@@ -62,7 +62,8 @@ impl Channel {
     }
 }
 
-/// A connection that sends one statement at a time and reads its reply.
+/// A connection that sends one statement at a time and reads its reply. What is for failures only is kept out of line:
+/// within the code of a query it costs 13 instructions each time (cachegrind, `examples/point_query.rs`).
 pub(crate) trait Exchange {
     /// The kind of server, for messages.
     const SERVER: &'static str;
@@ -100,6 +101,7 @@ pub(crate) trait Exchange {
 
     /// The error for a message that could not be sent. The server may have said why.
     #[cold]
+    #[inline(never)]
     fn send_failed(&mut self, cause: io::Error, sql: &str) -> Error {
         // What has arrived can still be read; nothing more is waited for.
         self.channel().socket.shut_down();
@@ -112,6 +114,7 @@ pub(crate) trait Exchange {
     }
 
     #[cold]
+    #[inline(never)]
     fn failure(&mut self, error: ReplyError, sql: &str) -> Error {
         let channel = self.channel();
         match error {
