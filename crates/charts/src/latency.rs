@@ -87,7 +87,7 @@ impl LatencyChart {
     }
 
     fn description(&self) -> String {
-        let said = |curve: &Curve| {
+        let describe = |curve: &Curve| {
             let quantile = |share: f64| {
                 let reached = drawn(&curve.points).filter(|(its, _)| *its <= share * 1.0001);
                 reached.map(|(_, us)| us).fold(f64::INFINITY, f64::min)
@@ -102,7 +102,7 @@ impl LatencyChart {
             let known = if known.is_empty() { "no value".to_owned() } else { known.join(", ") };
             format!("{}: {known}", curve.label)
         };
-        let curves: Vec<String> = self.curves.iter().map(said).collect();
+        let curves: Vec<String> = self.curves.iter().map(describe).collect();
         format!("Latency by percentile of statements. {}.", curves.join("; "))
     }
 }

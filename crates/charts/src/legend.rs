@@ -93,7 +93,7 @@ impl Sample {
                     .some("stroke-dasharray", dash(*arm))
                     .end();
                 if matches!(self, Self::Arm(_)) {
-                    let marker = Shape::of_arm(*arm).path(x + width / 2.0, y, 3.4);
+                    let marker = Shape::for_arm(*arm).path(x + width / 2.0, y, 3.4);
                     svg.tag("path").a("d", &marker).a("fill", &colour).end();
                 }
             }

@@ -38,7 +38,7 @@ impl Pen {
         let mut markers = String::new();
         for (x, y) in places.iter().flatten() {
             if *x >= next {
-                markers.push_str(&Shape::of_arm(arm).path(*x, *y, 4.0));
+                markers.push_str(&Shape::for_arm(arm).path(*x, *y, 4.0));
                 next += self.marker_apart * ((x - next) / self.marker_apart).floor() + self.marker_apart;
             }
         }

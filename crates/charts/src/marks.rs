@@ -122,7 +122,7 @@ impl Shape {
     const UP: Self = Self::new(3, 0.0, 1.3, 1.0);
     const DOWN: Self = Self::new(3, 0.5, 1.3, 1.0);
 
-    const OF_ARMS: [Self; 11] = [
+    const FOR_ARMS: [Self; 11] = [
         Self::DISC,
         Self::new(4, 0.125, 1.25, 1.0),
         Self::UP,
@@ -141,8 +141,8 @@ impl Shape {
     }
 
     /// Shape of an arm. Eleven shapes against ten colours, so that pairs do not repeat before 110 arms.
-    pub(crate) fn of_arm(arm: usize) -> Self {
-        Self::OF_ARMS[arm % Self::OF_ARMS.len()]
+    pub(crate) fn for_arm(arm: usize) -> Self {
+        Self::FOR_ARMS[arm % Self::FOR_ARMS.len()]
     }
 
     /// Its outline around a place, `radius` being that of a disc of about the same area.

@@ -169,14 +169,14 @@ impl PartsChart {
     }
 
     fn description(&self) -> String {
-        let said = |(arm, parts): &(String, Vec<(String, f64)>)| {
+        let describe = |(arm, parts): &(String, Vec<(String, f64)>)| {
             let sizes = parts.iter().filter(|(_, size)| drawable(*size));
             let sum: f64 = sizes.clone().map(|(_, size)| size).sum();
             let parts: Vec<String> =
                 sizes.map(|(name, size)| format!("{name} {}", three_digits(*size))).collect();
             format!("{arm}: {} in total: {}", three_digits(sum), parts.join(", "))
         };
-        let bars: Vec<String> = self.bars.iter().map(said).collect();
+        let bars: Vec<String> = self.bars.iter().map(describe).collect();
         format!("Parts in {}. {}.", self.unit, bars.join("; "))
     }
 }

@@ -166,7 +166,7 @@ impl RatioChart {
         let right = width - PADDING - if has_figures { FIGURES } else { 6.0 };
         let points = self.rows.iter().flat_map(|row| self.points(row)).flat_map(|(_, point)| point.values());
         let band = self.drawn_band().into_iter().flat_map(|(low, high)| [low, high]);
-        let axis = Log::of_ratios(points.chain(band), (PADDING + labels + numbers, right));
+        let axis = Log::around_one(points.chain(band), (PADDING + labels + numbers, right));
         let top = top + 16.0 + if self.rows.len() >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
         let bottom = top + row * self.rows.len().max(1) as f64;
         Layout { axis, top, row, heading, lane, labels, has_figures, bottom }

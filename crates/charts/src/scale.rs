@@ -110,7 +110,7 @@ pub(crate) struct Log {
 
 impl Log {
     /// An axis with 1 in the middle that reaches beyond each of `ratios`, and beyond 5 % in any case.
-    pub(crate) fn of_ratios(ratios: impl Iterator<Item = f64>, place: (f64, f64)) -> Self {
+    pub(crate) fn around_one(ratios: impl Iterator<Item = f64>, place: (f64, f64)) -> Self {
         let usable = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
         let farthest = usable.map(|ratio| ratio.ln().abs()).fold(1.05f64.ln(), f64::max);
         let reach = (farthest * 1.06).min(RATIO_FARTHEST.ln()).exp();
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn ratio_axis_is_symmetric_and_reaches_beyond_the_data() {
-        let axis = Log::of_ratios([0.4, 1.1].into_iter(), (0.0, 400.0));
+        let axis = Log::around_one([0.4, 1.1].into_iter(), (0.0, 400.0));
         assert!((axis.at(1.0) - 200.0).abs() < 1e-9);
         assert!((axis.at(0.5) + axis.at(2.0) - 400.0).abs() < 1e-9);
         assert!(axis.at(0.4) > 0.0);
         assert_eq!(labels(&axis.ratio_ticks(40.0)), ["0.5", "0.67", "1", "1.5", "2"]);
-        let near = Log::of_ratios([0.99].into_iter(), (0.0, 400.0));
+        let near = Log::around_one([0.99].into_iter(), (0.0, 400.0));
         assert_eq!(labels(&near.ratio_ticks(40.0)), ["0.95", "0.98", "1", "1.02", "1.05"]);
     }
 

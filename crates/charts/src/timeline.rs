@@ -114,7 +114,7 @@ impl TimelineChart {
     }
 
     fn description(&self) -> String {
-        let said = |line: &Line| {
+        let describe = |line: &Line| {
             let values: Vec<f64> = drawn(&line.points).map(|(_, value)| value).collect();
             if values.is_empty() {
                 return format!("{}: no value", line.label);
@@ -125,7 +125,7 @@ impl TimelineChart {
             let [low, mean, high] = [low, mean, high].map(three_digits);
             format!("{}: {mean} on average, {low} to {high}", line.label)
         };
-        let lines: Vec<String> = self.lines.iter().map(said).collect();
+        let lines: Vec<String> = self.lines.iter().map(describe).collect();
         format!("{} over time. {}.", self.unit, lines.join("; "))
     }
 }

@@ -82,7 +82,7 @@ impl VersionChart {
     fn layout(&self, width: f64, top: f64) -> Layout {
         let values =
             self.lines.iter().flat_map(|line| self.points(line)).flat_map(|(_, point)| point.values());
-        let axis = Log::of_ratios(values, (top + PLOT, top));
+        let axis = Log::around_one(values, (top + PLOT, top));
         let (left, right) = (PADDING + 38.0, width - PADDING - 6.0);
         let step = (right - left) / self.versions.len().max(1) as f64;
         let widest = self.versions.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
@@ -150,7 +150,7 @@ impl VersionChart {
             let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());
             svg.tag("path")
                 .a("class", &format!("mark {}", point.mark.word()))
-                .a("d", &Shape::of_arm(number).path(x, y, 3.6))
+                .a("d", &Shape::for_arm(number).path(x, y, 3.6))
                 .a(
                     "fill",
                     if point.mark.is_hollow() { colours.background() } else { colour.clone() }.as_ref(),
@@ -161,7 +161,7 @@ impl VersionChart {
     }
 
     fn description(&self) -> String {
-        let said = |line: &VersionLine| {
+        let describe = |line: &VersionLine| {
             let points: Vec<String> = self
                 .points(line)
                 .map(|(place, point)| {
@@ -171,7 +171,7 @@ impl VersionChart {
             let points = if points.is_empty() { "no value".to_owned() } else { points.join(", ") };
             format!("{}: {points}", line.label)
         };
-        let lines: Vec<String> = self.lines.iter().map(said).collect();
+        let lines: Vec<String> = self.lines.iter().map(describe).collect();
         format!("{} over {} versions. {}.", self.axis, self.versions.len(), lines.join("; "))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Background {
 
 impl Background {
     /// The background writes of a window; none where it has none.
-    pub fn of(window: &Recorded<Window>) -> Option<Self> {
+    pub fn from_window(window: &Recorded<Window>) -> Option<Self> {
         Some(Self {
             target_rows_per_s: window.metric("background_target_rows_per_s")?,
             rows_per_s: window.metric("background_rows_per_s")?,

@@ -36,7 +36,7 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     {
         return compare_protocols(one, other, options);
     }
-    let readings = Reading::of_all(runs);
+    let readings = Reading::all(runs);
     let mut sides = Sides::new(&readings, options.show.base.as_deref(), &options.show.tests)?;
     let found = runs.iter().skip(1).flat_map(|run| differences(first, run)).collect();
     sides.warn(&unlike(found, options.force)?);
@@ -66,12 +66,12 @@ fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result
     document.push(Block::Heading(1, format!("Runs {} (isolated) and {} (sequence)", names[0], names[1])));
     let mut judged = Vec::new();
     for run in [isolated, sequence] {
-        let readings = [Reading::of(run)];
+        let readings = [Reading::new(run)];
         let mut sides = Sides::new(&readings, options.show.base.as_deref(), &options.show.tests)?;
         sides.warn(&warnings);
         document.push(Block::Heading(2, format!("Verdicts of {}", run.folder.name())));
         document.extend(Section::Verdicts.blocks(&sides, options.show.include_pre)?);
-        match Judged::of(run, sides.base_in(run))? {
+        match Judged::from_run(run, sides.base_in(run))? {
             Some(found) => judged.push(found),
             None => document.push(Block::Text(format!(
                 "{} has a single pass, so there are no verdicts: a plan with passes = 3 or more repeats the sequence.",

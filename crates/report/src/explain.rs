@@ -45,10 +45,10 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         None => plans_base(run)?,
     };
     let arms: Result<Vec<usize>> = options.arms.iter().map(|name| arm_of(run, name)).collect();
-    let judged = Judged::of(run, base)?;
+    let judged = Judged::from_run(run, base)?;
     let asked = Asked { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
-    let readings = [Reading::of(run)];
+    let readings = [Reading::new(run)];
     let sides = Sides::new(&readings, Some(&run.arms[base].name), &[])?;
     let warnings = sides.warnings();
     if options.format == Format::Json {
@@ -74,7 +74,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
 
 /// The sentences of a run's explanations alone, for a report: a list for each arm.
 pub(crate) fn sentences(run: &Run) -> Result<Vec<Block>> {
-    let judged = Judged::of(run, plans_base(run)?)?;
+    let judged = Judged::from_run(run, plans_base(run)?)?;
     let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &Asked::default())?;
     let told = |one: &Explanation| {
         let sentences: Vec<String> = one.findings.iter().map(sentence).collect();
@@ -348,6 +348,6 @@ fn arm_of(run: &Run, name: &str) -> Result<usize> {
 }
 
 fn plans_base(run: &Run) -> Result<usize> {
-    let readings = [Reading::of(run)];
+    let readings = [Reading::new(run)];
     Ok(Sides::new(&readings, None, &[])?.base_in(run))
 }

@@ -20,7 +20,7 @@ pub fn markdown_report(run: &Run) -> Result<String> {
 
 /// The report in any format; `color` matters to text only.
 pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
-    let readings = [Reading::of(run)];
+    let readings = [Reading::new(run)];
     let sides = Sides::new(&readings, None, &[])?;
     let layout = sides.layout();
     let mut document = Document::default();

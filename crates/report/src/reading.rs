@@ -36,12 +36,12 @@ pub(crate) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub fn of(run: &'a Run) -> Self {
+    pub fn new(run: &'a Run) -> Self {
         Self { run, pooled: (!run.blocks.is_empty()).then(|| pool(run)) }
     }
 
-    pub fn of_all(runs: &'a [Run]) -> Vec<Self> {
-        runs.iter().map(Self::of).collect()
+    pub fn all(runs: &'a [Run]) -> Vec<Self> {
+        runs.iter().map(Self::new).collect()
     }
 
     /// The window of an arm's step.

@@ -28,7 +28,7 @@ pub struct Options {
 
 /// The tables of one run.
 pub fn show(run: &Run, options: &Options) -> Result<String> {
-    let readings = [Reading::of(run)];
+    let readings = [Reading::new(run)];
     let sides = Sides::new(&readings, options.base.as_deref(), &options.tests)?;
     let title = format!("Run {} ({})", run.folder.name(), run.status.status);
     let mut document = Document::default();

@@ -146,7 +146,7 @@ impl<'a> Side<'a> {
 
     /// The background writes of a step; none when it is missing or has none.
     pub fn background(&self, step: &str) -> Option<Background> {
-        Background::of(self.window(step).ok()?)
+        Background::from_window(self.window(step).ok()?)
     }
 
     /// Whether a step missed its target rate of background writes.

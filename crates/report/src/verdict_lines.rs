@@ -67,7 +67,7 @@ impl Missed {
 
 impl<'a> Judged<'a> {
     /// The verdicts of a run by its own rules; none when it has no blocks.
-    pub fn of(run: &'a Run, base: usize) -> Result<Option<Self>> {
+    pub fn from_run(run: &'a Run, base: usize) -> Result<Option<Self>> {
         if !rqps_verdicts::has_blocks(run) {
             return Ok(None);
         }
@@ -105,10 +105,10 @@ impl<'a> Judged<'a> {
 
     /// The verdicts of each run of a report. Blocks of different runs are never paired, so a run without the report's
     /// base is held against its own.
-    pub fn of_all(sides: &Sides<'a>) -> Result<Vec<Self>> {
+    pub fn all(sides: &Sides<'a>) -> Result<Vec<Self>> {
         let mut judged = Vec::new();
         for run in sides.runs() {
-            judged.extend(Self::of(run, sides.base_in(run))?);
+            judged.extend(Self::from_run(run, sides.base_in(run))?);
         }
         Ok(judged)
     }
@@ -189,7 +189,8 @@ fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
     for (arm, its) in run.arms.iter().enumerate() {
         for window in run.windows.iter().filter(|window| window.action.arm == its.name && counts(run, window))
         {
-            let Some(background) = Background::of(window).filter(|background| !background.kept) else {
+            let Some(background) = Background::from_window(window).filter(|background| !background.kept)
+            else {
                 continue;
             };
             let least = missed.entry((arm, window.action.step.clone())).or_insert(background);

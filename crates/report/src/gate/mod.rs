@@ -61,8 +61,8 @@ pub struct Gate {
 /// When the run has no blocks, when none of its verdicts came to a look, or when its folder cannot be read.
 pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
-    let judged = Judged::of(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
-    let readings = [Reading::of(run)];
+    let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
+    let readings = [Reading::new(run)];
     let sides = Sides::new(&readings, None, &[])?;
     let at_gate = |arm: usize| ArmAtGate {
         arm,

@@ -21,8 +21,8 @@ pub struct ChartFile {
 /// # Errors
 /// When the run cannot be read or judged.
 pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
-    let readings = [Reading::of(run)];
-    let page = Page::of(run, &readings)?;
+    let readings = [Reading::new(run)];
+    let page = Page::new(run, &readings)?;
     let mut files = Vec::new();
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
     for chart in ratios::all(&page) {

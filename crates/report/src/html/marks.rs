@@ -14,10 +14,8 @@ pub(super) enum Mark {
     Open,
 }
 
-impl Mark {
-    pub const ALL: [Mark; 5] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Same, Mark::Open];
-
-    pub fn of(verdict: &Verdict) -> Self {
+impl From<&Verdict> for Mark {
+    fn from(verdict: &Verdict) -> Self {
         match verdict.class {
             _ if verdict.is_mixed() => Self::Mixed,
             Class::Regression { .. } => Self::Worse,
@@ -26,6 +24,10 @@ impl Mark {
             Class::Inconclusive => Self::Open,
         }
     }
+}
+
+impl Mark {
+    pub const ALL: [Mark; 5] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Same, Mark::Open];
 
     pub fn is_change(self) -> bool {
         matches!(self, Self::Worse | Self::Better | Self::Mixed)
@@ -73,7 +75,7 @@ impl Mark {
 
 /// `▼ 0.873` with its word for those who do not see the shape.
 pub(super) fn figure(verdict: &Verdict) -> Markup {
-    let mark = Mark::of(verdict);
+    let mark = Mark::from(verdict);
     html! {
         span.mark.(mark.class()) {
             span aria-hidden="true" { (mark.symbol()) } " "

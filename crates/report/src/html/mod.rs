@@ -43,8 +43,8 @@ use crate::verdict_lines::Judged;
 /// # Errors
 /// When the run cannot be read or judged, or holds a profile or histogram that cannot be drawn.
 pub fn html_report(run: &Run) -> Result<String> {
-    let readings = [Reading::of(run)];
-    let page = Page::of(run, &readings)?;
+    let readings = [Reading::new(run)];
+    let page = Page::new(run, &readings)?;
     let tests = test::sections(&page)?;
     let ratios = ratios::section(&page);
     let versions = versions::section(&page)?;
@@ -80,9 +80,9 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn of(run: &'a Run, readings: &'a [Reading<'a>]) -> Result<Self> {
+    fn new(run: &'a Run, readings: &'a [Reading<'a>]) -> Result<Self> {
         let sides = Sides::new(readings, None, &[])?;
-        let judged = Judged::of_all(&sides)?.into_iter().next();
+        let judged = Judged::all(&sides)?.into_iter().next();
         let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
         let steps = sides.steps(Which::Tests);
         let mut explanations = explain(run, verdicts, &Asked::default())?;

@@ -155,7 +155,7 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
     let Some(verdict) = verdict else {
         return html! { td.num { "-" } };
     };
-    let mark = Mark::of(verdict);
+    let mark = Mark::from(verdict);
     let title = match verdict.detector {
         Detector::Rate => counted(verdict.blocks, "block"),
         _ => format!("{}, {}", verdict.metric.measure().label, counted(verdict.blocks, "block")),

@@ -110,7 +110,7 @@ fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Op
 
 /// A verdict as a plot shows it; none where there is no ratio on a logarithmic axis.
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
-    let mark = match Mark::of(verdict) {
+    let mark = match Mark::from(verdict) {
         Mark::Worse => ChartMark::Worse,
         Mark::Better => ChartMark::Better,
         Mark::Same => ChartMark::Same,

@@ -95,9 +95,9 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
 /// `pg18 against pg17: 3 of 32 tests are slower (worst: scan 0.873), 5 faster, 24 the same; …`.
 fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
     let rates = || lines.iter().filter_map(|line| line.rate);
-    let count = |mark: Mark| rates().filter(|verdict| Mark::of(verdict) == mark).count();
+    let count = |mark: Mark| rates().filter(|verdict| Mark::from(*verdict) == mark).count();
     let far = |mark: Mark| {
-        let changed = rates().filter(move |verdict| Mark::of(verdict) == mark);
+        let changed = rates().filter(move |verdict| Mark::from(*verdict) == mark);
         let far = changed.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
         far.map(|verdict| format!("{} {:.2}", verdict.test, verdict.ratio))
     };
@@ -123,7 +123,7 @@ fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'
 /// `; an operation costs more in 20, less in 11`: nothing where no cost has changed.
 fn costs(lines: &[Line<'_>]) -> String {
     let count = |mark: Mark| {
-        lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::of(verdict) == mark).count()
+        lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::from(*verdict) == mark).count()
     };
     match (count(Mark::Worse), count(Mark::Better)) {
         (0, 0) => String::new(),
@@ -141,7 +141,7 @@ fn capital(word: &str) -> String {
 
 /// How many tests of each kind, as a bar whose parts are labelled.
 fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
-    let of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(Mark::of);
+    let of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(Mark::from);
     let counts = Mark::ALL.map(|mark| (mark, lines.iter().filter(|line| of(line) == Some(mark)).count()));
     html! {
         div.tally {

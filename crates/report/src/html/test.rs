@@ -104,7 +104,7 @@ fn found(page: &Page<'_>, step: &TestStep) -> Markup {
                     Some(judged) => {
                         @for detector in Detector::ALL {
                             @if let Some(verdict) = judged.verdicts.verdict(&step.name, *arm, detector) {
-                                @let told = detector == Detector::Rate || Mark::of(verdict).is_change();
+                                @let told = detector == Detector::Rate || Mark::from(verdict).is_change();
                                 @if told { (figure(verdict)) " " span.what { (subject(detector)) } " " }
                             }
                         }

@@ -19,7 +19,7 @@ use crate::words;
 /// A table for each series of versions; nothing if no run has three versions.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    for judged in Judged::of_all(sides)? {
+    for judged in Judged::all(sides)? {
         for row in version_rows(judged.run, &judged.verdicts) {
             blocks.push(block(&judged, &row));
         }

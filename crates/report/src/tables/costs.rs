@@ -23,7 +23,7 @@ use crate::verdict_lines::{Judged, Line};
 
 /// Disturbances by other programs, then a table for each arm; nothing for runs without passes or blocks.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
-    let judged = Judged::of_all(sides)?;
+    let judged = Judged::all(sides)?;
     if judged.is_empty() {
         return Ok(Vec::new());
     }

@@ -37,7 +37,7 @@ use crate::words;
 
 /// One table for each run that has blocks.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
-    let judged = Judged::of_all(sides)?;
+    let judged = Judged::all(sides)?;
     let of = |judged: &Judged<'_>| [Some(table(sides, judged)), agreements(sides, judged)];
     Ok(judged.iter().flat_map(of).flatten().map(Block::Table).collect())
 }

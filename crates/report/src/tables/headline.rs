@@ -8,7 +8,7 @@
 //! | `dbms` | the variant |
 //! | `test` | the test; listed when its rQPS, as printed, is 0.95 or less, or 1.05 or more |
 
-use crate::document::{Block, Cell, Column, Table};
+use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
 use crate::sides::{Side, Sides, TestStep, Which};
@@ -66,16 +66,6 @@ fn ranked(pair: &Pair<'_>, step: &TestStep) -> Option<f64> {
 }
 
 fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
-    let columns = vec![
-        Column::number("rQPS", "rqps"),
-        Column::number("points", "points"),
-        Column::number("cpu/o", "cpu_per_op_ratio"),
-        Column::number("cpu_us/o", "cpu_us_per_op_ratio"),
-        Column::words("dbms"),
-        Column::words("test"),
-    ];
-    let mut table = Table::new("outside", "Tests at 0.95 or below, or at 1.05 or above", columns, 2);
-    table.preamble.push(format!("Relative to: {}", sides.base.label()));
     let mut far: Vec<(f64, Side<'_>, &TestStep)> = Vec::new();
     for step in steps {
         for side in sides.others() {
@@ -84,23 +74,32 @@ fn outside(sides: &Sides<'_>, steps: &[TestStep]) -> Table {
             far.extend(ratio.map(|ratio| (ratio, *side, step)));
         }
     }
+    let all = far.len();
     if let Some(limit) = distance_of_last_row(&far) {
-        table.footnotes.push(format!(
-            "the {ROWS_MAX} farthest from 1 of {}; the table of relative rates has all",
-            far.len()
-        ));
         far.retain(|(ratio, ..)| distance(*ratio) >= limit);
         far.truncate(ROWS_MAX);
     }
-    for (ratio, side, step) in far {
-        table.row(vec![
-            Cell::fixed(Some(ratio), 2),
-            Cell::number((number::points(ratio) - 100) as f64, number::points_change(ratio)),
-            cost_ratio(&CPU, &sides.base, &side, &step.name),
-            cost_ratio(&SERVER_CPU, &sides.base, &side, &step.name),
-            Cell::words(side.label()),
-            Cell::words(&*step.name),
-        ]);
+    let cost_ratio = |column: &PerOp, side: &Side<'_>, step: &TestStep| {
+        column.relative(cost(&sides.base, &step.name).as_ref(), cost(side, &step.name).as_ref())
+    };
+    let figures: [Figure<'_, (f64, Side<'_>, &TestStep)>; 6] = [
+        (Column::number("rQPS", "rqps"), &|(ratio, ..)| Cell::fixed(Some(*ratio), 2)),
+        (Column::number("points", "points"), &|(ratio, ..)| {
+            Cell::number((number::points(*ratio) - 100) as f64, number::points_change(*ratio))
+        }),
+        (Column::number("cpu/o", "cpu_per_op_ratio"), &|(_, side, step)| cost_ratio(&CPU, side, step)),
+        (Column::number("cpu_us/o", "cpu_us_per_op_ratio"), &|(_, side, step)| {
+            cost_ratio(&SERVER_CPU, side, step)
+        }),
+        (Column::words("dbms"), &|(_, side, _)| Cell::words(side.label())),
+        (Column::words("test"), &|(.., step)| Cell::words(&*step.name)),
+    ];
+    let title = "Tests at 0.95 or below, or at 1.05 or above";
+    let mut table = Table::of_figures("outside", title, &figures, 2, far);
+    table.preamble.push(format!("Relative to: {}", sides.base.label()));
+    if all > ROWS_MAX {
+        let note = format!("the {ROWS_MAX} farthest from 1 of {all}; the table of relative rates has all");
+        table.footnotes.push(note);
     }
     table
 }
@@ -115,10 +114,6 @@ fn distance_of_last_row(far: &[(f64, Side<'_>, &TestStep)]) -> Option<f64> {
     let mut distances: Vec<f64> = far.iter().map(|(ratio, ..)| distance(*ratio)).collect();
     distances.sort_by(|a, b| b.total_cmp(a));
     (far.len() > ROWS_MAX).then(|| distances[ROWS_MAX - 1])
-}
-
-fn cost_ratio(column: &PerOp, base: &Side<'_>, side: &Side<'_>, step: &str) -> Cell {
-    column.relative(cost(base, step).as_ref(), cost(side, step).as_ref())
 }
 
 fn cost<'a>(side: &Side<'a>, step: &str) -> Option<Cost<'a>> {

@@ -10,7 +10,9 @@
 //! | `relative` | `rows/s` relative to the base's |
 //! | `dbms` | the variant |
 
-use crate::document::{Cell, Column, Table};
+use rqps_store::Load;
+
+use crate::document::{Cell, Column, Figure, Table};
 use crate::number;
 use crate::sides::{Side, Sides};
 
@@ -19,33 +21,20 @@ pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
     if sides.all.iter().all(|side| side.load().is_none()) {
         return None;
     }
-    let numbers = [
-        ("rows", "rows"),
-        ("load s", "load_s"),
-        ("index s", "index_s"),
-        ("vacuum s", "vacuum_s"),
-        ("rows/s", "rows_per_s"),
-        ("relative", "relative"),
-    ];
-    let columns =
-        numbers.map(|(name, key)| Column::number(name, key)).into_iter().chain([Column::words("dbms")]);
-    let mut table = Table::new("loads", "Load", columns.collect(), 1);
+    let load = |side: &Side<'_>, of: fn(&Load) -> u64| side.load().map(|load| of(&load.result) as f64);
+    let seconds = |side: &Side<'_>, of: fn(&Load) -> u64| Cell::fixed(load(side, of).map(|us| us / 1e6), 1);
     let rate = |side: &Side<'_>| side.load().and_then(|load| load.result.rows_per_s());
-    let base = rate(&sides.base);
-    for side in sides.base_first() {
-        let load = side.load().map(|load| &load.result);
-        let rate = rate(&side);
-        table.row(vec![
-            Cell::fixed(load.map(|load| load.rows as f64), 0),
-            Cell::fixed(load.map(|load| load.load_us as f64 / 1e6), 1),
-            Cell::fixed(load.map(|load| load.index_us as f64 / 1e6), 1),
-            Cell::fixed(vacuum_s(&side), 1),
-            Cell::rate(rate),
-            Cell::fixed(number::ratio(rate, base), 2),
-            Cell::words(side.label()),
-        ]);
-    }
-    Some(table)
+    let relative = |side: &Side<'_>| number::ratio(rate(side), rate(&sides.base));
+    let figures: [Figure<'_, Side<'_>>; 7] = [
+        (Column::number("rows", "rows"), &|side| Cell::fixed(load(side, |load| load.rows), 0)),
+        (Column::number("load s", "load_s"), &|side| seconds(side, |load| load.load_us)),
+        (Column::number("index s", "index_s"), &|side| seconds(side, |load| load.index_us)),
+        (Column::number("vacuum s", "vacuum_s"), &|side| Cell::fixed(vacuum_s(side), 1)),
+        (Column::number("rows/s", "rows_per_s"), &|side| Cell::rate(rate(side))),
+        (Column::number("relative", "relative"), &|side| Cell::fixed(relative(side), 2)),
+        (Column::words("dbms"), &|side| Cell::words(side.label())),
+    ];
+    Some(Table::of_figures("loads", "Load", &figures, 1, sides.base_first()))
 }
 
 fn vacuum_s(side: &Side<'_>) -> Option<f64> {

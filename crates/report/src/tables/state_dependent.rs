@@ -8,9 +8,9 @@
 //! | `dead rows` | rows that wait for vacuum before the test, mean over passes: of base, of the arm |
 //! | `arm`, `test` | where |
 
-use rqps_verdicts::state_dependent;
+use rqps_verdicts::{StateDependent, state_dependent};
 
-use crate::document::{Block, Cell, Column, Table, Tint};
+use crate::document::{Block, Cell, Column, Figure, Table, Tint};
 use crate::error::Result;
 use crate::verdict_lines::Judged;
 
@@ -23,28 +23,20 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
                 .to_owned(),
         ));
     }
-    let columns = vec![
-        Column::number("sequence", "in_sequence"),
-        Column::number("isolated", "isolated"),
-        Column::keyed_words("of", "detector"),
-        Column::number("dead rows", "dead_rows_base"),
-        Column::number("of arm", "dead_rows_arm"),
-        Column::words("arm"),
-        Column::words("test"),
+    let tint = |one: &StateDependent| if one.is_regression { Tint::Red } else { Tint::Green };
+    let figures: [Figure<'_, StateDependent>; 7] = [
+        (Column::number("sequence", "in_sequence"), &|one| Cell {
+            tint: tint(one),
+            ..Cell::fixed(Some(one.in_sequence), 3)
+        }),
+        (Column::number("isolated", "isolated"), &|one| Cell::fixed(Some(one.isolated.0), 3)),
+        (Column::keyed_words("of", "detector"), &|one| Cell::words(one.detector.key())),
+        (Column::number("dead rows", "dead_rows_base"), &|one| Cell::fixed(one.dead_rows.0, 0)),
+        (Column::number("of arm", "dead_rows_arm"), &|one| Cell::fixed(one.dead_rows.1, 0)),
+        (Column::words("arm"), &|one| Cell::words(&*sequence.run.arms[one.arm].name)),
+        (Column::words("test"), &|one| Cell::words(&*one.test)),
     ];
-    let mut table = Table::new("state_dependent", "State-dependent changes", columns, 2);
-    for one in found {
-        let tint = if one.is_regression { Tint::Red } else { Tint::Green };
-        table.row(vec![
-            Cell { tint, ..Cell::fixed(Some(one.in_sequence), 3) },
-            Cell::fixed(Some(one.isolated.0), 3),
-            Cell::words(one.detector.key()),
-            Cell::fixed(one.dead_rows.0, 0),
-            Cell::fixed(one.dead_rows.1, 0),
-            Cell::words(&*sequence.run.arms[one.arm].name),
-            Cell::words(one.test),
-        ]);
-    }
+    let mut table = Table::of_figures("state_dependent", "State-dependent changes", &figures, 2, found);
     table.footnotes.push(
         "state-dependent: the statement itself costs the same; the difference is in the state that earlier tests left, or in \
          how the server copes with it"

@@ -56,7 +56,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
     let mut of_runs = Vec::new();
     for run in sides.runs() {
         let base = sides.base_in(run);
-        of_runs.push((run, OfRun { base, rows: variance(run, base)?, judged: Judged::of(run, base)? }));
+        of_runs.push((run, OfRun { base, rows: variance(run, base)?, judged: Judged::from_run(run, base)? }));
     }
     let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
     let verdict = Column::keyed_words("verdict", "stalls_verdict");

@@ -38,7 +38,7 @@ const CHANGES_MAX: usize = 20;
 /// The verdicts of every run that has blocks.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    for judged in Judged::of_all(sides)? {
+    for judged in Judged::all(sides)? {
         let mut of_arms: Vec<Block> =
             judged.candidates().flat_map(|arm| of_arm(sides, &judged, arm)).collect();
         keep_footnotes_once(&mut of_arms);
