@@ -53,11 +53,22 @@ impl ActiveArm {
         control: &RunControl<'_>,
     ) -> Result<Self> {
         let instance = system.open(spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
+        Ok(Self::with_instance(index, name, (system, spec), instance, control))
+    }
+
+    /// The same with an instance that has just started.
+    pub(crate) fn with_instance(
+        index: usize,
+        name: &str,
+        (system, spec): (&'static dyn System, &ServerSpec),
+        instance: Box<dyn Instance>,
+        control: &RunControl<'_>,
+    ) -> Self {
         let perf = instance.pid().map(PerfCounters::attach);
         let data_dir = spec.data_dir.clone();
         let arm = Self { index, name: name.to_owned(), system, instance, perf, data_dir };
         control.serve(&arm);
-        Ok(arm)
+        arm
     }
 
     /// A session for administration; `doing` says what for.

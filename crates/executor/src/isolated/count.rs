@@ -118,7 +118,7 @@ impl Blocks<'_> {
                     instrument: Some(&instrument),
                     as_left: as_left.is_some(),
                 };
-                started.push(context.data.start(self, arm, &options, control)?);
+                started.push(context.data.start(self, arm, options, control)?);
             }
             all.extend(self.count_lanes(started, (drawn.number, &tests, &log), context, &dir, control)?);
         }

@@ -8,7 +8,7 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::spec::{server_spec, session_cpus};
-use crate::system::System;
+use crate::system::{Asked, Instance, System};
 use rqps_builds::{CpuSet, Pinned, pin_this_thread};
 use rqps_plan::Plan;
 use rqps_servers::{HowCopied, Instrument, ServerSpec};
@@ -31,6 +31,7 @@ pub(super) struct Data {
 }
 
 /// Where an arm's server runs in a block.
+#[derive(Clone, Copy)]
 pub(super) struct StartOptions<'a> {
     pub side: usize,
     pub cpu_turn: u32,
@@ -98,32 +99,79 @@ impl Data {
         &self,
         blocks: &Blocks<'_>,
         arm: usize,
-        options: &StartOptions<'_>,
+        options: StartOptions<'_>,
         control: &RunControl<'_>,
     ) -> Result<ActiveArm> {
-        if !options.as_left {
-            self.restore(blocks, arm, options, control)?;
+        let mut started = self.start_together(blocks, &[(arm, options)], control)?;
+        started.pop().ok_or(Error::Interrupted)
+    }
+
+    /// The same for several arms, whose servers start at the same time.
+    pub fn start_together(
+        &self,
+        blocks: &Blocks<'_>,
+        arms: &[(usize, StartOptions<'_>)],
+        control: &RunControl<'_>,
+    ) -> Result<Vec<ActiveArm>> {
+        let mut specs = Vec::new();
+        for (arm, options) in arms {
+            Blocks::go_on(control)?;
+            if !options.as_left {
+                self.restore(blocks, *arm, options, control)?;
+            }
+            specs.push((*arm, self.spec(blocks, *arm, options)?));
         }
-        let (plan, system) = (&blocks.setup.plan, blocks.setup.ingredients[arm].system);
-        let name = &plan.arms[arm].name;
-        let clients = if options.instrument.is_some() { 1 } else { plan.workload.clients };
-        let session_cpus = self.session_cpus(clients, options.cpu_turn);
+        let stop = control.stop;
+        let opened = in_parallel(specs.iter().map(|(arm, spec)| {
+            let system = blocks.setup.ingredients[*arm].system;
+            move || system.open(spec, stop)
+        }));
+        let started: Result<Vec<ActiveArm>> = opened
+            .into_iter()
+            .zip(&specs)
+            .map(|(instance, (arm, spec))| {
+                let name = &blocks.setup.plan.arms[*arm].name;
+                let instance = instance.map_err(not_started(name, &spec.data_dir))?;
+                let system = blocks.setup.ingredients[*arm].system;
+                Ok(ActiveArm::with_instance(*arm, name, (system, spec), instance, control))
+            })
+            .collect();
+        let started = started?;
+        for (active, (_, options)) in started.iter().zip(arms) {
+            if let Some(cpus) = self.options_cpus(blocks, options) {
+                active.instance.place_sessions(&cpus)?;
+            }
+        }
+        Ok(started)
+    }
+
+    fn spec(&self, blocks: &Blocks<'_>, arm: usize, options: &StartOptions<'_>) -> Result<ServerSpec> {
+        let session_cpus = self.options_cpus(blocks, options);
         let data_dir = self.place.data_dir(&side_name(options.side));
         let spec = ServerSpec {
             cpus: match options.instrument {
-                Some(_) => session_cpus.clone(),
-                None => session_cpus.as_ref().and_then(|cpus| self.online.without(cpus)),
+                Some(_) => session_cpus,
+                None => session_cpus.and_then(|cpus| self.online.without(&cpus)),
             },
             instrument: options.instrument.cloned(),
             ..in_place(blocks, arm, data_dir)
         };
-        let spec = undisturbed(system, spec)?;
-        let active = ActiveArm::start(arm, name, (system, &spec), control)?;
-        if let Some(cpus) = session_cpus {
-            active.instance.place_sessions(&cpus)?;
-        }
-        Ok(active)
+        undisturbed(blocks.setup.ingredients[arm].system, spec)
     }
+
+    fn options_cpus(&self, blocks: &Blocks<'_>, options: &StartOptions<'_>) -> Option<CpuSet> {
+        let clients = if options.instrument.is_some() { 1 } else { blocks.setup.plan.workload.clients };
+        self.session_cpus(clients, options.cpu_turn)
+    }
+}
+
+/// Does all of this at the same time; results are in the order of the work.
+pub(super) fn in_parallel<T: Send, W: FnOnce() -> T + Send>(works: impl Iterator<Item = W>) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let started: Vec<_> = works.map(|work| scope.spawn(work)).collect();
+        let ended = started.into_iter().map(std::thread::ScopedJoinHandle::join);
+        ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }
 
 fn side_name(side: usize) -> String {
@@ -147,9 +195,14 @@ pub(crate) fn undisturbed(system: &dyn System, spec: ServerSpec) -> Result<Serve
     Ok(ServerSpec { config, ..spec })
 }
 
+/// What an arm's instance does while it is warmed.
+pub(crate) const WARMING: &str = "reading the tables once";
+
 /// Reads tables and indexes once, so that no window pays for what another arm's window finds in memory.
 pub(crate) fn warm(arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
-    let rows = plan.work.rows_per_table().min(rows_max);
-    let warmed = arm.instance.warm(plan.work.tables(), rows);
-    warmed.map_err(Error::session(&arm.name, "reading the tables once"))
+    warm_instance(&*arm.instance, plan, rows_max).map_err(Error::session(&arm.name, WARMING))
+}
+
+pub(super) fn warm_instance(instance: &dyn Instance, plan: &Plan, rows_max: u64) -> Asked<()> {
+    instance.warm(plan.work.tables(), plan.work.rows_per_table().min(rows_max))
 }

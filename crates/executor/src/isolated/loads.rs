@@ -195,7 +195,7 @@ impl Data {
         self.provide(blocks, arm, 1, control)?;
         let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
         self.restored_by = self.restore(blocks, arm, &options, control)?;
-        let mut active = self.start(blocks, arm, &options, control)?;
+        let mut active = self.start(blocks, arm, options, control)?;
         let (facts, applied) = (active.facts()?, active.instance.applied().clone());
         active.instance.discard();
         let planned = &blocks.setup.plan.arms[arm];

@@ -60,7 +60,7 @@ impl Blocks<'_> {
             let mut ready = match arm.take() {
                 Some(ready) => ready,
                 None => {
-                    let started = data.start(self, base, &options, control)?;
+                    let started = data.start(self, base, options, control)?;
                     warm(&started, &self.setup.plan, WARM_ROWS_MAX)?;
                     started
                 }
