@@ -103,23 +103,26 @@ impl Blocks<'_> {
         for some in drawn.starts.chunks(LANES_MAX) {
             // Files of counts are named by process: no two starts share a directory.
             let dir = self.setup.place.counts_dir()?;
-            let mut started = Vec::new();
-            for (lane, &arm) in some.iter().enumerate() {
+            control.progress.begins(
+                drawn.number,
+                &format!("block {}", drawn.number),
+                "counting instructions",
+            );
+            let instruments: Vec<Instrument> =
+                some.iter().map(|&arm| instrument_of(self.setup.ingredients[arm].system, &dir)).collect();
+            let mut arms = Vec::new();
+            for ((lane, &arm), instrument) in (0..).zip(some).zip(&instruments) {
                 Self::go_on(control)?;
-                let block = format!("block {}", drawn.number);
-                control.progress.begins(drawn.number, &block, "counting instructions");
                 let as_left = left.as_mut().and_then(|servers| servers.take(arm));
-                let as_left = as_left.map(|arm| stop(arm, control)).transpose()?;
-                let instrument = instrument_of(self.setup.ingredients[arm].system, &dir);
-                let options = StartOptions {
-                    side: drawn.sides[arm],
-                    cpu_turn: lane as u32,
-                    load: drawn.load,
-                    instrument: Some(&instrument),
-                    as_left: as_left.is_some(),
-                };
-                started.push(context.data.start(self, arm, options, control)?);
+                let as_left = as_left.map(|arm| stop(arm, control)).transpose()?.is_some();
+                let instrument = Some(instrument);
+                let side = drawn.sides[arm];
+                arms.push((
+                    arm,
+                    StartOptions { side, cpu_turn: lane, load: drawn.load, instrument, as_left },
+                ));
             }
+            let started = context.data.start_together(self, &arms, control)?;
             all.extend(self.count_lanes(started, (drawn.number, &tests, &log), context, &dir, control)?);
         }
         self.setup.place.remove_counts()?;
