@@ -561,3 +561,20 @@ const DRIVERS: [(&str, Driver, &str); 2] = [
     ("rqps", Driver::Rqps, "Clients of rqps"),
     ("sysbench", Driver::Sysbench, "The installed sysbench, 1.0.20 or later"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_gate_judges_no_rates_unless_told_to() {
+        let fails_on = |more: &[&str]| {
+            let words = ["rqps", "gate", "--quick", "--base", "postgres-17", "--head", "postgres-18"];
+            let parsed = Cli::try_parse_from(words.iter().chain(more)).unwrap();
+            let Verb::Gate(args) = parsed.verb else { panic!("{:?}", parsed.verb) };
+            args.fail_on
+        };
+        assert_eq!(fails_on(&[]), [Some(Detector::Cost), Some(Detector::Cpu)]);
+        assert_eq!(fails_on(&["--fail-on", "rate"]), [Some(Detector::Rate)]);
+    }
+}
