@@ -54,7 +54,7 @@ impl Execution {
             let steps = steps.join(", ");
             let measured = counted(measured, "step");
             let text = format!(
-                "begins anew, from the load, since {steps} was cut off; {measured} had been measured"
+                "starts over from the load because {steps} was interrupted; {measured} had been measured"
             );
             let name = self.plan().arms[arm].name.clone();
             self.writer().forget_actions(&seqs)?;

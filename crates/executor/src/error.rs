@@ -43,20 +43,20 @@ pub enum Error {
         source: Box<Error>,
     },
     /// Somebody has stopped a server's processes.
-    #[error("arm {arm}: its server stands still: somebody has stopped one of its processes (SIGSTOP)")]
+    #[error("arm {arm}: its server is paused: something stopped one of its processes (SIGSTOP)")]
     StandsStill { arm: String },
     /// A server could not be made or started.
     #[error("arm {arm}: {source}")]
     NotStarted { arm: String, source: Box<rqps_servers::Error> },
     /// A server ended by itself, or ended all its sessions because one of its processes did.
     #[error(
-        "arm {arm}: the server died in step {step}: {}; `rqps resume` starts it again and goes on\n{death}",
+        "arm {arm}: the server died in step {step}: {}; `rqps resume` restarts it and continues\n{death}",
         death.how
     )]
     ServerDied { arm: String, step: String, death: Box<Death> },
     /// The disk that holds a server's data is full.
     #[error(
-        "arm {arm}, {doing}: no space is left for {place}; free some on that disk, then `rqps resume`\n{words}"
+        "arm {arm}, {doing}: no space left for {place}; free some on that disk, then `rqps resume`\n{words}"
     )]
     DiskFull { arm: String, doing: String, place: PathBuf, words: String },
     /// The data of an arm in progress are not where they were left.
@@ -67,11 +67,11 @@ pub enum Error {
     DataGone { arm: String, place: PathBuf },
     /// What is to be removed is not where its path says.
     #[error(
-        "{path} is a symbolic link, which rqps puts nowhere: nothing was removed; remove the link yourself"
+        "{path} is a symbolic link, and rqps creates none: nothing was deleted; delete the link yourself"
     )]
     DataLink { path: PathBuf },
     /// Ctrl-C or SIGTERM.
-    #[error("interrupted; `rqps resume` goes on")]
+    #[error("interrupted; `rqps resume` continues")]
     Interrupted,
     /// Judging the blocks so far.
     #[error(transparent)]
@@ -87,18 +87,18 @@ pub enum Error {
     Plan { path: PathBuf, problem: String },
     /// A build is not what it was when the run began.
     #[error(
-        "arm {arm}: the build was {then} when the run began and is {now} now; name the exact version, bring the old build back, or start a new run"
+        "arm {arm}: the build was {then} when the run began and is {now} now; name the exact version, restore the old build, or start a new run"
     )]
     Changed { arm: String, then: String, now: String },
     /// The host is not the one the run began on.
     #[error(
-        "this host is not the one the run began on: {0}; figures of two hosts don't belong in one run (--force to go on all the same)"
+        "this is not the host that the run started on: {0}; results of two hosts do not belong in one run (--force overrides)"
     )]
     OtherHost(String),
     #[error("{0} is complete: there is nothing to resume")]
     Complete(PathBuf),
     /// A run of blocks has ended by itself.
-    #[error("{0} is complete; `rqps resume RUN --more 20m` measures further blocks for so long")]
+    #[error("{0} is complete; `rqps resume RUN --more 20m` measures more blocks for that long")]
     Ended(PathBuf),
     /// A run that is no run of blocks was to get more time.
     #[error("--more extends runs with protocol = \"isolated\"; {0} is a sequence")]

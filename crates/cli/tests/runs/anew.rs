@@ -45,7 +45,7 @@ fn an_arm_whose_rows_a_cut_write_changed_begins_anew() {
     let undisturbed = rows("a");
     uncut(&bench, "b", "delete");
     let said = resume(&bench).stderr;
-    let words = "arm b begins anew, from the load, since delete was cut off; 2 steps had been measured";
+    let words = "arm b starts over from the load because delete was interrupted; 2 steps had been measured";
     assert!(said.contains(words), "{said}");
     expect_all_valid(&bench);
     assert_eq!((rows("a"), rows("b")), (undisturbed.clone(), undisturbed.clone()));
@@ -108,7 +108,7 @@ fn a_step_of_the_queue_killed_after_its_last_commit_has_no_result_until_it_is_me
     let lost: Vec<_> = run.actions.iter().filter(|action| action.outcome == Outcome::Invalid).collect();
     assert!(lost.len() == 1 && (&*lost[0].arm, &*lost[0].step) == ("a", "l.i1"), "{lost:?}");
     assert_eq!((content(&bench, "a", 1), keys(&bench, "a")), of_b);
-    assert!(resume(&bench).stderr.contains("arm a begins anew, from the load, since l.i1 was cut off"));
+    assert!(resume(&bench).stderr.contains("arm a starts over from the load because l.i1 was interrupted"));
     expect_all_valid(&bench);
     assert_eq!((content(&bench, "a", 1), keys(&bench, "a")), of_b);
     let ended = bench.call(&["resume"]).expect(2);

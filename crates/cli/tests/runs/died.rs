@@ -138,7 +138,7 @@ fn a_server_that_stands_still_is_ended_and_named() {
         }
     }
     let ended = running.end().expect(3);
-    assert!(ended.stderr.contains("its server stands still"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("its server is paused"), "{}", ended.stderr);
     bench.expect_no_process();
 }
 
@@ -160,7 +160,7 @@ fn a_server_killed_between_its_windows_is_said_to_have_died() {
     };
     send(wait_for("a server that is held still", frozen), Signal::KILL);
     let ended = running.end().expect(0);
-    assert!(ended.stderr.contains("void, to be measured again"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("void, will be repeated"), "{}", ended.stderr);
     assert!(ended.stderr.contains("the server died in step"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("cannot place"), "{}", ended.stderr);
     bench.expect_no_process();

@@ -243,7 +243,7 @@ fn killed_in_the_middle(build: &str, dbms: Dbms) {
     assert!(bench.call(&["show", "--section", "absolute"]).expect(0).stdout.contains(reason));
     // What was lost is measured when the run is resumed once more.
     let again = bench.call(&["resume", "--keep-data"]).expect(0);
-    assert!(again.stderr.contains("arm a begins anew, from the load, since"), "{}", again.stderr);
+    assert!(again.stderr.contains("arm a starts over from the load because"), "{}", again.stderr);
     let run = bench.run();
     assert!(run.actions.iter().all(|action| action.outcome == Outcome::Done && action.attempt == 1));
     assert_eq!((content(&bench, "a", 1), keys(&bench, "a")), of_b);

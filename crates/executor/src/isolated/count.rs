@@ -51,12 +51,12 @@ pub(super) fn source(plan: &Plan) -> Source {
     let without = |text: String| Source { text, counted_by: None };
     match rqps_probe::counts_instructions() {
         Ok(()) => without("hardware counters of the processor".to_owned()),
-        Err(why) if !wanted => without(format!("none, as the plan wants it ({why})")),
+        Err(why) if !wanted => without(format!("none: the plan turns it off ({why})")),
         Err(why) => match instrument::available() {
             Some(version) => {
                 Source { text: format!("counted under {version} ({why})"), counted_by: Some(version) }
             }
-            None => without(format!("none ({why}; valgrind, which could count them, is not installed)")),
+            None => without(format!("none ({why}; install valgrind to count them)")),
         },
     }
 }

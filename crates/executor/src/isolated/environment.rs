@@ -28,7 +28,10 @@ pub(super) fn spoilt(run: &Run, number: u32) -> Option<String> {
     }
     let stolen_share = stolen_share(run, number);
     if stolen_share > STOLEN_MOST {
-        return Some(format!("the hypervisor gave {:.0} % of the CPU time to others", stolen_share * 100.0));
+        return Some(format!(
+            "the hypervisor gave {:.0} % of the CPU time to other guests",
+            stolen_share * 100.0
+        ));
     }
     OUTSIDE_MOST.iter().find_map(|(name, most)| outside_of(&run.canaries, number, name, *most))
 }

@@ -161,7 +161,7 @@ impl Data {
         let arms = &blocks.setup.plan.arms;
         blocks.setup.place.remove_arm(&arms[loader].name)?;
         let (name, of) = (&arms[arm].name, &arms[loader].name);
-        let text = format!("{name} gets loads of its own, since it cannot start on what {of} loaded: ");
+        let text = format!("{name} gets its own loads because it cannot start on those of {of}: ");
         let text = text + &why.in_short();
         control.progress.note(&text);
         blocks.writer.add_note(Some(name), &text)?;

@@ -135,7 +135,7 @@ impl Blocks<'_> {
             }
             Ok(Ended::Void(why)) => {
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
-                control.progress.says(&format!("block {number}: void, to be measured again: {why}"));
+                control.progress.says(&format!("block {number}: void, will be repeated: {why}"));
                 Ok(())
             }
             Err(_) if control.stopped() => {
@@ -147,7 +147,7 @@ impl Blocks<'_> {
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
                 let arm = self.arm_at_fault(&error);
                 if error.may_pass() && arm.is_some_and(|arm| self.died.insert(arm)) {
-                    control.progress.note(&format!("block {number}: void, to be measured again: {why}"));
+                    control.progress.note(&format!("block {number}: void, will be repeated: {why}"));
                     self.writer.add_note(None, &format!("block {number} is void: {why}"))?;
                     return Ok(());
                 }
@@ -180,10 +180,10 @@ impl Blocks<'_> {
             return Err(error);
         }
         let name = &arms[arm].name;
-        control.progress.note(&format!("{error}\n{name} is given up, blocks go on without it"));
+        control.progress.note(&format!("{error}\ngiving up {name}; blocks continue without it"));
         let why = error.in_short_of(name);
         self.writer
-            .add_note(Some(name), &format!("{why}; given up, blocks go on without it; see logs/{name}"))?;
+            .add_note(Some(name), &format!("{why}; given up, blocks continue without it; see logs/{name}"))?;
         self.given_up.insert(arm, error);
         Ok(())
     }

@@ -94,7 +94,7 @@ fn first_blocks(
             );
         }
         let need = duration_text(seconds_for(first_look - lowest));
-        let why = format!("budget too short: verdicts need {first_look} blocks; about {need} more would do");
+        let why = format!("budget too short: verdicts need {first_look} blocks; about {need} more is needed");
         return stop(&why, &format!("budget used up; {need} more until the first verdicts"));
     }
     Outlook {
@@ -141,10 +141,10 @@ fn undecided(
         return stop(&format!("{state}: nothing is left to measure"), "every verdict reached");
     }
     if needs.is_empty() {
-        let why = format!("{state}; no further block would decide the other {}", open.len());
+        let why = format!("{state}; more blocks would not decide the other {}", open.len());
         return stop(
             &why,
-            &format!("{} open that further blocks would not decide", counted(open.len(), "verdict")),
+            &format!("{} inconclusive; more blocks would not decide them", counted(open.len(), "verdict")),
         );
     }
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
@@ -153,23 +153,23 @@ fn undecided(
     if chosen.is_empty() {
         let more = duration_text(all_s);
         let why = format!(
-            "{state}; what is left of the budget decides none of the other {}. About {more} more would probably decide {}: \
+            "{state}; the rest of the budget would decide none of the other {}. About {more} more would probably decide {}: \
              rqps resume --more",
             open.len(),
             counted(needs.len(), "test")
         );
-        return stop(&why, &format!("the budget decides no more; {} open", counted(open.len(), "verdict")));
+        return stop(&why, &format!("budget used up; {} inconclusive", counted(open.len(), "verdict")));
     }
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
     let others = open.len() - rates - costs - stalls;
-    let stalls = if stalls > 0 { format!(", {stalls} on stalls") } else { String::new() };
-    let others = if others > 0 { format!(", {others} on log or fsyncs") } else { String::new() };
+    let stalls = if stalls > 0 { format!(", {stalls} stalls") } else { String::new() };
+    let others = if others > 0 { format!(", {others} of log or fsyncs") } else { String::new() };
     Outlook {
         why: format!(
-            "{state}; open: {rates} on the rate, {costs} on the cost{stalls}{others}; next {} of {}",
+            "{state}; inconclusive: {rates} rates, {costs} costs{stalls}{others}; next: {} of {}",
             counted(chosen.len(), "test"),
-            counted(needs.len(), "test that can be decided")
+            counted(needs.len(), "test that more blocks can decide")
         ),
         share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
         seconds_left: Some(left.map_or(all_s, |left| left.as_secs_f64().min(all_s))),

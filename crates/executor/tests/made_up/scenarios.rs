@@ -70,7 +70,7 @@ fn a_full_disk_ends_the_run_with_its_place_and_nothing_measured_is_lost() {
     let End::Failed(error @ Error::DiskFull { arm, .. }) = &end else { panic!("{end:?}") };
     assert_eq!(arm, "b");
     let text = error.to_string();
-    assert!(text.contains("no space is left for") && text.contains("free some on that disk"), "{text}");
+    assert!(text.contains("no space left for") && text.contains("free some on that disk"), "{text}");
     let before = scene.results().windows.len();
     assert!(before >= 3, "{before}");
     assert!(matches!(scene.go_on(), End::Finished(Finish::Complete)));
