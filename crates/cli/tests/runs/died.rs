@@ -145,8 +145,10 @@ fn a_server_that_stands_still_is_ended_and_named() {
 #[test]
 fn a_server_killed_between_its_windows_is_said_to_have_died() {
     let bench = Bench::new();
+    // Windows with a rate follow each other: servers stand still meanwhile.
     let workload = "steps = [\"point-query\"]\n\
-        [isolated]\nwindow_seconds = 2\nwindows = 2\ncontrol = false\ncount_instructions = false\n";
+        [isolated]\nwindow_seconds = 2\nwindows = 2\ncontrol = false\ncount_instructions = false\n\
+        [test.point-query]\nrate_per_second = 500\n";
     let plan = bench.plan("protocol = \"isolated\"\nbudget = \"1s\"\n", workload, &["18", "18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
     running.expect_line(&["block 1 of"]);
