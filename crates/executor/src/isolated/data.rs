@@ -78,30 +78,21 @@ impl Data {
         &self.online
     }
 
-    /// Makes arms' data anew on their sides, all at the same time; says how.
-    pub fn restore<'o>(
+    /// Makes an arm's data anew on a side. One after the other: arms may share a snapshot, which is locked while it is
+    /// copied.
+    pub fn restore(
         &self,
         blocks: &Blocks<'_>,
-        arms: impl Iterator<Item = &'o (usize, StartOptions<'o>)>,
+        arm: usize,
+        options: &StartOptions<'_>,
         control: &RunControl<'_>,
-    ) -> Result<Option<HowCopied>> {
-        let plan = &blocks.setup.plan;
-        let stop = control.stop;
-        let copies: Vec<_> = arms
-            .map(|(arm, options)| {
-                let snapshot = self.place.data_dir(&self.origins[*arm].made(options.load).dir_name(plan));
-                (*arm, snapshot, self.place.data_dir(&side_name(options.side)))
-            })
-            .collect();
-        let restored = in_parallel(copies.iter().map(|(arm, snapshot, data_dir)| {
-            let system = blocks.setup.ingredients[*arm].system;
-            move || system.copy_data(snapshot, data_dir, stop)
-        }));
-        let mut how = None;
-        for (restored, (arm, _, data_dir)) in restored.into_iter().zip(&copies) {
-            how = Some(restored.map_err(not_started(&plan.arms[*arm].name, data_dir))?);
-        }
-        Ok(how)
+    ) -> Result<HowCopied> {
+        let snapshot =
+            self.place.data_dir(&self.origins[arm].made(options.load).dir_name(&blocks.setup.plan));
+        let data_dir = self.place.data_dir(&side_name(options.side));
+        let system = blocks.setup.ingredients[arm].system;
+        let restored = system.copy_data(&snapshot, &data_dir, control.stop);
+        restored.map_err(not_started(&blocks.setup.plan.arms[arm].name, &data_dir))
     }
 
     /// Restores an arm's data on a side, unless they are there as they should be, and starts its server there.
@@ -123,9 +114,10 @@ impl Data {
         arms: &[(usize, StartOptions<'_>)],
         control: &RunControl<'_>,
     ) -> Result<Vec<ActiveArm>> {
-        let anew = arms.iter().filter(|(_, options)| !options.as_left);
-        self.restore(blocks, anew, control)?;
-        Blocks::go_on(control)?;
+        for (arm, options) in arms.iter().filter(|(_, options)| !options.as_left) {
+            Blocks::go_on(control)?;
+            self.restore(blocks, *arm, options, control)?;
+        }
         let specs = arms.iter().map(|(arm, options)| Ok((*arm, self.spec(blocks, *arm, options)?)));
         let specs: Vec<(usize, ServerSpec)> = specs.collect::<Result<_>>()?;
         let stop = control.stop;

@@ -194,8 +194,7 @@ impl Data {
     fn introduce(&mut self, blocks: &mut Blocks<'_>, arm: usize, control: &mut RunControl<'_>) -> Result<()> {
         self.provide(blocks, arm, 1, control)?;
         let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
-        let restored = self.restore(blocks, [(arm, options)].iter(), control)?;
-        self.restored_by = restored.unwrap_or(self.restored_by);
+        self.restored_by = self.restore(blocks, arm, &options, control)?;
         let mut active = self.start(blocks, arm, options, control)?;
         let (facts, applied) = (active.facts()?, active.instance.applied().clone());
         active.instance.discard();
