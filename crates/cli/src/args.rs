@@ -340,7 +340,7 @@ pub struct GateArgs {
     /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
     #[arg(long)]
     pub plan: Option<String>,
-    /// Measure what ten tests cost in instructions and CPU time, and no rates: about 2 minutes
+    /// Measure what ten tests cost in instructions and CPU time, and no rates: about 4 minutes
     #[arg(long, requires = "head", conflicts_with = "plan")]
     pub quick: bool,
     /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
