@@ -6,7 +6,7 @@
 //! Counts don't depend on what else the machine does, so arms are counted at the same time.
 
 use super::counted::{Counted, Lane, LogPerEvent};
-use super::data::{StartOptions, warm};
+use super::data::{StartOptions, in_parallel, warm};
 use super::{BlockContext, Blocks};
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
@@ -152,15 +152,8 @@ impl Blocks<'_> {
             let lane = Lane { plan, driver, arm, dir, stop, context, block, log };
             lane.count(tests)
         };
-        let counted = std::thread::scope(|scope| {
-            let one = &one;
-            let numbered = started.iter().enumerate();
-            let lanes: Vec<_> = numbered.map(|(lane, arm)| scope.spawn(move || one(lane, arm))).collect();
-            let ended = lanes.into_iter().map(|lane| lane.join());
-            ended
-                .map(|lane| lane.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Vec<_>>()
-        });
+        let one = &one;
+        let counted = in_parallel(started.iter().enumerate().map(|(lane, arm)| move || one(lane, arm)));
         if control.stopped() {
             return Err(Error::Interrupted);
         }
