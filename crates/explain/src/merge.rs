@@ -66,8 +66,9 @@ const WAITS: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Caus
 const MISS_COSTS: f64 = 10.0;
 /// Fsyncs more or less per operation from which on they can account for time, where the disk's own time is not known.
 const FSYNCS_MIN: f64 = 0.1;
-/// Share of a change in waiting that the host has to account for.
-const HOST_SHARE: f64 = 0.25;
+/// Share of a change in waiting from which on the host has a part in it, and from which on it is all of it.
+const HOST_PART: f64 = 0.25;
+const HOST_WHOLE: f64 = 0.75;
 /// Where about each operation makes one, and none did, each waits: for the disk, and for what delays a commit besides.
 const EACH_WAITS: f64 = 0.5;
 /// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
@@ -145,15 +146,19 @@ fn is_of_the_host(finding: &Finding) -> bool {
     finding.cause == Cause::CpuTime && finding.shown(&Shows::ClientCpu).is_some()
 }
 
-/// Whether the host can account for what a finding says, where it is the host that takes it.
-fn of_the_host(cx: &Context<'_>, taker: Cause, finding: &Finding) -> bool {
+/// How much of what a finding says its taker accounts for, from 0 to 1. Waiting may be the host's in part.
+fn part_of(cx: &Context<'_>, taker: Cause, finding: &Finding) -> f64 {
     match (taker, finding.cause) {
-        (Cause::OtherLoad | Cause::CpuSteal, Cause::Cycles) => host::slowed_the_client(cx),
+        (Cause::OtherLoad | Cause::CpuSteal, Cause::Cycles) if !host::slowed_the_client(cx) => 0.0,
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Waiting | Cause::CpuQueue) => {
             let waited_us = finding.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
-            host::accounts_for_us(cx, taker).is_none_or(|us| us >= HOST_SHARE * waited_us)
+            match host::accounts_for_us(cx, taker) {
+                Some(us) if us < HOST_PART * waited_us => 0.0,
+                Some(us) if us < HOST_WHOLE * waited_us => us / waited_us,
+                _ => 1.0,
+            }
         }
-        _ => true,
+        _ => 1.0,
     }
 }
 
@@ -168,19 +173,27 @@ fn merge(cx: &Context<'_>, findings: &mut Vec<Finding>, cause: Cause, takes: &[C
     let mut taker = findings.remove(at);
     let (direction, drive) = (taker.direction(), drive(cx, &taker));
     let mut kept = Vec::new();
-    for finding in findings.drain(..) {
+    for mut finding in findings.drain(..) {
         let agrees = direction.is_none() || finding.direction() == direction;
         let is_effect = CPU.contains(&finding.cause) && drive >= DRIVES * own_share(&finding);
         let is_kernel = KERNEL_WORK.contains(&cause) && finding.cause == Cause::Cycles;
         let is_slow = taker.word == Word::TheHost && is_of_the_host(&finding);
-        let is_taken = takes.contains(&finding.cause) && of_the_host(cx, cause, &finding);
+        let part = if takes.contains(&finding.cause) { part_of(cx, cause, &finding) } else { 0.0 };
         let is_foreign = is_foreign(suspects, &taker, &finding);
-        if agrees && !is_foreign && (is_effect || is_slow || is_kernel || is_taken) {
+        if agrees && !is_foreign && (is_effect || is_slow || is_kernel || part == 1.0) {
             also(cx, &mut taker, &finding);
             take(&mut taker, finding);
-        } else {
-            kept.push(finding);
+            continue;
         }
+        if agrees
+            && !is_foreign
+            && part > 0.0
+            && let Some(share) = finding.share
+        {
+            taker.share = Some(taker.share.unwrap_or(0.0) + part * share);
+            finding.share = Some((1.0 - part) * share);
+        }
+        kept.push(finding);
     }
     kept.insert(at.min(kept.len()), taker);
     *findings = kept;

@@ -130,6 +130,29 @@ fn waiting_goes_first_where_the_environment_can_have_made_it() {
     }
 }
 
+/// Who sleeps also queues for a CPU when he wakes, and leaves other programs more of the machine: these get the part
+/// that is theirs.
+#[test]
+fn other_programs_get_no_more_of_the_waiting_than_backends_queued_for_a_cpu() {
+    let times = [
+        figure(READS, Observed::SessionCpuUs, 20.0, 24.0),
+        figure(READS, Observed::Metric("client_cpu_us"), 4.0, 4.0),
+        figure(READS, Observed::Metric("server_backends_queued_us"), 0.1, 40.0),
+        figure(READS, Observed::Metric("rest_us"), 5.0, 120.0),
+        figure(READS, Observed::Metric("host_idle_us"), 400.0, 400.0),
+    ];
+    let spec = Spec {
+        effects: vec![(2, READS, 0.2, 1.0)],
+        extra: times.into_iter().flatten().collect(),
+        env: vec![(2, "SLEEP_US", "200")],
+        ..slower(READS, vec![])
+    };
+    let found = explained(&spec, READS);
+    assert_eq!((first(&found).word, first(&found).cause), (Word::MoreWaiting, Cause::Waiting), "{found:#?}");
+    let others = found.findings.iter().find(|its| its.cause == Cause::OtherLoad).unwrap();
+    assert!(others.weight > 0.2 && others.weight < first(&found).weight, "{found:#?}");
+}
+
 /// Where the rate is not decided, what goes first is what the cost's verdict comes of.
 #[test]
 fn more_work_is_no_reason_for_an_operation_that_costs_less() {

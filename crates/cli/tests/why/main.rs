@@ -177,7 +177,7 @@ fn sleep_is_more_waiting() {
     let bench = Bench::new();
     let arms = [
         arm(&bench, "a", "", &dosed(&bench, "RQPS_DOSE_SLEEP_US", 0)),
-        arm(&bench, "sleeps", "", &dosed(&bench, "RQPS_DOSE_SLEEP_US", 200)),
+        arm(&bench, "sleeps", "", &dosed(&bench, "RQPS_DOSE_SLEEP_US", 1000)),
     ];
     run(&bench, &format!("{BLOCKS}steps = [\"point-query\"]\n{FOUR}count_instructions = false\n"), &arms);
     let why = Why::of(&bench);

@@ -141,11 +141,14 @@ fn undecided(
         return stop(&format!("{state}: nothing is left to measure"), "every verdict reached");
     }
     if needs.is_empty() {
+        let inconclusive = counted(open.len(), "verdict");
+        if open.iter().any(|verdict| RunVerdicts::blocks_to_resolve(verdict).is_some()) {
+            let why =
+                format!("{state}; the other {} need more blocks than blocks_max = {blocks_max}", open.len());
+            return stop(&why, &format!("{inconclusive} inconclusive; blocks_max = {blocks_max} is reached"));
+        }
         let why = format!("{state}; more blocks would not decide the other {}", open.len());
-        return stop(
-            &why,
-            &format!("{} inconclusive; more blocks would not decide them", counted(open.len(), "verdict")),
-        );
+        return stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"));
     }
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
     let chosen = affordable(&needs, verdicts, left_s);

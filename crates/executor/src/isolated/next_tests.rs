@@ -71,5 +71,5 @@ fn what_is_open_and_affordable_is_measured_and_nothing_else() {
     let none = outlook(&noisy, "", Some(5));
     assert!(why_stopped(&none).contains("rqps resume --more"), "{}", why_stopped(&none));
     let capped = outlook(&noisy, "blocks_max = 5", None);
-    assert!(why_stopped(&capped).contains("no further block"), "{}", why_stopped(&capped));
+    assert!(why_stopped(&capped).contains("blocks_max = 5"), "{}", why_stopped(&capped));
 }
