@@ -98,7 +98,7 @@ impl Progress {
 }
 
 impl RunProgress for Progress {
-    fn begins(&mut self, seq: u32, arm: &str, action: &str) {
+    fn action_started(&mut self, seq: u32, arm: &str, action: &str) {
         self.current = Some((seq, Instant::now()));
         self.title = match self.standing {
             Some(_) => format!("{arm} {action}"),
@@ -107,12 +107,12 @@ impl RunProgress for Progress {
         self.draw("");
     }
 
-    fn goes_on(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>) {
+    fn action_progress(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>) {
         let rate = rate.map(|(rate, unit)| format!(" {rate:.0} {unit}/s")).unwrap_or_default();
         self.draw(&format!("{doing} {elapsed_s:.0} s{rate}"));
     }
 
-    fn ends(&mut self, seq: u32, arm: &str, action: &str, result: &str) {
+    fn action_finished(&mut self, seq: u32, arm: &str, action: &str, result: &str) {
         if let Some((_, since)) = self.current.take() {
             self.taken_s += since.elapsed().as_secs_f64();
             self.expected_s += self.estimates.get(seq as usize).copied().unwrap_or(0.0);
@@ -123,11 +123,11 @@ impl RunProgress for Progress {
         self.draw("");
     }
 
-    fn says(&mut self, text: &str) {
+    fn stage(&mut self, text: &str) {
         self.line(text);
     }
 
-    fn stands(&mut self, share: f64, seconds_left: Option<f64>) {
+    fn overall(&mut self, share: f64, seconds_left: Option<f64>) {
         self.standing = Some((share, seconds_left));
         self.draw("");
     }

@@ -112,7 +112,7 @@ fn prepare<'a>(
     let mut admin = arm.admin("preparing a step")?;
     admin.begin_step().map_err(Error::session(&arm.name, "preparing a step"))?;
     if job.repeats {
-        control.borrow_mut().progress.goes_on("undoing what was half done", 0.0, None);
+        control.borrow_mut().progress.action_progress("undoing what was half done", 0.0, None);
     }
     let window = driver.prepare(job.clone(), arm, &mut *admin)?;
     let described = match describes {

@@ -41,7 +41,7 @@ pub struct Execution {
     done: BTreeSet<u32>,
     base_steps: BaseSteps,
     keep_data: bool,
-    told: Vec<String>,
+    notes: Vec<String>,
     /// Time that earlier processes spent on blocks and loads.
     spent: Duration,
     /// Time that is given to it now, whatever the plan's budget.
@@ -57,7 +57,7 @@ impl Execution {
             done: BTreeSet::new(),
             base_steps: BTreeMap::new(),
             keep_data: false,
-            told: Vec::new(),
+            notes: Vec::new(),
             spent: Duration::ZERO,
             more: None,
         }
@@ -88,12 +88,12 @@ impl Execution {
     }
 
     /// What the user should know before it goes on.
-    pub fn told(&self) -> &[String] {
-        &self.told
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     pub(crate) fn tell(&mut self, text: String) {
-        self.told.push(text);
+        self.notes.push(text);
     }
 
     pub(crate) fn writer(&mut self) -> &mut RunWriter {
@@ -297,7 +297,7 @@ impl Execution {
         if self.several_passes() {
             self.begin_pass(action.pass)?;
         }
-        control.progress.begins(action.seq, &arm, action.kind.name());
+        control.progress.action_started(action.seq, &arm, action.kind.name());
         let begun = self.make_ready(action, active, control).and_then(|()| {
             let attempt = self.writer.begin_action(action.seq)?;
             Ok((attempt, now_ms()))
@@ -335,7 +335,7 @@ impl Execution {
         if self.several_passes() {
             self.end_pass(action.pass)?;
         }
-        control.progress.ends(action.seq, &arm, action.kind.name(), &result);
+        control.progress.action_finished(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 

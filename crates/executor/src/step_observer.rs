@@ -107,7 +107,7 @@ impl<'a, 'b> StepObserver<'a, 'b> {
             return;
         }
         self.heard.2 = Instant::now();
-        if self.arm.instance.stands_still() {
+        if self.arm.instance.is_paused() {
             self.trouble.get_or_insert(Error::StandsStill { arm: self.arm.name.clone() });
         }
     }
@@ -260,7 +260,7 @@ impl Observer for StepObserver<'_, '_> {
         let (operations_per_event, unit) = self.how.progress;
         let rate = events as f64 * operations_per_event / elapsed_s.max(1e-3);
         let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, &*unit.key));
-        self.control.borrow_mut().progress.goes_on(phase, elapsed_s, rate);
+        self.control.borrow_mut().progress.action_progress(phase, elapsed_s, rate);
     }
 
     fn cancelled(&mut self) -> bool {

@@ -97,7 +97,7 @@ pub trait Instance: Send + Sync {
     fn exit_text(&mut self) -> Option<String>;
 
     /// Whether somebody else has stopped one of its processes.
-    fn stands_still(&self) -> bool;
+    fn is_paused(&self) -> bool;
 
     /// Stops all its processes where they are, until [`Instance::thaw`].
     fn freeze(&mut self) -> Managed<()>;

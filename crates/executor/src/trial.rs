@@ -34,7 +34,7 @@ impl Trial<'_> {
             tried.insert(self.kind(0));
         }
         if arms.clone().any(|arm| !tried.contains(&self.kind(arm))) {
-            control.progress.says("starting each kind of arm once, before anything is measured");
+            control.progress.stage("starting each kind of arm once, before anything is measured");
         }
         let mut failures = BTreeMap::new();
         for arm in arms {

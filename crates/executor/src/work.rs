@@ -58,7 +58,7 @@ pub(crate) fn after_load(task: &Task<'_>, control: &mut RunControl<'_>) -> Resul
     }
     let mut admin = task.arm.admin("running what follows the load")?;
     for sql in statements {
-        control.progress.goes_on("after the load", 0.0, None);
+        control.progress.action_progress("after the load", 0.0, None);
         admin.query(sql).map_err(Error::session(&task.arm.name, &format!("after_load: {sql}")))?;
         if control.stopped() {
             return Err(Error::Interrupted);
@@ -72,7 +72,7 @@ pub(crate) fn vacuum(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<Do
     let start = Instant::now();
     let finished = task.arm.instance.vacuum(&task.plan.work.table_names(), &mut || {
         let elapsed_s = start.elapsed().as_secs_f64();
-        control.progress.goes_on("vacuum", elapsed_s, None);
+        control.progress.action_progress("vacuum", elapsed_s, None);
         !control.stopped()
     });
     if !finished.map_err(Error::session(&task.arm.name, "vacuum"))? {
@@ -98,7 +98,7 @@ pub(crate) fn settle(
         cap: Duration::from_secs(u64::from(seconds_max)),
     };
     let settled = arm.instance.settle(&debt, &mut |what, elapsed_s| {
-        control.progress.goes_on(what, elapsed_s, None);
+        control.progress.action_progress(what, elapsed_s, None);
         !control.stopped()
     })?;
     let Some(mut settled) = settled else {
@@ -110,7 +110,7 @@ pub(crate) fn settle(
             if control.stopped() {
                 return Err(Error::Interrupted);
             }
-            control.progress.goes_on("rest", start.elapsed().as_secs_f64(), None);
+            control.progress.action_progress("rest", start.elapsed().as_secs_f64(), None);
             std::thread::sleep(left.min(REST_POLL));
         }
         settled.actions.push("rest".to_owned());

@@ -10,7 +10,7 @@ use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::sides::{Layout, Sides, Which};
+use crate::sides::{Layout, Sides, StepKind};
 use crate::tables::host;
 
 /// The report as Markdown, ready for a blog or a pull request.
@@ -150,7 +150,7 @@ fn legend(run: &Run, sides: &Sides<'_>) -> Vec<String> {
         let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
         lines.push(own.to_owned());
     }
-    let tests = sides.steps(Which::Tests);
+    let tests = sides.steps(StepKind::Tests);
     for (unit, tests) in sides.units(&tests).into_iter().filter(|(unit, _)| !unit.is_queries()) {
         let (tests, one, many) = (tests.join(", "), &unit.one, &unit.many);
         lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all clients)"));

@@ -2,7 +2,7 @@
 
 use crate::document::Block;
 use crate::error::Result;
-use crate::sides::{Layout, Sides, Which};
+use crate::sides::{Layout, Sides, StepKind};
 use crate::tables;
 
 rqps_model::words! {
@@ -90,10 +90,10 @@ impl Section {
 
     /// The section's blocks. Tests that ran before any write are added where they were asked for.
     pub(crate) fn blocks(self, sides: &Sides<'_>, include_pre: bool) -> Result<Vec<Block>> {
-        let mut blocks = self.tables(sides, Which::Tests)?;
-        let has_pre = !sides.steps(Which::Pre).is_empty();
+        let mut blocks = self.tables(sides, StepKind::Tests)?;
+        let has_pre = !sides.steps(StepKind::Pre).is_empty();
         if include_pre && has_pre && self.has_tests() {
-            blocks.extend(self.tables(sides, Which::Pre)?);
+            blocks.extend(self.tables(sides, StepKind::Pre)?);
         }
         let warnings = sides.warnings();
         blocks.iter_mut().for_each(|block| block.warn(&warnings));
@@ -119,7 +119,7 @@ impl Section {
         )
     }
 
-    fn tables(self, sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+    fn tables(self, sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         if sides.layout() == Layout::Consecutive
             && let Some(blocks) = self.consecutive_tables(sides, which)
@@ -163,7 +163,7 @@ impl Section {
 
 impl Section {
     /// The section for consecutive steps; none if it is the same as for other runs.
-    fn consecutive_tables(self, sides: &Sides<'_>, which: Which) -> Option<Result<Vec<Block>>> {
+    fn consecutive_tables(self, sides: &Sides<'_>, which: StepKind) -> Option<Result<Vec<Block>>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         Some(match self {
             Section::Headline => Ok(tables::consecutive::headline::blocks(sides)),

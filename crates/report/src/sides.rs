@@ -64,17 +64,17 @@ pub(crate) enum Layout {
 
 /// Which steps a table shows. Warm-ups (`.warm`, `.warmpre`) are never shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum StepKind {
     Tests,
     /// The tests that ran before any write (`.pre`).
     Pre,
 }
 
-impl Which {
+impl StepKind {
     fn role(self) -> model::Role {
         match self {
-            Which::Tests => model::Role::Test,
-            Which::Pre => model::Role::Pre,
+            StepKind::Tests => model::Role::Test,
+            StepKind::Pre => model::Role::Pre,
         }
     }
 }
@@ -289,7 +289,7 @@ impl<'a> Sides<'a> {
             let background = side.background(&step.name).filter(|background| !background.kept)?;
             Some(format!("{} ({})", step.name, background.as_text()))
         };
-        let steps: Vec<String> = self.steps(Which::Tests).iter().filter_map(missed).collect();
+        let steps: Vec<String> = self.steps(StepKind::Tests).iter().filter_map(missed).collect();
         (!steps.is_empty()).then(|| {
             let (name, steps) = (side.reference(), steps.join(", "));
             format!("{name} missed its target rate of background writes in {steps}: not ranked there")
@@ -298,7 +298,7 @@ impl<'a> Sides<'a> {
 
     /// How the tables of these steps are laid out.
     pub fn layout(&self) -> Layout {
-        let steps = self.steps(Which::Tests);
+        let steps = self.steps(StepKind::Tests);
         match !steps.is_empty() && steps.iter().all(|step| step.group.consecutive) {
             true => Layout::Consecutive,
             false => Layout::Independent,
@@ -307,7 +307,7 @@ impl<'a> Sides<'a> {
 
     /// The steps of a table: by group in the order of the tables; inside alphabetical, or as planned where a step finds
     /// what the one before it left.
-    pub fn steps(&self, which: Which) -> Vec<TestStep> {
+    pub fn steps(&self, which: StepKind) -> Vec<TestStep> {
         let mut steps: Vec<(u32, TestStep)> = Vec::new();
         for side in &self.all {
             let wanted = |step: &&PlannedStep| step.role == Some(which.role()) && self.shows(&step.name);

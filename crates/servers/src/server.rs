@@ -120,7 +120,7 @@ impl Server {
     }
 
     /// Whether somebody else has suspended one of its processes.
-    pub fn stands_still(&self) -> bool {
+    pub fn is_paused(&self) -> bool {
         !self.frozen && process::family(self.pid()).iter().any(|member| matches!(member.state, 'T' | 't'))
     }
 

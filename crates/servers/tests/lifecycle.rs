@@ -167,10 +167,10 @@ fn the_making_of_data_is_given_up_at_once() {
 #[test]
 fn a_server_that_hangs_is_ended_within_seconds() {
     let scratch = Scratch::start("18").unwrap();
-    assert!(!scratch.stands_still());
+    assert!(!scratch.is_paused());
     let pid = Pid::from_raw(scratch.pid() as i32).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
-    while !scratch.stands_still() {
+    while !scratch.is_paused() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let dropped = Instant::now();

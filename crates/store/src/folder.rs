@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
-use crate::lock::{self, Standing};
+use crate::lock::{self, RunProgress};
 
 /// Most folders of one name made in the same second.
 const SAME_SECOND_MAX: u32 = 1000;
@@ -71,8 +71,8 @@ impl RunFolder {
     }
 
     /// How far the rqps that is writing this run has come; none when it has not said, or nobody writes.
-    pub fn standing(&self) -> Option<Standing> {
-        lock::standing(&self.path)
+    pub fn progress_of_writer(&self) -> Option<RunProgress> {
+        lock::progress_of_holder(&self.path)
     }
 
     /// The process id of the rqps that is writing this run now; none when nobody does.

@@ -38,7 +38,7 @@ pub use error::{Error, Result};
 pub use flat::Cell;
 pub use folder::{RunFolder, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
-pub use lock::Standing;
+pub use lock::RunProgress;
 pub use meta::{Fact, Meta, PlannedStep};
 pub use observation::{
     Histogram, LatencyFrom, Load, Measured, Observation, PROFILE_KIND, Profile, Recorded, Window,

@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// How far the process that writes a run has come with it, by its own estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct RunProgress {
     /// Share of what it has to do, 0 to 1.
     pub share: f64,
     /// When it expects to end, milliseconds since 1970 (UTC); none where it cannot tell.
@@ -55,9 +55,9 @@ impl Lock {
     }
 
     /// Lets others see how far its holder has come.
-    pub(crate) fn stands(&mut self, standing: Standing) -> Result<()> {
-        let end = standing.ends_at_ms.map(|at| format!(" {at}")).unwrap_or_default();
-        let line = format!(" {:.4}{end}", standing.share);
+    pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<()> {
+        let end = progress.ends_at_ms.map(|at| format!(" {at}")).unwrap_or_default();
+        let line = format!(" {:.4}{end}", progress.share);
         write_line(&mut self.file, &line).map_err(Error::io("write", &self.path))
     }
 }
@@ -73,12 +73,12 @@ pub(crate) fn holder(folder: &Path) -> Option<String> {
 }
 
 /// What a living writer of this folder last said of itself; none when it has not, or nobody writes.
-pub(crate) fn standing(folder: &Path) -> Option<Standing> {
+pub(crate) fn progress_of_holder(folder: &Path) -> Option<RunProgress> {
     holder(folder)?;
     let line = std::fs::read_to_string(folder.join(FILE)).ok()?;
     let mut words = line.split(' ').skip(1);
     let share = words.next()?.parse().ok()?;
-    Some(Standing { share, ends_at_ms: words.next().and_then(|word| word.parse().ok()) })
+    Some(RunProgress { share, ends_at_ms: words.next().and_then(|word| word.parse().ok()) })
 }
 
 fn write_line(file: &mut File, rest: &str) -> std::io::Result<()> {

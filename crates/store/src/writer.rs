@@ -14,7 +14,7 @@ use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::folder::{RunFolder, now_ms};
 use crate::journal::{ActionRecord, RunStatus, Status};
-use crate::lock::{Lock, Standing};
+use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
 use crate::put::Put;
@@ -69,8 +69,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// When the lock's file can't be written.
-    pub fn stands(&mut self, standing: Standing) -> Result<()> {
-        self.lock.stands(standing)
+    pub fn record_progress(&mut self, progress: RunProgress) -> Result<()> {
+        self.lock.record_progress(progress)
     }
 
     /// Records what the run sets out to do and marks it running. Called once, right after the folder is created: the

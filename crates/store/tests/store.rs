@@ -373,19 +373,19 @@ fn a_second_writer_is_refused_while_readers_are_welcome() {
     let mut writer = create(results.path());
     let path = writer.folder().path().to_owned();
     let run = RunFolder::open(&path).unwrap();
-    assert_eq!(run.folder.standing(), None);
+    assert_eq!(run.folder.progress_of_writer(), None);
     for standing in [
-        Standing { share: 0.125, ends_at_ms: Some(1_795_000_000_000) },
-        Standing { share: 1.0, ends_at_ms: None },
+        RunProgress { share: 0.125, ends_at_ms: Some(1_795_000_000_000) },
+        RunProgress { share: 1.0, ends_at_ms: None },
     ] {
-        writer.stands(standing).unwrap();
-        assert_eq!(run.folder.standing(), Some(standing));
+        writer.record_progress(standing).unwrap();
+        assert_eq!(run.folder.progress_of_writer(), Some(standing));
     }
     let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
     assert!(error.contains(&format!("in use by another rqps (pid {})", std::process::id())), "{error}");
     assert_eq!(run.folder.in_use_by(), Some(std::process::id().to_string()));
     drop(writer);
-    assert_eq!((run.folder.in_use_by(), run.folder.standing()), (None, None));
+    assert_eq!((run.folder.in_use_by(), run.folder.progress_of_writer()), (None, None));
     RunFolder::open_for_writing(&path).unwrap();
 }
 

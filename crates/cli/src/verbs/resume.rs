@@ -19,7 +19,7 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     if args.keep_data {
         execution.keep_data();
     }
-    for text in execution.told() {
+    for text in execution.notes() {
         out::message(text);
     }
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());

@@ -53,12 +53,12 @@ fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
     let run = RunFolder::open(path)?;
     let summary = RunSummary::of(&folder);
     let state = state(&summary);
-    let standing = Standing::new(&run, &state);
+    let estimate = Estimate::new(&run, &state);
     if context.format == Format::Json {
-        let json = serde_json::to_string_pretty(&as_json(&run, &summary, &state, &standing))?;
+        let json = serde_json::to_string_pretty(&as_json(&run, &summary, &state, &estimate))?;
         return Ok((state, json));
     }
-    let mut lines = summary_lines(context, &run, &summary, &state, &standing);
+    let mut lines = summary_lines(context, &run, &summary, &state, &estimate);
     lines.extend([String::new(), arms(&run).text(context.width, context.color)]);
     if !run.blocks.is_empty() {
         lines.extend([String::new(), blocks(&run).text(context.width, context.color)]);
@@ -73,7 +73,7 @@ fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
 
 /// The share of a run that is done, and the time left.
 #[derive(Default)]
-struct Standing {
+struct Estimate {
     /// Share of the time that has passed; none if unknown.
     share: Option<f64>,
     seconds_left: Option<f64>,
@@ -81,7 +81,7 @@ struct Standing {
     doing: Option<String>,
 }
 
-impl Standing {
+impl Estimate {
     fn new(run: &Run, state: &str) -> Self {
         if state == "complete" {
             return Self { share: Some(1.0), ..Self::default() };
@@ -120,7 +120,7 @@ impl Standing {
 
     /// Only the measuring process knows how many blocks there will be.
     fn in_blocks(run: &Run) -> Self {
-        let standing = run.folder.standing();
+        let progress = run.folder.progress_of_writer();
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
             let last = run
                 .scheduled()
@@ -129,9 +129,9 @@ impl Standing {
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
-            share: standing.map(|standing| standing.share),
-            seconds_left: standing
-                .and_then(|standing| standing.ends_at_ms)
+            share: progress.map(|progress| progress.share),
+            seconds_left: progress
+                .and_then(|progress| progress.ends_at_ms)
                 .map(|at| ((at - now_ms()) as f64 / 1e3).max(0.0)),
             doing,
         }
@@ -157,7 +157,7 @@ fn summary_lines(
     run: &Run,
     summary: &RunSummary,
     state: &str,
-    standing: &Standing,
+    estimate: &Estimate,
 ) -> Vec<String> {
     let painted = match tint_of_state(state).filter(|_| context.color) {
         Some(tint) => tint.paint(state),
@@ -169,12 +169,12 @@ fn summary_lines(
     };
     let mut lines = vec![format!("{}: {painted}, {done}", run.folder.path().display())];
     let mut bar = Vec::new();
-    if let Some(share) = standing.share.filter(|share| *share < 1.0) {
+    if let Some(share) = estimate.share.filter(|share| *share < 1.0) {
         let filled = (share * BAR_WIDTH as f64).round() as usize;
         bar.push(format!("{}{} {:.0} %", "━".repeat(filled), "─".repeat(BAR_WIDTH - filled), share * 100.0));
     }
-    bar.extend(standing.doing.clone());
-    bar.extend(standing.seconds_left.map(|left| format!("about {} left", duration_text(left))));
+    bar.extend(estimate.doing.clone());
+    bar.extend(estimate.seconds_left.map(|left| format!("about {} left", duration_text(left))));
     if !bar.is_empty() {
         lines.push(bar.join("  "));
     }
@@ -255,7 +255,7 @@ fn events(run: &Run) -> Vec<String> {
     lines
 }
 
-fn as_json(run: &Run, summary: &RunSummary, state: &str, standing: &Standing) -> Value {
+fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) -> Value {
     let invalid: Vec<_> = run.actions.iter().filter(|action| action.outcome == Outcome::Invalid).collect();
     let of_arm = |arm: &str| run.scheduled().filter(|action| action.arm == arm).count();
     let arms: Vec<Value> = run
@@ -272,9 +272,9 @@ fn as_json(run: &Run, summary: &RunSummary, state: &str, standing: &Standing) ->
         "actions_done": summary.actions_done,
         "actions_total": summary.actions_total,
         "blocks_done": summary.blocks_done,
-        "share": standing.share,
-        "seconds_left": standing.seconds_left,
-        "doing": standing.doing,
+        "share": estimate.share,
+        "seconds_left": estimate.seconds_left,
+        "doing": estimate.doing,
         "arms": arms,
         "blocks": run.blocks,
         "invalid": invalid,

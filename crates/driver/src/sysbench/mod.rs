@@ -25,7 +25,7 @@ use crate::spec::{Observer, Pace, StepSpec};
 use command::{Ends, Stretch, command};
 use gathered::{Gathered, step_result};
 use output::{Line, Statistics};
-use process::{Heard, Process};
+use process::{Output, Process};
 use rqps_model::{Limit, Warmup};
 use script::Files;
 use std::time::{Duration, Instant};
@@ -161,11 +161,11 @@ impl Lead<'_> {
     ) -> Result<Process, StepError> {
         self.since = Instant::now();
         while !enough(&self.gathered) {
-            match process.listen(TICK)? {
-                Heard::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
-                Heard::Line(line) => self.gathered.take(line)?,
-                Heard::Nothing => {}
-                Heard::End => {
+            match process.read_line(TICK)? {
+                Output::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
+                Output::Line(line) => self.gathered.take(line)?,
+                Output::Nothing => {}
+                Output::End => {
                     let words = process.end();
                     return Err(self.lost(process, words));
                 }
@@ -198,11 +198,11 @@ impl Lead<'_> {
     fn end(&mut self, mut process: Process) -> Result<(), StepError> {
         let mut lines = Vec::new();
         loop {
-            match process.listen(TICK)? {
-                Heard::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
-                Heard::Line(Line::Other(line)) => lines.push(line),
-                Heard::Line(_) | Heard::Nothing => {}
-                Heard::End => break,
+            match process.read_line(TICK)? {
+                Output::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
+                Output::Line(Line::Other(line)) => lines.push(line),
+                Output::Line(_) | Output::Nothing => {}
+                Output::End => break,
             }
             if self.observer.cancelled() {
                 return Err(StepError::Cancelled);

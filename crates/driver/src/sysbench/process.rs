@@ -17,7 +17,7 @@ pub(super) const CRASHED: &str = "it crashed, as 1.0.20 does when it loses a ses
 const WORDS_MAX: usize = 12;
 
 /// What one look at the process gave.
-pub(super) enum Heard {
+pub(super) enum Output {
     Line(Line),
     Nothing,
     /// It has closed its output.
@@ -26,7 +26,7 @@ pub(super) enum Heard {
 
 pub(super) struct Process {
     child: Child,
-    lines: Receiver<Said>,
+    lines: Receiver<RawLine>,
     /// Lines that tell of errors.
     complaints: Vec<String>,
 }
@@ -51,17 +51,17 @@ impl Process {
     }
 
     /// Waits for a line, at most this long.
-    pub fn listen(&mut self, patience: Duration) -> Result<Heard, Error> {
+    pub fn read_line(&mut self, patience: Duration) -> Result<Output, Error> {
         match self.lines.recv_timeout(patience) {
             Ok(line) => {
                 let complains = line.is_complaint || line.text.starts_with("FATAL:");
                 if complains && !line.text.is_empty() && self.complaints.len() < WORDS_MAX {
                     self.complaints.push(line.text.clone());
                 }
-                Line::parse(&line.text).map(Heard::Line)
+                Line::parse(&line.text).map(Output::Line)
             }
-            Err(RecvTimeoutError::Timeout) => Ok(Heard::Nothing),
-            Err(RecvTimeoutError::Disconnected) => Ok(Heard::End),
+            Err(RecvTimeoutError::Timeout) => Ok(Output::Nothing),
+            Err(RecvTimeoutError::Disconnected) => Ok(Output::End),
         }
     }
 
@@ -93,7 +93,7 @@ impl Process {
     pub fn failed(mut self, doing: &'static str, words: String) -> Error {
         let start = Instant::now();
         while start.elapsed() < LAST_WORDS {
-            if let Ok(Heard::End) = self.listen(LAST_WORDS.saturating_sub(start.elapsed())) {
+            if let Ok(Output::End) = self.read_line(LAST_WORDS.saturating_sub(start.elapsed())) {
                 break;
             }
         }
@@ -114,19 +114,19 @@ impl Drop for Process {
 }
 
 /// A line, and whether it came by the way of errors.
-struct Said {
+struct RawLine {
     text: String,
     is_complaint: bool,
 }
 
 /// Sends each line of a pipe on. The thread ends with the pipe.
-fn pass_on(pipe: impl Read + Send + 'static, is_complaint: bool, to: Sender<Said>) {
+fn pass_on(pipe: impl Read + Send + 'static, is_complaint: bool, to: Sender<RawLine>) {
     std::thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);
         let mut bytes = Vec::new();
         while matches!(pipe.read_until(b'\n', &mut bytes), Ok(1..)) {
             let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-            if to.send(Said { text, is_complaint }).is_err() {
+            if to.send(RawLine { text, is_complaint }).is_err() {
                 return;
             }
             bytes.clear();

@@ -101,7 +101,7 @@ impl Blocks<'_> {
                 None => self.start_all(drawn, context, control)?,
             };
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
-            control.progress.begins(drawn.number, &format!("block {}", drawn.number), &title);
+            control.progress.action_started(drawn.number, &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
             if self.ages(&turns.test, context) {
                 self.count((drawn, &[&turns.test]), Some(ready), context, control)?;

@@ -103,7 +103,7 @@ impl Blocks<'_> {
         for some in drawn.starts.chunks(LANES_MAX) {
             // Files of counts are named by process: no two starts share a directory.
             let dir = self.setup.place.counts_dir()?;
-            control.progress.begins(
+            control.progress.action_started(
                 drawn.number,
                 &format!("block {}", drawn.number),
                 "counting instructions",

@@ -228,7 +228,7 @@ impl Data {
         }
         let begun = blocks.begin()?;
         let (seq, started_at_ms, step) = (begun.seq, now_ms(), made.step());
-        control.progress.begins(seq, &name, &step);
+        control.progress.action_started(seq, &name, &step);
         let mut active = ActiveArm::start(made.arm, &name, (system, &spec), control)?;
         let task = Task { plan, driver: blocks.setup.driver, arm: &active };
         let filled = fill(&task, made.changed, control);
@@ -246,7 +246,7 @@ impl Data {
         let done = Done { arm: &name, kind, step: &step, started_at_ms, invalid: None };
         blocks.finish(begun, done, observation.as_ref())?;
         self.made.insert(made, seq);
-        control.progress.ends(seq, &name, &step, &summary);
+        control.progress.action_finished(seq, &name, &step, &summary);
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ use next::{Next, Stop};
 use rqps_plan::OnServerDeath;
 use rqps_plan::isolated::load_of;
 use rqps_store::{
-    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunWriter, Standing, TestWork, now_ms,
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunProgress, RunWriter, TestWork, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ impl Blocks<'_> {
     /// Measures blocks until there is nothing left to measure. Returns why it ended, in a phrase.
     pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<String> {
         let start = Instant::now();
-        self.stands(0.0, self.budget.map(|budget| budget.as_secs_f64()), control)?;
+        self.record_progress(0.0, self.budget.map(|budget| budget.as_secs_f64()), control)?;
         let counting = count::source(&self.setup.plan);
         self.writer.add_method("instructions", &counting.text)?;
         self.try_arms(control)?;
@@ -70,10 +70,15 @@ impl Blocks<'_> {
     }
 
     /// Tells how far it has come to who watches it and to who reads the run.
-    fn stands(&mut self, share: f64, seconds_left: Option<f64>, control: &mut RunControl<'_>) -> Result<()> {
-        control.progress.stands(share, seconds_left);
+    fn record_progress(
+        &mut self,
+        share: f64,
+        seconds_left: Option<f64>,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        control.progress.overall(share, seconds_left);
         let ends_at_ms = seconds_left.map(|left| now_ms() + (left * 1e3) as i64);
-        Ok(self.writer.stands(Standing { share, ends_at_ms })?)
+        Ok(self.writer.record_progress(RunProgress { share, ends_at_ms })?)
     }
 
     /// Starts every arm once before any is loaded.
@@ -96,16 +101,16 @@ impl Blocks<'_> {
             let run = self.writer.run()?;
             let left = self.budget.map(|budget| budget.saturating_sub(start.elapsed()));
             let next = next::next(&self.setup.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
-            self.stands(next.share, next.seconds_left, control)?;
+            self.record_progress(next.share, next.seconds_left, control)?;
             Self::go_on(control)?;
             let tests = match next.what {
                 Next::Stop(Stop { why, in_short }) => {
-                    control.progress.says(&why);
+                    control.progress.stage(&why);
                     return Ok(in_short);
                 }
                 Next::Measure(tests) => tests,
             };
-            control.progress.says(&next.why);
+            control.progress.stage(&next.why);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
@@ -130,12 +135,12 @@ impl Blocks<'_> {
             Ok(Ended::Done) => {
                 self.writer.finish_block(number, BlockStatus::Done, None)?;
                 self.died.clear();
-                control.progress.says(&format!("block {number}: done in {seconds:.0} s"));
+                control.progress.stage(&format!("block {number}: done in {seconds:.0} s"));
                 Ok(())
             }
             Ok(Ended::Void(why)) => {
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
-                control.progress.says(&format!("block {number}: void, will be repeated: {why}"));
+                control.progress.stage(&format!("block {number}: void, will be repeated: {why}"));
                 Ok(())
             }
             Err(_) if control.stopped() => {

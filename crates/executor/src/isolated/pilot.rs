@@ -48,7 +48,7 @@ impl Blocks<'_> {
         if reads.is_empty() && writes.is_empty() {
             return Ok(works);
         }
-        control.progress.says(&format!("sizing {} tests on base", reads.len() + writes.len()));
+        control.progress.stage(&format!("sizing {} tests on base", reads.len() + writes.len()));
         let base = self.setup.plan.base_index();
         let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: false };
         let mut arm: Option<ActiveArm> = None;
@@ -65,7 +65,7 @@ impl Blocks<'_> {
                     started
                 }
             };
-            control.progress.begins(0, &ready.name, &format!("pilot {}", test.name));
+            control.progress.action_started(0, &ready.name, &format!("pilot {}", test.name));
             let work = self.work_of(test, &mut ready, data, control)?;
             self.writer.put_work(&work)?;
             works.insert(work.test.clone(), work);

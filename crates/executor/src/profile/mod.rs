@@ -79,7 +79,7 @@ impl Profiles<'_> {
         let arms = choose::arms(&self.setup.plan, &wanted.arms)?;
         let all = tests.len() * arms.len();
         if all > 0 {
-            control.progress.says(&format!(
+            control.progress.stage(&format!(
                 "profiling {} on {}, {} s each, with {}",
                 counted(tests.len(), "test"),
                 counted(arms.len(), "arm"),
@@ -93,7 +93,7 @@ impl Profiles<'_> {
             let mut report = |control: &mut RunControl<'_>| {
                 let share = taken as f64 / all as f64;
                 let left = start.elapsed().as_secs_f64() * (1.0 / share - 1.0);
-                control.progress.stands(share, (taken > 0).then_some(left));
+                control.progress.overall(share, (taken > 0).then_some(left));
                 taken += 1;
             };
             let outcome = self.of_arm((*arm, &tests), (&perf, wanted), &mut report, control);
@@ -138,7 +138,7 @@ impl Profiles<'_> {
     ) -> Result<()> {
         let action = format!("profile {}", test.name);
         let seq = self.seq_of(&arm.name, &test.name)?;
-        control.progress.begins(seq, &arm.name, &action);
+        control.progress.action_started(seq, &arm.name, &action);
         let attempt = self.writer.begin_action(seq)?;
         let started_at_ms = now_ms();
         let dir = self.setup.place.counts_dir()?;
@@ -166,7 +166,7 @@ impl Profiles<'_> {
             note: invalid,
         };
         self.writer.finish_action(&record, Some(&observation))?;
-        control.progress.ends(seq, &arm.name, &action, &summary);
+        control.progress.action_finished(seq, &arm.name, &action, &summary);
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl Profiles<'_> {
     fn load(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<CallGraph> {
         let name = &self.setup.plan.arms[index].name;
         let spec = self.spec(index, AT_WORK);
-        control.progress.begins(self.first_seq, name, "loading for profiles");
+        control.progress.action_started(self.first_seq, name, "loading for profiles");
         self.remove_data()?;
         let system = self.setup.ingredients[index].system;
         system.create(&spec, control.stop).map_err(not_started(name, &spec.data_dir))?;

@@ -113,7 +113,7 @@ impl<'a> Sampling<'a> {
         let outcome = ready.run(&mut observer);
         let (result, seen) = observer.into_seen(&step.test, outcome)?;
         drop(pinned);
-        control.progress.goes_on("folding stacks", 0.0, None);
+        control.progress.action_progress("folding stacks", 0.0, None);
         let folded = seen.recording.fold(seen.stretch, &ignored, stop)?;
         if folded.samples == 0 {
             return Err(Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() });
@@ -278,7 +278,7 @@ impl Observer for ProfileObserver<'_, '_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.look();
         }
-        self.control.progress.goes_on(phase, elapsed_s, None);
+        self.control.progress.action_progress(phase, elapsed_s, None);
     }
 
     fn cancelled(&mut self) -> bool {

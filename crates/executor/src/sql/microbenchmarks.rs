@@ -65,7 +65,7 @@ impl Driver for Program {
         let loaded = address.adapter.load(&address.endpoint, tables, &mut |what, rows| {
             let elapsed_s = start.elapsed().as_secs_f64();
             let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows"));
-            control.progress.goes_on(what, elapsed_s, rate);
+            control.progress.action_progress(what, elapsed_s, rate);
             !control.stopped()
         });
         let Some(LoadTimes { rows, indexes }) = loaded.map_err(Error::session(&arm.name, "loading"))? else {

@@ -130,8 +130,8 @@ impl Instance for SqlInstance {
         self.server.exit_text()
     }
 
-    fn stands_still(&self) -> bool {
-        self.server.stands_still()
+    fn is_paused(&self) -> bool {
+        self.server.is_paused()
     }
 
     fn freeze(&mut self) -> Managed<()> {

@@ -33,7 +33,7 @@ impl Driver for Clerks {
             return Err(session(arm, state.failure(fault)));
         }
         perhaps_write(&state.lock());
-        control.progress.goes_on("entries", 0.5, None);
+        control.progress.action_progress("entries", 0.5, None);
         if control.stopped() {
             return Err(Error::Interrupted);
         }

@@ -156,21 +156,21 @@ fn quiet_about_kills() {
 struct Listener;
 
 impl Progress for Listener {
-    fn begins(&mut self, _seq: u32, _arm: &str, _action: &str) {
+    fn action_started(&mut self, _seq: u32, _arm: &str, _action: &str) {
         moment();
     }
 
-    fn goes_on(&mut self, _doing: &str, _elapsed_s: f64, _rate: Option<(f64, &str)>) {
+    fn action_progress(&mut self, _doing: &str, _elapsed_s: f64, _rate: Option<(f64, &str)>) {
         moment();
     }
 
-    fn ends(&mut self, _seq: u32, _arm: &str, _action: &str, _result: &str) {
+    fn action_finished(&mut self, _seq: u32, _arm: &str, _action: &str, _result: &str) {
         moment();
     }
 
-    fn says(&mut self, _text: &str) {}
+    fn stage(&mut self, _text: &str) {}
 
-    fn stands(&mut self, _share: f64, _seconds_left: Option<f64>) {}
+    fn overall(&mut self, _share: f64, _seconds_left: Option<f64>) {}
 
     fn note(&mut self, _text: &str) {}
 }

@@ -202,7 +202,7 @@ impl Instance for LedgerInstance {
         self.state.lock().is_dead.then(|| "out of ink".to_owned())
     }
 
-    fn stands_still(&self) -> bool {
+    fn is_paused(&self) -> bool {
         false
     }
 

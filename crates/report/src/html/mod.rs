@@ -35,7 +35,7 @@ use crate::explain::{is_reported, sentence};
 use crate::number;
 use crate::reading::Reading;
 use crate::section::Section;
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::verdict_lines::Judged;
 
 /// The report as one HTML file.
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
         let sides = Sides::new(readings, None, &[])?;
         let judged = Judged::all(&sides)?.into_iter().next();
         let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
-        let steps = sides.steps(Which::Tests);
+        let steps = sides.steps(StepKind::Tests);
         let mut explanations = explain(run, verdicts, &Asked::default())?;
         explanations.retain(|one| is_reported(judged.as_ref(), one));
         let mut variance = Vec::new();

@@ -8,18 +8,18 @@
 use crate::background::MARK;
 use crate::document::{Cell, Column, Table};
 use crate::number;
-use crate::sides::{Sides, Which, numbered};
+use crate::sides::{Sides, StepKind, numbered};
 use crate::tables::footnotes;
 
 /// The table of all arms, base first.
-pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let all = sides.base_first();
     let steps = sides.steps(which);
     let mut columns = numbered(&all);
     columns.push(Column::words("test"));
     let (id, title) = match which {
-        Which::Tests => ("qps", "QPS"),
-        Which::Pre => ("qps_pre", "QPS before any write (.pre)"),
+        StepKind::Tests => ("qps", "QPS"),
+        StepKind::Pre => ("qps_pre", "QPS before any write (.pre)"),
     };
     let mut table = Table::new(id, title, columns, 1);
     for step in &steps {

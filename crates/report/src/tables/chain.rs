@@ -6,7 +6,7 @@
 //! | `test` | the test; alphabetical in its group |
 
 use crate::document::{Column, Table};
-use crate::sides::{Sides, Which};
+use crate::sides::{Sides, StepKind};
 use crate::tables::relative::{Pair, ratios};
 
 /// The table; none with fewer than three arms, where it would repeat the relative one.
@@ -21,6 +21,6 @@ pub(crate) fn table(sides: &Sides<'_>) -> Option<Table> {
         let (side, base) = (pair.side.label(), pair.base.label());
         Column::numbered(index, key, format!("{side} relative to {base}"))
     });
-    let steps = sides.steps(Which::Tests);
+    let steps = sides.steps(StepKind::Tests);
     Some(ratios(sides, "chain", "Adjacent versions", &pairs, columns.collect(), &steps))
 }

@@ -9,11 +9,11 @@
 
 use crate::document::{Cell, Column, Figure, Table};
 use crate::number;
-use crate::sides::{Side, Sides, Which};
+use crate::sides::{Side, Sides, StepKind};
 use crate::tables::footnotes;
 
 /// One row for each test and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     type OfSide<'a> = (Vec<f64>, Side<'a>, &'a str);
     let figures: [Figure<'_, OfSide<'_>>; 7] = [
         (Column::number("conns", "connections"), &|(all, ..)| some(all, |all| all.len() as f64, 0)),

@@ -17,7 +17,7 @@ use rqps_verdicts::{Estimate, estimates};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
-use crate::sides::{Sides, Which};
+use crate::sides::{Sides, StepKind};
 use crate::tables::disturbed;
 use crate::verdict_lines::{Judged, Line};
 
@@ -27,7 +27,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
     if judged.is_empty() {
         return Ok(Vec::new());
     }
-    let disturbed = disturbed::sentences(sides, &sides.steps(Which::Tests));
+    let disturbed = disturbed::sentences(sides, &sides.steps(StepKind::Tests));
     let mut blocks: Vec<Block> = disturbed.into_iter().map(Block::Alarm).collect();
     for judged in &judged {
         blocks.extend(judged.candidates().flat_map(|arm| of_arm(sides, judged, arm)));

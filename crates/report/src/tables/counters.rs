@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
-use crate::sides::{Side, Sides, TestStep, Which, numbered};
+use crate::sides::{Side, Sides, StepKind, TestStep, numbered};
 use crate::tables::footnotes;
 
 /// The object under which a view's sum over all tables or indexes is kept.
@@ -20,7 +20,7 @@ const SUM: &str = "all";
 type Name = (String, String, Option<String>);
 
 /// One table for each test that has counters.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     super::of_each_test(sides, which, of_test)
 }
 

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 use crate::document::{Align, Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::sides::{Sides, TestStep, Which, numbered};
+use crate::sides::{Sides, StepKind, TestStep, numbered};
 
 /// Begins the names of settings: they are many, and the same for all variants but a few.
 const SETTING: &str = "setting.";
 
 /// One table for each test that has fingerprints.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     super::of_each_test(sides, which, of_test)
 }
 

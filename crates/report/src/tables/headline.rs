@@ -11,7 +11,7 @@
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::disturbed;
 use crate::tables::relative::{self, Pair};
 
@@ -20,7 +20,7 @@ const ROWS_MAX: usize = 40;
 
 /// The headline's blocks: a sentence for each variant and the table of far tests.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
-    let steps = sides.steps(Which::Tests);
+    let steps = sides.steps(StepKind::Tests);
     if sides.others().next().is_none() {
         return vec![Block::Text(format!("There is no other arm to compare {} with.", sides.base.label()))];
     }

@@ -9,7 +9,7 @@
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::sides::{Sides, TestStep, Which};
+use crate::sides::{Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 
 const NUMBERS: [(&str, &str); 6] = [
@@ -22,7 +22,7 @@ const NUMBERS: [(&str, &str); 6] = [
 ];
 
 /// One table for each test that has latencies.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     super::of_each_test(sides, which, of_test)
 }
 

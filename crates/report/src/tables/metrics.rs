@@ -6,17 +6,17 @@
 
 use crate::document::{Block, Cell, Column, Table};
 use crate::per_op::{self, Cost, LEGEND};
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 
 /// Two tables for the load and for each test.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Vec<Block> {
     let steps = sides.steps(which);
     let units = sides.units(&steps);
     let mut steps: Vec<&TestStep> = steps.iter().collect();
     steps.sort_by_key(|step| units.iter().position(|(_, tests)| tests.contains(&step.name.as_str())));
     let mut blocks = Vec::new();
-    if which == Which::Tests && sides.all.iter().any(|side| side.load().is_some()) && sides.shows_all() {
+    if which == StepKind::Tests && sides.all.iter().any(|side| side.load().is_some()) && sides.shows_all() {
         blocks.extend(of_test(sides, "load", Vec::new(), |side| side.load().map(Cost::from)));
     }
     for step in steps {

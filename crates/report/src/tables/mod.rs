@@ -31,12 +31,12 @@ pub(crate) mod verdicts;
 
 use crate::document::{Block, Table};
 use crate::error::Result;
-use crate::sides::{Sides, TestStep, Which};
+use crate::sides::{Sides, StepKind, TestStep};
 
 /// The tables of all tests of a kind that have one.
 fn of_each_test(
     sides: &Sides<'_>,
-    which: Which,
+    which: StepKind,
     of_test: impl Fn(&Sides<'_>, &TestStep) -> Result<Option<Table>>,
 ) -> Result<Vec<Block>> {
     let tables = sides.steps(which).iter().map(|step| of_test(sides, step)).collect::<Result<Vec<_>>>()?;

@@ -8,10 +8,10 @@ use rqps_model::QueryPlan;
 
 use crate::document::Block;
 use crate::error::Result;
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 
 /// For each plan that differs from the base's: where, then both plans.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for step in &sides.steps(which) {
         let base = plans(&sides.base, step)?;

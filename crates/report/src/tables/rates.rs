@@ -16,11 +16,11 @@
 use rqps_store::Window;
 
 use crate::document::{Cell, Column, Figure, Table, cells};
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 
 /// One row for each test and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let per_second = |window: &Option<&Window>, of: fn(&Window) -> u64| {
         Cell::rate(window.and_then(|window| window.per_second(of(window))))
     };

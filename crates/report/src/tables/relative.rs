@@ -10,7 +10,7 @@
 use crate::background::MARK;
 use crate::document::{Cell, Column, Row, RowKind, Table, Tint};
 use crate::number;
-use crate::sides::{Side, Sides, TestStep, Which, numbered};
+use crate::sides::{Side, Sides, StepKind, TestStep, numbered};
 use crate::tables::footnotes;
 
 /// One ratio column: a variant and what it is relative to.
@@ -27,13 +27,13 @@ impl Pair<'_> {
 }
 
 /// The table of all arms relative to the base.
-pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let others: Vec<Side<'_>> = sides.others().copied().collect();
     let pairs: Vec<Pair<'_>> = others.iter().map(|side| Pair { base: sides.base, side: *side }).collect();
     let columns = numbered(&others);
     let (id, title) = match which {
-        Which::Tests => ("rqps", "Relative QPS"),
-        Which::Pre => ("rqps_pre", "Relative QPS before any write (.pre)"),
+        StepKind::Tests => ("rqps", "Relative QPS"),
+        StepKind::Pre => ("rqps_pre", "Relative QPS before any write (.pre)"),
     };
     let mut table = ratios(sides, id, title, &pairs, columns, &sides.steps(which));
     table.preamble.push(format!("Relative to: {}", sides.base.label()));

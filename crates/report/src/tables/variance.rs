@@ -18,7 +18,7 @@ use rqps_verdicts::{EventLatency, VarianceRow, variance};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 use crate::verdict_lines::Judged;
 use crate::words;
@@ -52,7 +52,7 @@ struct OfRun<'a> {
 }
 
 /// One row for each test and arm.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     let mut of_runs = Vec::new();
     for run in sides.runs() {
         let base = sides.base_in(run);

@@ -16,7 +16,7 @@ use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
-use position::Standing;
+use position::QueuePosition;
 use rqps_driver::queue::QueueSpec;
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_model::Limit;
@@ -79,7 +79,7 @@ impl Driver for InsertClients {
             tidy(admin, &step, &arm.name)?;
         }
         let before = State::read(arm, admin, &step)?;
-        let standing = Standing::read(admin, &step, &arm.name)?;
+        let standing = QueuePosition::read(admin, &step, &arm.name)?;
         if step.repeats {
             standing.restore_keys(admin, &step, &arm.name)?;
         }
@@ -163,7 +163,7 @@ struct InsertWindow<'a> {
     spec: QueueSpec,
     address: SqlAddress,
     before: State,
-    standing: Standing,
+    standing: QueuePosition,
     examples: Vec<(&'static str, String)>,
 }
 
@@ -193,7 +193,7 @@ impl Window for InsertWindow<'_> {
         }
         let misplaced = match self.spec.limit {
             Limit::Rows(_) if !step.is_shared() => {
-                Standing::read(&mut *admin, step, &arm.name)?.misplaced(step)
+                QueuePosition::read(&mut *admin, step, &arm.name)?.misplaced(step)
             }
             _ => None,
         };

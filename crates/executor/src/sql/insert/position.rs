@@ -13,11 +13,11 @@ use rqps_workloads::insert_benchmark::{
 const DOING: &str = "reading where the queue stands";
 
 /// Where each client's queue stands.
-pub(super) struct Standing {
+pub(super) struct QueuePosition {
     clients: Vec<Position>,
 }
 
-impl Standing {
+impl QueuePosition {
     /// Reads it from the tables.
     pub fn read(admin: &mut dyn Admin, work: &InsertStep<'_>, arm: &str) -> Result<Self> {
         let mut ask = |sql: &str| -> Result<Option<u64>> {

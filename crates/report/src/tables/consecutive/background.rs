@@ -11,14 +11,14 @@ use super::rates::by_system;
 use super::{marked, names, notes};
 use crate::background::KEPT_MIN;
 use crate::document::{Block, Cell, Table, Tint};
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 
 /// Label of the row of target rates.
 const TARGET: &str = "target";
 
 /// Both tables; nothing where no step writes in the background.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
-    let (all, mut steps) = (sides.base_first(), sides.steps(Which::Tests));
+    let (all, mut steps) = (sides.base_first(), sides.steps(StepKind::Tests));
     steps.retain(|step| all.iter().any(|side| side.background(&step.name).is_some()));
     if steps.is_empty() {
         return Vec::new();

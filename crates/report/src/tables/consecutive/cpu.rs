@@ -10,7 +10,7 @@
 
 use super::by_step;
 use crate::document::{Cell, Column, Table};
-use crate::sides::{Sides, Which};
+use crate::sides::{Sides, StepKind};
 
 /// The client's threads: column, metric.
 const THREADS: [(&str, &str); 4] = [
@@ -21,7 +21,7 @@ const THREADS: [(&str, &str); 4] = [
 ];
 
 /// One row for each step and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let own = [
         ("server s", "server_cpu_s"),
         ("client s", "client_cpu_s"),

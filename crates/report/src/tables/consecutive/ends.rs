@@ -12,10 +12,10 @@
 
 use super::by_step;
 use crate::document::{Cell, Column, Table};
-use crate::sides::{Sides, Which};
+use crate::sides::{Sides, StepKind};
 
 /// One row for each step and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: Which) -> Table {
+pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let columns = vec![
         Column::number("seconds", "seconds"),
         Column::keyed_words("ended by", "ended_by"),

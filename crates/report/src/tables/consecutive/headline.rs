@@ -3,13 +3,13 @@
 
 use crate::document::Block;
 use crate::number;
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::disturbed;
 use crate::tables::relative::{Pair, ratio};
 
 /// A sentence for each disturbance and for each system.
 pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
-    let steps = sides.steps(Which::Tests);
+    let steps = sides.steps(StepKind::Tests);
     let mut blocks: Vec<Block> = disturbed::sentences(sides, &steps).into_iter().map(Block::Alarm).collect();
     match sides.others().next() {
         Some(_) => {

@@ -16,7 +16,7 @@ use rqps_store::{Recorded, Window};
 
 use crate::background::MARK;
 use crate::document::{Cell, Table};
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 
 /// Lines above a table that explain its short names of systems.
@@ -46,7 +46,7 @@ fn marked(cell: Cell, missed: bool) -> Cell {
 /// One row for each arm that measured a step, step by step. The labels, arm and step, are added.
 fn by_step(
     sides: &Sides<'_>,
-    which: Which,
+    which: StepKind,
     table: &mut Table,
     cells: impl Fn(&Side<'_>, &TestStep, &Recorded<Window>) -> Vec<Cell>,
 ) {

@@ -11,12 +11,12 @@
 use super::ranges::{Ranked, tints};
 use super::{marked, names, notes};
 use crate::document::{Cell, Column, Table, Tint};
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 use crate::tables::relative::{Pair, cell_of};
 
 pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
-    let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
+    let (all, steps) = (sides.base_first(), sides.steps(StepKind::Tests));
     let mut columns: Vec<Vec<Cell>> = Vec::new();
     for step in &steps {
         let rates: Vec<(Option<f64>, bool)> =
@@ -37,7 +37,7 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
 }
 
 pub(crate) fn relative(sides: &Sides<'_>) -> Table {
-    let (all, steps) = (sides.base_first(), sides.steps(Which::Tests));
+    let (all, steps) = (sides.base_first(), sides.steps(StepKind::Tests));
     let cell = |side: &Side<'_>, step: &TestStep| cell_of(&Pair { base: sides.base, side: *side }, step);
     let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
     let mut table = by_system("insert_relative", "Rates relative to the first arm", &all, &steps, columns);

@@ -15,7 +15,7 @@ use super::ranges::{Ranked, tints_of_maxima};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::histograms::{self, ByStatement};
-use crate::sides::{Sides, TestStep, Which};
+use crate::sides::{Sides, StepKind, TestStep};
 
 /// Upper ends of buckets: column, key, ns.
 const BUCKETS: [(&str, &str, u64); 9] = [
@@ -38,7 +38,7 @@ const SHADE_PERCENT: f64 = 5.0;
 const NS_PER_S: f64 = 1e9;
 
 /// One table for each step whose latencies were kept.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Result<Vec<Block>> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     crate::tables::of_each_test(sides, which, of_step)
 }
 

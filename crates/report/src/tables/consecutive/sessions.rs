@@ -19,7 +19,7 @@ use rqps_store::{Recorded, Window};
 use super::by_step;
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
-use crate::sides::{Side, Sides, TestStep, Which};
+use crate::sides::{Side, Sides, StepKind, TestStep};
 
 /// The roles of connections, as the store calls them, in the order of the columns.
 const ROLES: [(&str, &str); 4] =
@@ -28,12 +28,12 @@ const ROLES: [(&str, &str); 4] =
 const CLIENTS_MAX: u32 = 4;
 
 /// Both tables; nothing where no connection was told apart.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Vec<Block> {
     let (seconds, each) = (seconds(sides, which), per_operation(sides, which));
     [seconds, each].into_iter().filter(|table| !table.rows.is_empty()).map(Block::Table).collect()
 }
 
-fn seconds(sides: &Sides<'_>, which: Which) -> Table {
+fn seconds(sides: &Sides<'_>, which: StepKind) -> Table {
     let roles = ROLES.iter().map(|(role, name)| Column::number(format!("{name} s"), format!("{role}_cpu_s")));
     let columns = std::iter::once(Column::number("wall s", "wall_s"))
         .chain(roles)
@@ -98,7 +98,7 @@ fn inserted(window: &Recorded<Window>) -> Option<f64> {
     if result.unit.is_queries() { window.metric("inserted_rows") } else { Some(result.operations) }
 }
 
-fn per_operation(sides: &Sides<'_>, which: Which) -> Table {
+fn per_operation(sides: &Sides<'_>, which: StepKind) -> Table {
     let own = EACH.iter().map(|(name, _, key, _)| Column::number(*name, *key));
     let over = EACH.iter().map(|(name, _, key, _)| {
         let short = name.trim_end_matches(" us");

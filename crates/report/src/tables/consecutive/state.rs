@@ -15,7 +15,7 @@ use rqps_store::{Recorded, Window};
 
 use super::by_step;
 use crate::document::{Block, Cell, Column, Table};
-use crate::sides::{Sides, Which};
+use crate::sides::{Sides, StepKind};
 
 /// A column: heading, key, value, decimals.
 type Figure = (&'static str, &'static str, fn(&Recorded<Window>) -> Option<f64>, usize);
@@ -49,7 +49,7 @@ fn grown(window: &Recorded<Window>, what: &str) -> Option<f64> {
 }
 
 /// Both tables; nothing of what no system tells.
-pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
+pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Vec<Block> {
     let tables = [
         ("debt", "Sizes and dead rows", &DEBT[..]),
         ("planning", "Planning the DELETE, and finding the smallest key", &PLANNING[..]),
@@ -60,7 +60,7 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: Which) -> Vec<Block> {
 
 fn table(
     sides: &Sides<'_>,
-    which: Which,
+    which: StepKind,
     id: &'static str,
     title: &str,
     figures: &[Figure],
